@@ -1,0 +1,12 @@
+"""Will this model hold when the data shifts, how little does it take to break it, and what is new in the data?
+
+Three measures, each from arrays, a file or the command line:
+
+- `posterior_agreement`: do predictions survive *this* shift? Paired scores, no labels.
+- `stability_criterion`: what is the *least* shift that breaks the model? Losses or distances to an error.
+- `kernel_entropic_novelty`: what is *new* in a sample, against a reference? Features, no labels.
+"""
+
+from shiftmetrics._version import __version__
+
+__all__ = ["__version__"]

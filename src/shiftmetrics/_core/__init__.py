@@ -1,0 +1,1 @@
+"""The ground floor: arrays, blocks, statistics, one-dimensional solvers and results. It knows no measure."""

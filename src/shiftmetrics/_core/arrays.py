@@ -1,0 +1,141 @@
+"""Arrays of any library at the door, NumPy float64 behind it.
+
+Only the map step of a measure sees the user's array library (Python array API standard, through
+``array-api-compat``). Whatever a kernel returns is NumPy float64.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = Any
+"""An array of any library that follows the array API standard: NumPy, torch, CuPy, ..."""
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+
+def is_table(value: object) -> bool:
+    """Tell whether ``value`` is a data frame (pandas, polars, ...): it has named columns."""
+    return hasattr(value, "columns") and hasattr(value, "to_numpy")
+
+
+def is_labelled(value: object) -> bool:
+    """Tell whether ``value`` is a pandas object, whose rows carry labels."""
+    return hasattr(value, "index") and hasattr(value, "to_numpy") and not callable(value.index)
+
+
+def namespace(*arrays: Array) -> ModuleType:
+    """Return the array namespace that all ``arrays`` share.
+
+    Raises
+    ------
+    TypeError
+        If they come from different array libraries.
+    """
+    xp: ModuleType = array_api_compat.array_namespace(*arrays)
+    return xp
+
+
+def as_array(value: Any, argument: str) -> Array:
+    """Accept what users hold: arrays stay as they are, tables, series and lists become NumPy arrays.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is text, ragged, or holds objects that are not numbers.
+    """
+    if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray | np.generic):
+        return value.detach() if hasattr(value, "detach") else value
+    if is_table(value):
+        value = _table_to_numpy(value, argument)
+    elif hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # a ragged list
+        raise TypeError(
+            f"{argument} must be an array of numbers, got rows of different lengths. Give every row the same length."
+        ) from error
+    if array.dtype == object:
+        array = _objects_to_float(array, argument)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{argument} must hold real numbers, got dtype {array.dtype}.")
+    return array
+
+
+def to_numpy(array: Array) -> npt.NDArray[Any]:
+    """Copy or view ``array`` as NumPy, from whatever device it lives on."""
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "detach"):  # torch, perhaps on an accelerator, perhaps a dtype NumPy lacks
+        array = array.detach().cpu()
+        return np.asarray(array.float() if str(array.dtype) == "torch.bfloat16" else array)
+    if array_api_compat.is_cupy_array(array):
+        return np.asarray(array.get())
+    try:
+        return np.asarray(array)
+    except (TypeError, ValueError, RuntimeError):
+        return np.asarray(np.from_dlpack(array))
+
+
+def to_float64(array: Array) -> FloatArray:
+    """Return ``array`` as NumPy float64."""
+    return np.asarray(to_numpy(array), dtype=np.float64)
+
+
+def float64_rows(array: Array, rows: slice) -> Array:
+    """Take a block of rows as float64, in the array's own library and on its own device.
+
+    Devices without float64 (Apple's MPS) hand the block to NumPy instead: the sums must not lose digits.
+    """
+    block = array[rows, ...]
+    if isinstance(block, np.ndarray):
+        return block.astype(np.float64, copy=False)
+    xp = namespace(block)
+    if getattr(getattr(block, "device", None), "type", None) == "mps":
+        return to_float64(block)
+    return xp.astype(block, xp.float64, copy=False)
+
+
+def _table_to_numpy(table: Any, argument: str) -> npt.NDArray[Any]:
+    """Turn a data frame into one float64 matrix, naming the first column that is not numeric."""
+    names = [str(name) for name in table.columns]
+    columns = []
+    for position, name in enumerate(names):
+        column = table.iloc[:, position] if hasattr(table, "iloc") else table[name]
+        values = np.asarray(column.to_numpy())
+        if values.dtype.kind not in "biufO":
+            raise TypeError(
+                f"{argument} must hold real numbers, got column {name!r} of dtype {column.dtype}."
+            )
+        columns.append(
+            _objects_to_float(values, f"{argument}, column {name!r},") if values.dtype == object else values
+        )
+    if not columns:
+        return np.empty((len(table), 0))
+    return np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.float64, copy=False)
+
+
+def _objects_to_float(values: npt.NDArray[Any], argument: str) -> FloatArray:
+    """Convert objects that are numbers or missing values; refuse text."""
+    flat = values.ravel()
+    for value in flat:
+        if isinstance(value, str | bytes) or (
+            value is not None and not np.isscalar(value) and value == value
+        ):
+            raise TypeError(f"{argument} must hold real numbers, got {value!r}.")
+    try:
+        numbers = [np.nan if value is None or value != value else float(value) for value in flat]
+    except (TypeError, ValueError) as error:
+        # pandas' NA refuses to be compared or converted
+        numbers = [np.nan if type(value).__name__ == "NAType" else float(value) for value in flat]
+        if not numbers:
+            raise TypeError(f"{argument} must hold real numbers.") from error
+    return np.asarray(numbers, dtype=np.float64).reshape(values.shape)

@@ -1,0 +1,96 @@
+"""Blocks of rows of a large input, mapped by threads and added up in order.
+
+A block is small enough for a core's cache, so the memory a measure needs beside its input is bounded by the
+block size, whatever the number of rows. Blocks are added in their order, so a result does not depend on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Protocol, Self, TypeVar
+
+BLOCK_BYTES = 1 << 20
+"""Bytes of float64 in one block of one input: together with its temporaries it stays in a core's L2 cache."""
+
+
+class Addable(Protocol):
+    """Anything with ``+``: statistics, arrays, numbers."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+A = TypeVar("A", bound=Addable)
+T = TypeVar("T")
+
+
+def row_blocks(n_rows: int, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
+    """Cut ``n_rows`` rows into slices of at most ``block_bytes`` bytes (and at least one row) each."""
+    size = max(1, block_bytes // max(1, row_bytes))
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def cpu_count() -> int:
+    """Return the number of CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return max(1, os.cpu_count() or 1)
+
+
+def map_reduce(
+    kernel: Callable[[slice], A], blocks: Sequence[slice], *, executor: Executor | None = None
+) -> A:
+    """Return ``kernel(blocks[0]) + kernel(blocks[1]) + ...``.
+
+    Parameters
+    ----------
+    kernel : callable
+        Maps a slice of rows to a statistic. It must be thread-safe, and should release the interpreter lock
+        (NumPy and torch do).
+    blocks : sequence of slice
+        At least one.
+    executor : concurrent.futures.Executor, optional
+        Where the kernels run. Default: a thread for each CPU when there are several blocks.
+
+    Returns
+    -------
+    The sum, in the order of the blocks.
+    """
+    parts = map_blocks(kernel, blocks, executor=executor)
+    total = next(parts)
+    for part in parts:
+        total = total + part
+    return total
+
+
+def map_blocks(
+    kernel: Callable[[slice], T], blocks: Sequence[slice], *, executor: Executor | None = None
+) -> Iterator[T]:
+    """Yield ``kernel(block)`` for each block, in order, with only a few results waiting at a time."""
+    if executor is None:
+        if len(blocks) < 2 or cpu_count() < 2:
+            yield from map(kernel, blocks)
+            return
+        executor = _thread_pool(os.getpid())
+    waiting: deque[Future[T]] = deque()
+    ahead = 4 * cpu_count()
+    try:
+        for block in blocks:
+            waiting.append(executor.submit(kernel, block))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+@functools.cache
+def _thread_pool(process: int) -> ThreadPoolExecutor:
+    """One pool for each process: a forked child must not inherit its parent's threads."""
+    return ThreadPoolExecutor(max_workers=cpu_count(), thread_name_prefix=f"shiftmetrics-{process}")

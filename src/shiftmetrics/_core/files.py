@@ -1,0 +1,45 @@
+"""Files that are never half-written: each goes to a temporary name beside its target and is renamed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path that replaces ``target`` when the block ends, or vanishes when it raises.
+
+    Raises
+    ------
+    ValueError
+        If the folder of ``target`` does not exist, or ``target`` is a folder.
+    """
+    path = Path(target)
+    if path.is_dir():
+        raise ValueError(f"The output path must be a file, got the folder {str(path)!r}.")
+    if not path.parent.is_dir():
+        raise ValueError(
+            f"The output folder must exist, got {str(path.parent)!r}. Create it first, or choose another path."
+        )
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; a result should have the permissions of any other new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(target: str | os.PathLike[str], text: str) -> None:
+    """Write ``text`` to ``target`` as UTF-8, all of it or nothing."""
+    with atomic_path(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,142 @@
+"""Frozen records that compare, travel as JSON and keep their arrays read-only: the base of results and parts."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+class Status(enum.Enum):
+    """Base of the outcomes of a solver: each member is ``(name in JSON, whether it is an answer, text)``.
+
+    The text says the cause, and the remedy where there is one.
+    """
+
+    ok: bool
+    text: str
+
+    def __new__(cls, name: str, ok: bool, text: str) -> Self:
+        member = object.__new__(cls)
+        member._value_ = name
+        member.ok = ok
+        member.text = text
+        return member
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Record:
+    """Base of frozen records. Subclasses are found by their class name when JSON is read back."""
+
+    _registry: ClassVar[dict[str, type[Record]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Record._registry[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+            elif isinstance(value, np.generic):
+                value = value.item()
+            elif isinstance(value, list):
+                value = tuple(value)
+            object.__setattr__(self, field.name, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain Python values and (read-only) NumPy arrays, nested parts as dicts."""
+        return {
+            field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self) if field.repr
+        }
+
+    def equals(self, other: object) -> bool:
+        """Tell whether ``other`` is of the same type with equal fields, arrays compared value by value."""
+        return type(other) is type(self) and _equal(self.to_dict(), other.to_dict())
+
+
+def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path: str = "") -> Any:
+    """Turn ``value`` into what JSON can hold; ``keep_array(path, array)`` returns an array's stand-in."""
+
+    def inner(part: Any, name: str) -> Any:
+        return encode(part, keep_array, f"{path}.{name}" if path else name)
+
+    if isinstance(value, Record):
+        fields = {f.name: inner(getattr(value, f.name), f.name) for f in dataclasses.fields(value) if f.repr}
+        return {"type": type(value).__name__, **fields}
+    if isinstance(value, Mapping):
+        return {str(key): inner(part, str(key)) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [inner(part, str(position)) for position, part in enumerate(value)]
+    if isinstance(value, np.ndarray):
+        return keep_array(path, value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, Status):
+        return value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return repr(value)
+
+
+def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any]]) -> Any:
+    """Invert `encode`; ``load_array`` gets an array's stand-in."""
+    if isinstance(value, dict):
+        if "array" in value:
+            return load_array(value)
+        parts = {key: decode(part, load_array) for key, part in value.items() if key != "type"}
+        cls = Record._registry.get(str(value.get("type")))
+        if cls is None:
+            return parts if "type" not in value else {"type": value["type"], **parts}
+        status_type = _status_type(cls)
+        if status_type is not None:
+            by_name = {str(member): member for member in status_type}
+            parts["status"] = by_name[parts["status"]]
+        names = {field.name for field in dataclasses.fields(cls) if field.init}
+        return cls(**{name: part for name, part in parts.items() if name in names})
+    if isinstance(value, list):
+        return tuple(decode(part, load_array) for part in value)
+    if isinstance(value, str):
+        return _NON_FINITE.get(value, value)
+    return value
+
+
+def _status_type(cls: type[Record]) -> type[Status] | None:
+    hint = get_type_hints(cls).get("status")
+    return hint if isinstance(hint, type) and issubclass(hint, Status) else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return tuple(_plain(part) for part in value)
+    return value.value if isinstance(value, Status) else value
+
+
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_equal(first[key], second[key]) for key in first)
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return len(first) == len(second) and all(map(_equal, first, second))
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        a, b = np.asarray(first), np.asarray(second)
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
+    return bool(first == second or (first != first and second != second))

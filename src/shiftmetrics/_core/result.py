@@ -1,0 +1,260 @@
+"""The common part of every result: value, bound, interval, status, settings, and the ways to look at them."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import io
+import json
+import math
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.files import atomic_path, write_text
+from shiftmetrics._core.record import Record, Status, decode, encode
+from shiftmetrics._version import __version__
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Interval(Record):
+    """A sampling interval: what other samples of the same size would plausibly have given."""
+
+    low: float
+    high: float
+    level: float = 0.95
+    method: str = ""
+
+    def __str__(self) -> str:
+        return f"[{format_number(self.low)}, {format_number(self.high)}] ({100 * self.level:g} %)"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result(Record):
+    """Base of all results.
+
+    Attributes
+    ----------
+    value : float
+        The measure.
+    error_bound : float
+        Numerical error, rounding included: the exact value lies within ``value +- error_bound``.
+    interval : Interval or None
+        Sampling uncertainty, where it was asked for.
+    status : Status
+        How the solver ended; ``status.ok`` tells whether ``value`` is an answer, ``status.text`` why.
+    n_samples : int
+        Rows that went in.
+    settings : dict
+        All arguments, with seeds and versions.
+    warnings : tuple of str
+        What the caller should know, each with its remedy.
+    """
+
+    measure: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    unit: ClassVar[str] = ""
+    higher_is_better: ClassVar[bool] = True
+
+    value: float
+    error_bound: float
+    interval: Interval | None = None
+    status: Status
+    n_samples: int
+    settings: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Say in a few sentences what was found; the first one carries the value."""
+        return "\n".join([self.headline(), *self.notes()])
+
+    def headline(self) -> str:
+        """Return one sentence with the value; measures word their own."""
+        return f"{self.title}: {format_number(self.value)} {self.unit}".rstrip() + "."
+
+    def notes(self) -> list[str]:
+        """Return the sentences that follow the headline for every measure."""
+        direction = "Higher is better" if self.higher_is_better else "Lower is better"
+        sentences = [f"{direction}. The numerical error is at most {self.error_bound:.1e}."]
+        if self.interval is not None:
+            sentences.append(f"Interval: {self.interval}.")
+        if not self.status.ok:
+            sentences.append(f"Status {self.status}: {self.status.text}")
+        sentences.extend(f"Warning: {warning}" for warning in self.warnings)
+        return sentences
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def to_frame(self) -> Any:
+        """Return one row of a pandas DataFrame with the scalar fields: rows of many results stack well."""
+        import pandas as pd
+
+        scalars = {
+            name: part
+            for name, part in self.to_dict().items()
+            if part is None or isinstance(part, bool | int | float | str)
+        }
+        interval = self.interval
+        scalars["interval"] = None
+        row = {"measure": self.measure, **scalars}
+        del row["interval"]
+        row["interval_low"] = math.nan if interval is None else interval.low
+        row["interval_high"] = math.nan if interval is None else interval.high
+        return pd.DataFrame([row])
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the result with matplotlib and return the axes; see `shiftmetrics.plot`."""
+        # Resolved by name: results know no plotting, and matplotlib loads only when a plot is asked for.
+        return importlib.import_module("shiftmetrics.plot").plot(self, **options)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None, *, indent: int = 2) -> str:
+        """Return the result as JSON, or write it.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the JSON. Its arrays go to an ``.npz`` file of the same name beside it, so that the
+            JSON stays readable. Without a path they stand inside the JSON.
+        indent : int, default 2
+            Spaces of indentation.
+
+        Returns
+        -------
+        str
+            The JSON text. Infinities are the strings ``"inf"`` and ``"-inf"``.
+        """
+        arrays: dict[str, npt.NDArray[Any]] = {}
+
+        def beside(name: str, array: npt.NDArray[Any]) -> Any:
+            arrays[name] = array
+            return {"array": name, "dtype": str(array.dtype), "shape": list(array.shape)}
+
+        encoded = encode(self, _inline if path is None else beside)
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "measure": self.measure,
+            "higher_is_better": self.higher_is_better,
+            "unit": self.unit,
+            "status_text": self.status.text,
+            **encoded,
+        }
+        text = json.dumps(document, indent=indent, allow_nan=False)
+        if path is not None:
+            if arrays:
+                buffer = io.BytesIO()
+                np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+                with atomic_path(Path(path).with_suffix(".npz")) as temporary:
+                    temporary.write_bytes(buffer.getvalue())
+            write_text(path, text + "\n")
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | os.PathLike[str]) -> Self:
+        """Read a result back from JSON text, or from a file with its ``.npz`` beside it.
+
+        Raises
+        ------
+        ValueError
+            If the JSON is not a result, or was written by a later schema.
+        """
+        path: Path | None = None
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            text = source
+        else:
+            path = Path(source)
+            text = path.read_text(encoding="utf-8")
+        try:
+            document = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"source must be the JSON of a result, got text that is not JSON ({error})."
+            ) from error
+        result = result_from_document(document, path)
+        if not isinstance(result, cls):
+            raise ValueError(f"source must hold a {cls.__name__}, got a {type(result).__name__}.")
+        return result
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "value": f"{format_number(self.value)} {self.unit}".strip(),
+            "numerical error": f"{self.error_bound:.1e}",
+        }
+        if self.interval is not None:
+            rows["interval"] = str(self.interval)
+        rows["status"] = f"{self.status}: {self.status.text}"
+        body = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in rows.items()
+        )
+        sentences = "<br>".join(html.escape(line) for line in self.summary().splitlines())
+        return f"<div><b>{html.escape(self.title)}</b><table>{body}</table><p>{sentences}</p></div>"
+
+
+def result_from_document(document: Any, path: Path | None = None) -> Result:
+    """Rebuild a result from parsed JSON; ``path`` is where it came from, for the arrays beside it.
+
+    Raises
+    ------
+    ValueError
+        If the document is not a result, was written by a later schema, or its arrays are missing.
+    """
+    if not isinstance(document, Mapping) or "schema_version" not in document or "type" not in document:
+        raise ValueError(
+            "source must be the JSON of a result, got a document without schema_version and type."
+        )
+    if document["schema_version"] > SCHEMA_VERSION:
+        raise ValueError(
+            f"source must have schema_version at most {SCHEMA_VERSION}, got {document['schema_version']}. "
+            "Upgrade shiftmetrics to read it."
+        )
+    beside: dict[str, npt.NDArray[Any]] = {}
+    npz = None if path is None else path.with_suffix(".npz")
+    if npz is not None and npz.is_file():
+        with np.load(npz, allow_pickle=False) as stored:
+            beside = {name: stored[name] for name in stored.files}
+
+    def load_array(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
+        content = stand_in["array"]
+        if isinstance(content, str):
+            if content not in beside:
+                raise ValueError(f"The array {content!r} must stand in {npz}, but it is not there.")
+            return beside[content]
+        return np.asarray(decode_numbers(content), dtype=stand_in["dtype"]).reshape(stand_in["shape"])
+
+    result = decode(dict(document), load_array)
+    if not isinstance(result, Result):
+        raise ValueError(f"source must be the JSON of a known result, got type {document['type']!r}.")
+    return result
+
+
+def decode_numbers(content: list[Any]) -> list[Any]:
+    """Turn the strings of infinities in a flat list back into numbers."""
+    return [float(part) if isinstance(part, str) else part for part in content]
+
+
+def settings_of(**arguments: Any) -> dict[str, Any]:
+    """Return the arguments of a call with the versions that produced its result."""
+    versions = {"shiftmetrics": __version__, "numpy": np.__version__, "python": platform.python_version()}
+    return {**arguments, "versions": versions}
+
+
+def format_number(value: float) -> str:
+    """Format a number for people: four significant digits, infinities as ``inf``."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
+
+
+def _inline(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
+    flat = encode(array.ravel().tolist(), lambda _path, part: part)
+    return {"array": flat, "dtype": str(array.dtype), "shape": list(array.shape)}

@@ -1,0 +1,100 @@
+"""Two tables side by side: columns match by name and rows by index, or the difference is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from shiftmetrics._core.arrays import is_labelled, is_table
+from shiftmetrics._core.validation import check_choice
+
+Align = Literal["labels", "position"]
+
+
+def align_tables(
+    first: Any, second: Any, first_name: str, second_name: str, *, align: Align = "labels", rows: bool = True
+) -> tuple[Any, Any]:
+    """Reorder ``second`` to the labels of ``first`` when both are tables; other inputs pass unchanged.
+
+    Parameters
+    ----------
+    first, second : array or DataFrame
+        The sample under test and its baseline.
+    first_name, second_name : str
+        Names for messages.
+    align : {"labels", "position"}, default "labels"
+        "position" takes rows and columns as they stand.
+    rows : bool, default True
+        Whether the rows are pairs. Two unpaired samples match by columns alone.
+
+    Returns
+    -------
+    tuple
+        ``first`` and the reordered ``second``.
+
+    Raises
+    ------
+    ValueError
+        If labels repeat, or are missing on one side; the first three differences are listed.
+    """
+    check_choice(align, "align", ("labels", "position"))
+    if align == "position" or not (is_labelled(first) and is_labelled(second)):
+        return first, second
+    if is_table(first) and is_table(second):
+        columns = match_labels(list(first.columns), list(second.columns), first_name, second_name, "columns")
+        second = second.iloc[:, columns]
+    if rows:
+        order = match_labels(list(first.index), list(second.index), first_name, second_name, "rows")
+        second = second.iloc[order]
+    return first, second
+
+
+def match_labels(
+    first: Sequence[Any], second: Sequence[Any], first_name: str, second_name: str, what: str
+) -> list[int]:
+    """Return the positions in ``second`` of the labels of ``first``, which must be the same set.
+
+    Raises
+    ------
+    ValueError
+        If a label repeats or stands on one side only.
+    """
+    for labels, name in ((first, first_name), (second, second_name)):
+        if len(set(labels)) != len(labels):
+            repeated = _first_three(_repeats(labels))
+            raise ValueError(
+                f"{name} must have {what} with distinct labels, got repeated {repeated}. "
+                'Make them distinct, or pass align="position".'
+            )
+    places = {label: position for position, label in enumerate(second)}
+    if first == second:
+        return list(range(len(first)))
+    known = set(first)
+    only_first = [label for label in first if label not in places]
+    only_second = [label for label in second if label not in known]
+    if only_first or only_second:
+        parts = [
+            f"only in {name}: {_first_three(labels)}"
+            for name, labels in ((first_name, only_first), (second_name, only_second))
+            if labels
+        ]
+        raise ValueError(
+            f"{first_name} and {second_name} must have the same {what}, got {'; '.join(parts)}. "
+            'Make them agree, or pass align="position" to take them as they stand.'
+        )
+    return [places[label] for label in first]
+
+
+def _repeats(labels: Sequence[Any]) -> list[Any]:
+    seen: set[Any] = set()
+    repeated: dict[Any, None] = {}
+    for label in labels:
+        if label in seen:
+            repeated[label] = None
+        seen.add(label)
+    return list(repeated)
+
+
+def _first_three(labels: Sequence[Any]) -> str:
+    shown = ", ".join(repr(label) for label in labels[:3])
+    return shown + (f" and {len(labels) - 3} more" if len(labels) > 3 else "")

@@ -1,0 +1,260 @@
+"""Checks of arguments, each with one message: which argument, what was expected, what came."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, as_array, float64_rows, namespace, to_float64
+from shiftmetrics._core.blocks import row_blocks
+
+Choice = TypeVar("Choice", bound=str)
+
+
+def describe(argument: str, expected: str, got: object, remedy: str = "") -> str:
+    """Word an error message: ``argument must be expected, got got. remedy``."""
+    return f"{argument} must be {expected}, got {got}." + (f" {remedy}" if remedy else "")
+
+
+def check_number(
+    value: Any,
+    argument: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+    allow_inf: bool = False,
+) -> float:
+    """Return ``value`` as a float inside the stated range.
+
+    Raises
+    ------
+    TypeError
+        If it is not a real number.
+    ValueError
+        If it is NaN, infinite (unless allowed) or outside the range.
+    """
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(describe(argument, "a real number", repr(value)))
+    number = float(value)
+    below = number <= low if open_low and math.isfinite(low) else number < low
+    above = number >= high if open_high and math.isfinite(high) else number > high
+    if math.isnan(number) or below or above or (math.isinf(number) and not allow_inf):
+        raise ValueError(
+            describe(argument, _range_text(low, high, open_low, open_high, allow_inf), repr(value))
+        )
+    return number
+
+
+def check_integer(value: Any, argument: str, *, low: int | None = None, high: int | None = None) -> int:
+    """Return ``value`` as an int inside ``[low, high]``.
+
+    Raises
+    ------
+    TypeError
+        If it is not an integer.
+    ValueError
+        If it lies outside the range.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(describe(argument, "an integer", repr(value)))
+    number = int(value)
+    if (low is not None and number < low) or (high is not None and number > high):
+        bounds = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(describe(argument, f"an integer {bounds}", number))
+    return number
+
+
+def check_choice(value: Any, argument: str, choices: Sequence[Choice]) -> Choice:
+    """Return ``value`` if it is one of ``choices``, else raise a ValueError that lists them."""
+    if isinstance(value, str):
+        for choice in choices:
+            if value == choice:
+                return choice
+    listed = ", ".join(repr(choice) for choice in choices)
+    raise ValueError(describe(argument, f"one of {listed}", repr(value)))
+
+
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return a Generator from a seed, a Generator or None (fresh entropy)."""
+    if isinstance(rng, bool):
+        raise TypeError(describe("rng", "a seed, a numpy Generator or None", repr(rng)))
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise type(error)(describe("rng", "a seed, a numpy Generator or None", repr(rng))) from error
+
+
+def check_matrix(value: Any, argument: str, *, min_rows: int = 1, min_columns: int = 1) -> Array:
+    """Return a finite two-dimensional array, in its own array library, of at least the stated size.
+
+    Raises
+    ------
+    TypeError
+        If it does not hold real numbers.
+    ValueError
+        If it has another number of axes, too few rows or columns, or a value that is not finite.
+    """
+    array = as_array(value, argument)
+    if array.ndim != 2:
+        raise ValueError(
+            describe(argument, "an array of shape (n_samples, n_columns)", f"shape {tuple(array.shape)}")
+        )
+    n_rows, n_columns = array.shape
+    if n_rows < min_rows:
+        raise ValueError(describe(argument, f"an array of at least {min_rows} row(s)", f"{n_rows}"))
+    if n_columns < min_columns:
+        raise ValueError(describe(argument, f"an array of at least {min_columns} column(s)", f"{n_columns}"))
+    check_finite(array, argument)
+    return array
+
+
+def check_vector(
+    value: Any,
+    argument: str,
+    *,
+    length: int | None = None,
+    low: float = -math.inf,
+    allow_inf: bool = False,
+    min_rows: int = 1,
+) -> FloatArray:
+    """Return a one-dimensional NumPy float64 array without NaN and with no value below ``low``.
+
+    Raises
+    ------
+    TypeError
+        If it does not hold real numbers.
+    ValueError
+        If its shape, or one of its values, is not as stated; the first such place is named.
+    """
+    array = as_array(value, argument)
+    if array.ndim != 1:
+        raise ValueError(describe(argument, "a one-dimensional array", f"shape {tuple(array.shape)}"))
+    if length is not None and array.shape[0] != length:
+        raise ValueError(describe(argument, f"of length {length}", f"length {array.shape[0]}"))
+    if array.shape[0] < min_rows:
+        raise ValueError(describe(argument, f"an array of at least {min_rows} value(s)", f"{array.shape[0]}"))
+    vector = to_float64(array)
+    bad = np.isnan(vector) if allow_inf else ~np.isfinite(vector)
+    if bad.any():
+        raise ValueError(_not_finite(argument, vector, bad, allow_inf=allow_inf))
+    if (vector < low).any():
+        where = int(np.argmax(vector < low))
+        raise ValueError(
+            describe(argument, f"at least {low:g} everywhere", f"{vector[where]:g} at row {where}")
+        )
+    return vector
+
+
+def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | None:
+    """Return observation weights scaled to mean 1, or None when no weights were given.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or if all are zero.
+    """
+    if value is None:
+        return None
+    weights = check_vector(value, argument, length=n_samples, low=0.0)
+    mean = float(weights.mean())
+    if mean == 0.0:
+        raise ValueError(describe(argument, "positive for at least one row", "zeros only"))
+    return weights / mean
+
+
+def check_finite(array: Array, argument: str) -> None:
+    """Raise a ValueError that counts the values of ``array`` that are not finite and names the first."""
+    if array.shape[0] == 0 or not _is_floating(array):
+        return
+    row_bytes = 8 * max(1, math.prod(array.shape[1:]))
+    for rows in row_blocks(array.shape[0], row_bytes):
+        block = float64_rows(array, rows)
+        # The sum of a block is finite unless a value is not, or the sum overflows: look closer only then.
+        with np.errstate(all="ignore"):
+            total = float(namespace(block).sum(block))
+        if not math.isfinite(total):
+            values = to_float64(block)
+            bad = ~np.isfinite(values)
+            if bad.any():
+                raise ValueError(_not_finite(argument, values, bad, first_row=rows.start))
+
+
+def check_same_shape(first: Array, second: Array, first_name: str, second_name: str) -> None:
+    """Raise a ValueError unless both arrays have the same shape."""
+    if tuple(first.shape) != tuple(second.shape):
+        raise ValueError(
+            f"{first_name} and {second_name} must have the same shape, "
+            f"got {tuple(first.shape)} and {tuple(second.shape)}."
+        )
+
+
+def check_same_library(first: Array, second: Array, first_name: str, second_name: str) -> None:
+    """Raise a TypeError unless both arrays come from one array library (and one device)."""
+    try:
+        namespace(first, second)
+    except TypeError as error:
+        raise TypeError(
+            f"{first_name} and {second_name} must come from the same array library, "
+            f"got {type(first).__module__}.{type(first).__name__} and "
+            f"{type(second).__module__}.{type(second).__name__}. Convert one of them first."
+        ) from error
+    first_device, second_device = getattr(first, "device", None), getattr(second, "device", None)
+    if str(first_device) != str(second_device):
+        raise ValueError(
+            f"{first_name} and {second_name} must live on the same device, got {first_device} and {second_device}."
+        )
+
+
+def _is_floating(array: Array) -> bool:
+    if isinstance(array, np.ndarray):
+        return array.dtype.kind == "f"
+    if hasattr(array, "is_floating_point"):
+        return bool(array.is_floating_point())  # torch: bfloat16 counts too
+    return bool(namespace(array).isdtype(array.dtype, "real floating"))
+
+
+def _not_finite(
+    argument: str, values: FloatArray, bad: Any, *, allow_inf: bool = False, first_row: int = 0
+) -> str:
+    place = np.argwhere(bad)[0]
+    where = f"row {place[0] + first_row}" + (f", column {place[1]}" if len(place) > 1 else "")
+    expected = "free of NaN" if allow_inf else "finite everywhere"
+    return describe(
+        argument,
+        expected,
+        f"{values[tuple(place)]} at {where} ({int(bad.sum())} such value(s) seen)",
+        "Drop or impute these rows first.",
+    )
+
+
+def _range_text(low: float, high: float, open_low: bool, open_high: bool, allow_inf: bool) -> str:
+    parts = []
+    if math.isfinite(low):
+        parts.append(f"{'greater than' if open_low else 'at least'} {low:g}")
+    if math.isfinite(high):
+        parts.append(f"{'less than' if open_high else 'at most'} {high:g}")
+    text = "a number " + " and ".join(parts) if parts else "a number"
+    return text + (" (inf is allowed)" if allow_inf else "" if parts else " that is finite")
+
+
+__all__ = [
+    "check_choice",
+    "check_finite",
+    "check_integer",
+    "check_matrix",
+    "check_number",
+    "check_rng",
+    "check_same_library",
+    "check_same_shape",
+    "check_vector",
+    "check_weights",
+    "describe",
+]
