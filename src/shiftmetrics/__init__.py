@@ -1,4 +1,6 @@
-"""Will this model hold when the data shifts, how little does it take to break it, and what is new in the data?
+"""Measures of robustness, stability and novelty under distribution shift.
+
+Will this model hold when the data shifts, how little does it take to break it, and what is new in the data?
 
 Three measures, each from arrays, a file or the command line:
 

@@ -218,7 +218,8 @@ def _is_floating(array: Array) -> bool:
         return array.dtype.kind == "f"
     if hasattr(array, "is_floating_point"):
         return bool(array.is_floating_point())  # torch: bfloat16 counts too
-    return bool(namespace(array).isdtype(array.dtype, "real floating"))
+    xp = namespace(array)
+    return bool(xp.isdtype(array.dtype, "real floating"))
 
 
 def _not_finite(
