@@ -215,7 +215,7 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
 
 def _is_floating(array: Array) -> bool:
     if isinstance(array, np.ndarray):
-        return array.dtype.kind == "f"
+        return bool(array.dtype.kind == "f")
     if hasattr(array, "is_floating_point"):
         return bool(array.is_floating_point())  # torch: bfloat16 counts too
     xp = namespace(array)
