@@ -6,6 +6,8 @@ Only the map step of a measure sees the user's array library (Python array API s
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -49,11 +51,15 @@ def as_array(value: Any, argument: str) -> Array:
     Raises
     ------
     TypeError
-        If ``value`` is text, ragged, or holds objects that are not numbers.
+        If ``value`` is text, complex, sparse, ragged, or holds objects that are not numbers.
     """
     if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray | np.generic):
-        return value.detach() if hasattr(value, "detach") else value
-    if is_table(value):
+        return _foreign_array(value, argument)
+    if hasattr(value, "toarray"):  # SciPy's sparse matrices
+        raise _sparse_error(value, argument)
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(value.astype(np.float64), np.nan)  # a masked value is a missing one
+    elif is_table(value):
         value = _table_to_numpy(value, argument)
     elif hasattr(value, "to_numpy"):
         value = value.to_numpy()
@@ -62,6 +68,11 @@ def as_array(value: Any, argument: str) -> Array:
     except ValueError as error:  # a ragged list
         raise TypeError(
             f"{argument} must be an array of numbers, got rows of different lengths. Give every row the same length."
+        ) from error
+    except RuntimeError as error:  # a list of tensors that NumPy cannot read
+        raise TypeError(
+            f"{argument} must be an array of numbers, got a {type(value).__name__} that NumPy cannot read ({error}). "
+            "Stack its parts into one array first."
         ) from error
     if array.dtype == object:
         array = _objects_to_float(array, argument)
@@ -124,18 +135,34 @@ def _table_to_numpy(table: Any, argument: str) -> npt.NDArray[Any]:
 
 
 def _objects_to_float(values: npt.NDArray[Any], argument: str) -> FloatArray:
-    """Convert objects that are numbers or missing values; refuse text."""
-    flat = values.ravel()
-    for value in flat:
-        if isinstance(value, str | bytes) or (
-            value is not None and not np.isscalar(value) and value == value
-        ):
-            raise TypeError(f"{argument} must hold real numbers, got {value!r}.")
-    try:
-        numbers = [np.nan if value is None or value != value else float(value) for value in flat]
-    except (TypeError, ValueError) as error:
-        # pandas' NA refuses to be compared or converted
-        numbers = [np.nan if type(value).__name__ == "NAType" else float(value) for value in flat]
-        if not numbers:
-            raise TypeError(f"{argument} must hold real numbers.") from error
-    return np.asarray(numbers, dtype=np.float64).reshape(values.shape)
+    """Convert objects that are numbers or missing values (None, NaN, pandas' NA); refuse all others."""
+    numbers = np.empty(values.size)
+    for position, value in enumerate(values.ravel()):
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            numbers[position] = np.nan
+        elif isinstance(value, Real | Decimal | np.bool_):
+            numbers[position] = float(value)
+        else:
+            raise TypeError(f"{argument} must hold real numbers, got {_shortened(value)}.")
+    return numbers.reshape(values.shape)
+
+
+def _foreign_array(array: Array, argument: str) -> Array:
+    """Check an array of another library than NumPy, and take it out of a gradient graph."""
+    layout = getattr(array, "layout", None)
+    if layout is not None and str(layout) not in ("torch.strided", "torch.jagged"):
+        raise _sparse_error(array, argument)
+    if namespace(array).isdtype(array.dtype, "complex floating"):
+        raise TypeError(f"{argument} must hold real numbers, got dtype {array.dtype}.")
+    return array.detach() if hasattr(array, "detach") else array
+
+
+def _sparse_error(value: Any, argument: str) -> TypeError:
+    return TypeError(
+        f"{argument} must be a dense array, got a sparse {type(value).__name__}. Convert it to a dense array first."
+    )
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -59,7 +60,14 @@ def map_reduce(
     Returns
     -------
     The sum, in the order of the blocks.
+
+    Raises
+    ------
+    ValueError
+        If there are no blocks: a sum of nothing has no shape.
     """
+    if not blocks:
+        raise ValueError("blocks must be at least one slice, got none.")
     parts = map_blocks(kernel, blocks, executor=executor)
     total = next(parts)
     for part in parts:
@@ -70,9 +78,14 @@ def map_reduce(
 def map_blocks(
     kernel: Callable[[slice], T], blocks: Sequence[slice], *, executor: Executor | None = None
 ) -> Iterator[T]:
-    """Yield ``kernel(block)`` for each block, in order, with only a few results waiting at a time."""
+    """Yield ``kernel(block)`` for each block, in order, with only a few results waiting at a time.
+
+    The first exception of a kernel ends it; blocks that have not begun are cancelled.
+    """
     if executor is None:
-        if len(blocks) < 2 or cpu_count() < 2:
+        # A kernel that maps blocks itself works them off in its own thread: threads that wait for their own
+        # pool would wait for ever.
+        if len(blocks) < 2 or cpu_count() < 2 or getattr(_worker, "inside", False):
             yield from map(kernel, blocks)
             return
         executor = _thread_pool(os.getpid())
@@ -90,7 +103,16 @@ def map_blocks(
             future.cancel()
 
 
+_worker = threading.local()
+
+
+def _enter_worker() -> None:
+    _worker.inside = True
+
+
 @functools.cache
 def _thread_pool(process: int) -> ThreadPoolExecutor:
     """One pool for each process: a forked child must not inherit its parent's threads."""
-    return ThreadPoolExecutor(max_workers=cpu_count(), thread_name_prefix=f"shiftmetrics-{process}")
+    return ThreadPoolExecutor(
+        max_workers=cpu_count(), thread_name_prefix=f"shiftmetrics-{process}", initializer=_enter_worker
+    )

@@ -23,9 +23,16 @@ class Statistic:
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
-        return dataclasses.replace(
-            self, **{name: getattr(self, name) + getattr(other, name) for name in self.field_names()}
-        )
+        sums: dict[str, Any] = {}
+        for name in self.field_names():
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if np.shape(mine) != np.shape(theirs):  # broadcasting would hide shards of two different runs
+                raise ValueError(
+                    f"other must be a {type(self).__name__} with {name} of shape {np.shape(mine)}, "
+                    f"got shape {np.shape(theirs)}."
+                )
+            sums[name] = mine + theirs
+        return dataclasses.replace(self, **sums)
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:

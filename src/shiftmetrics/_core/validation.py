@@ -43,7 +43,10 @@ def check_number(
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(describe(argument, "a real number", repr(value)))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond the largest float
+        number = math.inf if value > 0 else -math.inf
     below = number <= low if open_low and math.isfinite(low) else number < low
     above = number >= high if open_high and math.isfinite(high) else number > high
     if math.isnan(number) or below or above or (math.isinf(number) and not allow_inf):
@@ -67,7 +70,10 @@ def check_integer(value: Any, argument: str, *, low: int | None = None, high: in
         raise TypeError(describe(argument, "an integer", repr(value)))
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        bounds = f"at least {low}" if high is None else f"between {low} and {high}"
+        if low is None:
+            bounds = f"at most {high}"
+        else:
+            bounds = f"at least {low}" if high is None else f"between {low} and {high}"
         raise ValueError(describe(argument, f"an integer {bounds}", number))
     return number
 
@@ -164,10 +170,12 @@ def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | Non
     if value is None:
         return None
     weights = check_vector(value, argument, length=n_samples, low=0.0)
-    mean = float(weights.mean())
-    if mean == 0.0:
+    largest = float(weights.max())
+    if largest == 0.0:
         raise ValueError(describe(argument, "positive for at least one row", "zeros only"))
-    return weights / mean
+    weights = weights / largest  # so that no sum overflows
+    scaled: FloatArray = weights / weights.mean()
+    return scaled
 
 
 def check_finite(array: Array, argument: str) -> None:
