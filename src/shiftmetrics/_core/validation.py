@@ -46,7 +46,7 @@ def check_number(
     try:
         number = float(value)
     except OverflowError:  # an integer beyond the largest float
-        number = math.inf if value > 0 else -math.inf
+        number = -math.inf if value < 0 else math.inf
     below = number <= low if open_low and math.isfinite(low) else number < low
     above = number >= high if open_high and math.isfinite(high) else number > high
     if math.isnan(number) or below or above or (math.isinf(number) and not allow_inf):
