@@ -47,15 +47,7 @@ class Record:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value = value.view()
-                value.flags.writeable = False
-            elif isinstance(value, np.generic):
-                value = value.item()
-            elif isinstance(value, list):
-                value = tuple(value)
-            object.__setattr__(self, field.name, value)
+            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain Python values and (read-only) NumPy arrays, nested parts as dicts."""
@@ -82,37 +74,76 @@ def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path:
     if isinstance(value, tuple | list):
         return [inner(part, str(position)) for position, part in enumerate(value)]
     if isinstance(value, np.ndarray):
-        return keep_array(path, value)
+        # NumPy stores objects as pickles, which nobody should have to load.
+        return inner(value.tolist(), "") if value.dtype == object else keep_array(path, value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     if isinstance(value, Status):
         return value.value
+    if isinstance(value, str) and value in _NON_FINITE:
+        return {"text": value}
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
     return repr(value)
 
 
 def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any]]) -> Any:
-    """Invert `encode`; ``load_array`` gets an array's stand-in."""
+    """Invert `encode`; ``load_array`` gets an array's stand-in.
+
+    Raises
+    ------
+    ValueError
+        If a record lacks a field, or holds a status that its class does not know.
+    """
     if isinstance(value, dict):
-        if "array" in value:
+        if value.keys() == {"array", "dtype", "shape"}:
             return load_array(value)
+        if value.keys() == {"text"} and value["text"] in ("inf", "-inf", "nan"):
+            return value["text"]
         parts = {key: decode(part, load_array) for key, part in value.items() if key != "type"}
         cls = Record._registry.get(str(value.get("type")))
         if cls is None:
             return parts if "type" not in value else {"type": value["type"], **parts}
-        status_type = _status_type(cls)
-        if status_type is not None:
-            by_name = {str(member): member for member in status_type}
-            parts["status"] = by_name[parts["status"]]
-        names = {field.name for field in dataclasses.fields(cls) if field.init}
-        return cls(**{name: part for name, part in parts.items() if name in names})
+        return _build(cls, parts)
     if isinstance(value, list):
         return tuple(decode(part, load_array) for part in value)
     if isinstance(value, str):
         return _NON_FINITE.get(value, value)
+    return value
+
+
+def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
+    status_type = _status_type(cls)
+    if status_type is not None:
+        by_name = {str(member): member for member in status_type}
+        if parts.get("status") not in by_name:
+            raise ValueError(
+                f"status of {cls.__name__} must be one of {', '.join(by_name)}, got {parts.get('status')!r}."
+            )
+        parts["status"] = by_name[parts["status"]]
+    names = {field.name for field in dataclasses.fields(cls) if field.init}
+    try:
+        return cls(**{name: part for name, part in parts.items() if name in names})
+    except TypeError as error:
+        raise ValueError(f"The JSON of a {cls.__name__} must hold all its fields ({error}).") from error
+
+
+def _frozen(value: Any) -> Any:
+    """Return ``value`` with its arrays as read-only views, NumPy scalars as Python's, lists as tuples."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) is dict:
+        return {key: _frozen(part) for key, part in value.items()}
+    if type(value) in (tuple, list):
+        return tuple(_frozen(part) for part in value)
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import importlib
 import io
@@ -131,7 +132,16 @@ class Result(Record):
         -------
         str
             The JSON text. Infinities are the strings ``"inf"`` and ``"-inf"``.
+
+        Raises
+        ------
+        ValueError
+            If the folder of ``path`` does not exist, or ``path`` ends in ``.npz``.
         """
+        if path is not None and Path(path).suffix == ".npz":
+            raise ValueError(
+                f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
+            )
         arrays: dict[str, npt.NDArray[Any]] = {}
 
         def beside(name: str, array: npt.NDArray[Any]) -> Any:
@@ -147,14 +157,17 @@ class Result(Record):
             "status_text": self.status.text,
             **encoded,
         }
+        if path is None:
+            return json.dumps(document, indent=indent, allow_nan=False)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+        if arrays:  # the digest tells a reader that both files come from one call
+            document["arrays_sha256"] = hashlib.sha256(buffer.getvalue()).hexdigest()
         text = json.dumps(document, indent=indent, allow_nan=False)
-        if path is not None:
-            if arrays:
-                buffer = io.BytesIO()
-                np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-                with atomic_path(Path(path).with_suffix(".npz")) as temporary:
-                    temporary.write_bytes(buffer.getvalue())
-            write_text(path, text + "\n")
+        if arrays:
+            with atomic_path(Path(path).with_suffix(".npz")) as temporary:
+                temporary.write_bytes(buffer.getvalue())
+        write_text(path, text + "\n")
         return text
 
     @classmethod
@@ -171,7 +184,12 @@ class Result(Record):
             text = source
         else:
             path = Path(source)
-            text = path.read_text(encoding="utf-8")
+            try:
+                text = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"source must be the JSON of a result, got {str(path)!r}, not text."
+                ) from error
         try:
             document = json.loads(text)
         except json.JSONDecodeError as error:
@@ -212,24 +230,27 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
         raise ValueError(
             "source must be the JSON of a result, got a document without schema_version and type."
         )
-    if document["schema_version"] > SCHEMA_VERSION:
+    version = document["schema_version"]
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise ValueError(
-            f"source must have schema_version at most {SCHEMA_VERSION}, got {document['schema_version']}. "
+            f"source must have schema_version at most {SCHEMA_VERSION}, got {version!r}. "
             "Upgrade shiftmetrics to read it."
         )
-    beside: dict[str, npt.NDArray[Any]] = {}
     npz = None if path is None else path.with_suffix(".npz")
-    if npz is not None and npz.is_file():
-        with np.load(npz, allow_pickle=False) as stored:
-            beside = {name: stored[name] for name in stored.files}
+    beside = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
 
     def load_array(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
         content = stand_in["array"]
         if isinstance(content, str):
             if content not in beside:
-                raise ValueError(f"The array {content!r} must stand in {npz}, but it is not there.")
+                raise ValueError(
+                    f"The array {content!r} must stand in the .npz file beside the JSON, got {npz}. "
+                    "Keep both files together."
+                )
             return beside[content]
-        return np.asarray(decode_numbers(content), dtype=stand_in["dtype"]).reshape(stand_in["shape"])
+        dtype = np.dtype(stand_in["dtype"])
+        numbers = decode_numbers(content) if dtype.kind == "f" else [_text(part) for part in content]
+        return np.asarray(numbers, dtype=dtype).reshape(stand_in["shape"])
 
     result = decode(dict(document), load_array)
     if not isinstance(result, Result):
@@ -258,3 +279,22 @@ def format_number(value: float) -> str:
 def _inline(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
     flat = encode(array.ravel().tolist(), lambda _path, part: part)
     return {"array": flat, "dtype": str(array.dtype), "shape": list(array.shape)}
+
+
+def _text(part: Any) -> Any:
+    """Undo the wrapping of the texts "inf", "-inf" and "nan", which are not numbers in an array of texts."""
+    return part["text"] if isinstance(part, dict) else part
+
+
+def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
+    """Load the arrays beside a JSON file; ``digest`` is what the JSON says about them, None for no arrays."""
+    if digest is None or not npz.is_file():
+        return {}
+    content = npz.read_bytes()
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ValueError(
+            f"The arrays in {str(npz)!r} must be those that were written with the JSON, got a damaged file or "
+            "one of another result. Write the result again."
+        )
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
