@@ -217,7 +217,8 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
     first_device, second_device = getattr(first, "device", None), getattr(second, "device", None)
     if str(first_device) != str(second_device):
         raise ValueError(
-            f"{first_name} and {second_name} must live on the same device, got {first_device} and {second_device}."
+            f"{first_name} and {second_name} must live on the same device, "
+            f"got {first_device} and {second_device}. Move one of them first."
         )
 
 
