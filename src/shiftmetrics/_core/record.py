@@ -104,11 +104,9 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
             return load_array(value)
         if value.keys() == {"text"} and value["text"] in ("inf", "-inf", "nan"):
             return value["text"]
-        parts = {key: decode(part, load_array) for key, part in value.items() if key != "type"}
+        parts = {key: decode(part, load_array) for key, part in value.items()}
         cls = Record._registry.get(str(value.get("type")))
-        if cls is None:
-            return parts if "type" not in value else {"type": value["type"], **parts}
-        return _build(cls, parts)
+        return parts if cls is None else _build(cls, parts)
     if isinstance(value, list):
         return tuple(decode(part, load_array) for part in value)
     if isinstance(value, str):
