@@ -1,0 +1,257 @@
+"""The common part of results: reading sentences, JSON with and without a file, tables, notebooks."""
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.result import (
+    SCHEMA_VERSION,
+    Interval,
+    Result,
+    format_number,
+    result_from_document,
+    settings_of,
+)
+
+
+class Ending(Status):
+    """How a sample of a solver ended."""
+
+    CONVERGED = ("converged", True, "The bound was reached.")
+    FAILED = ("failed", False, "No <progress> & no hope. Allow more steps.")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cluster(Record):
+    name: str
+    members: Any = field(default_factory=lambda: np.arange(3))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Distance(Result):
+    measure = "distance"
+    title = "Distance <from> a & b"
+    unit = "nats"
+    higher_is_better = False
+
+    status: Ending = Ending.CONVERGED
+    curve: Any = None
+    clusters: tuple[Cluster, ...] = ()
+
+
+def distance(**fields: Any) -> Distance:
+    return Distance(
+        **{
+            "value": 0.25,
+            "error_bound": 1e-9,
+            "n_samples": 3,
+            "interval": Interval(low=0.2, high=math.inf, method="bootstrap"),
+            "settings": settings_of(theta1=math.inf, rng=0, columns=["a", "b"]),
+            "warnings": ("One column is constant. Drop it.",),
+            "curve": np.array([[0.0, np.inf], [-np.inf, np.nan]]),
+            "clusters": (Cluster(name="inf"), Cluster(name="b", members=np.array(["x", "nan"]))),
+            **fields,
+        }
+    )
+
+
+# --- sentences -------------------------------------------------------------------------------------------
+
+
+def test_the_summary_reads_from_the_value_to_the_warnings() -> None:
+    result = distance(status=Ending.FAILED)
+    lines = result.summary().splitlines()
+    assert lines == [
+        "Distance <from> a & b: 0.25 nats.",
+        "Lower is better. The numerical error is at most 1.0e-09.",
+        "Interval: [0.2, inf] (95 %).",
+        "Status failed: No <progress> & no hope. Allow more steps.",
+        "Warning: One column is constant. Drop it.",
+    ]
+    assert str(result) == result.summary()
+
+
+def test_a_plain_result_says_no_more_than_it_knows() -> None:
+    result = Distance(value=1.0, error_bound=0.0, n_samples=1)
+    assert len(result.summary().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.0, "0"), (0.123456, "0.1235"), (-2.0, "-2"), (123456.0, "1.235e+05"), (1e-7, "1.000e-07"),
+     (1e9, "1.000e+09"), (math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan")],
+)  # fmt: skip
+def test_numbers_are_short(number: float, text: str) -> None:
+    assert format_number(number) == text
+
+
+def test_settings_carry_the_versions() -> None:
+    settings = settings_of(eta=1.0, rng=7)
+    assert settings["eta"] == 1.0
+    assert set(settings["versions"]) == {"shiftmetrics", "numpy", "python"}
+
+
+# --- JSON ------------------------------------------------------------------------------------------------
+
+
+def test_json_text_round_trips() -> None:
+    result = distance()
+    text = result.to_json()
+    document = json.loads(text)
+    assert document["schema_version"] == SCHEMA_VERSION
+    assert document["measure"] == "distance"
+    assert document["higher_is_better"] is False
+    assert document["status_text"] == Ending.CONVERGED.text
+    assert document["settings"]["theta1"] == "inf"
+    assert document["curve"]["array"] == [0.0, "inf", "-inf", "nan"]
+    assert not re.search(r"\bNaN\b|\bInfinity\b", text)
+    back = Distance.from_json(text)
+    assert back.equals(result)
+    assert back.status is Ending.CONVERGED
+    assert back.curve.dtype == np.float64
+    assert not back.curve.flags.writeable
+    assert Result.from_json(text).equals(result)
+
+
+def test_a_file_keeps_its_arrays_beside_it(tmp_path) -> None:
+    result = distance()
+    text = result.to_json(tmp_path / "distance.json", indent=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["distance.json", "distance.npz"]
+    assert (tmp_path / "distance.json").read_text() == text + "\n"
+    with np.load(tmp_path / "distance.npz", allow_pickle=False) as arrays:
+        assert set(arrays.files) == {"curve", "clusters.0.members", "clusters.1.members"}
+    for source in (tmp_path / "distance.json", str(tmp_path / "distance.json")):
+        assert Distance.from_json(source).equals(result)
+
+
+def test_a_result_without_arrays_needs_no_second_file(tmp_path) -> None:
+    result = distance(curve=None, clusters=())
+    result.to_json(tmp_path / "a.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    assert Distance.from_json(tmp_path / "a.json").equals(result)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 1 / 3, 5e-324, 1.7976931348623157e308])
+def test_every_double_comes_back_exactly(value: float, tmp_path) -> None:
+    result = distance(value=value, curve=np.array([value]))
+    assert Distance.from_json(result.to_json()).equals(result)
+    result.to_json(tmp_path / "a.json")
+    assert Distance.from_json(tmp_path / "a.json").equals(result)
+
+
+# --- what can be wrong with a file -----------------------------------------------------------------------
+
+
+def test_the_json_may_not_be_the_archive(tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"path must end in .json, got .*a\.npz"):
+        distance().to_json(tmp_path / "a.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_named_and_nothing_is_written(tmp_path) -> None:
+    with pytest.raises(ValueError, match="output folder must exist, got .*missing"):
+        distance().to_json(tmp_path / "missing" / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_arrays_are_named(tmp_path) -> None:
+    distance().to_json(tmp_path / "a.json")
+    (tmp_path / "a.npz").unlink()
+    with pytest.raises(
+        ValueError, match=r"The array 'curve' must stand in the .npz file beside the JSON, got .*a\.npz"
+    ):
+        Distance.from_json(tmp_path / "a.json")
+    with pytest.raises(
+        ValueError, match="The array 'curve' must stand in the .npz file beside the JSON, got None"
+    ):
+        result_from_document({**json.loads(distance().to_json(tmp_path / "a.json"))})
+
+
+@pytest.mark.parametrize("damage", ["truncated", "of another result", "empty"])
+def test_damaged_arrays_are_never_read(damage: str, tmp_path) -> None:
+    distance().to_json(tmp_path / "a.json")
+    content = (tmp_path / "a.npz").read_bytes()
+    distance(curve=np.zeros((2, 2))).to_json(tmp_path / "b.json")
+    wrong = {"truncated": content[:-9], "empty": b"", "of another result": (tmp_path / "b.npz").read_bytes()}
+    (tmp_path / "a.npz").write_bytes(wrong[damage])
+    with pytest.raises(ValueError, match="must be those that were written with the JSON, got a damaged file"):
+        Distance.from_json(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "source must be the JSON of a result, got text that is not JSON"),
+        (b'{"schema_version": 1, "ty', "source must be the JSON of a result, got text that is not JSON"),
+        (b"\xff\xfe\x00binary", "source must be the JSON of a result, got .*, not text"),
+        (b"[1, 2]", "without schema_version and type"),
+        (b'{"value": 1}', "without schema_version and type"),
+        (b'{"schema_version": 1, "type": "Lost"}', "JSON of a known result, got type 'Lost'"),
+        (
+            b'{"schema_version": 1, "type": "Interval", "low": 0, "high": 1}',
+            "JSON of a known result, got type",
+        ),
+        (
+            b'{"schema_version": 1, "type": "Distance", "status": "converged"}',
+            "JSON of a Distance must hold all",
+        ),
+        (b'{"schema_version": 1, "type": "Distance", "status": "lost"}', "status of Distance must be one of"),
+        (
+            b'{"schema_version": 99, "type": "Distance"}',
+            "schema_version at most 1, got 99. Upgrade shiftmetrics",
+        ),
+        (b'{"schema_version": "one", "type": "Distance"}', "schema_version at most 1, got 'one'"),
+    ],
+    ids=range(11),
+)
+def test_a_wrong_file_is_a_value_error(content: bytes, message: str, tmp_path) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        Result.from_json(tmp_path / "a.json")
+
+
+def test_a_missing_file_is_named(tmp_path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nothing\.json"):
+        Result.from_json(tmp_path / "nothing.json")
+
+
+def test_a_result_of_another_measure_is_refused() -> None:
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Angle(Result):
+        status: Ending = Ending.CONVERGED
+
+    with pytest.raises(ValueError, match="source must hold a Angle, got a Distance"):
+        Angle.from_json(distance().to_json())
+
+
+# --- tables and notebooks --------------------------------------------------------------------------------
+
+
+def test_rows_of_many_results_stack() -> None:
+    import pandas as pd
+
+    rows = pd.concat([distance().to_frame(), distance(interval=None, status=Ending.FAILED).to_frame()])
+    assert rows["measure"].tolist() == ["distance", "distance"]
+    assert rows["value"].tolist() == [0.25, 0.25]
+    assert rows["status"].tolist() == ["converged", "failed"]
+    assert rows["interval_low"].iloc[0] == 0.2
+    assert rows["interval_high"].iloc[0] == math.inf
+    assert rows["interval_low"].isna().iloc[1]
+    assert "curve" not in rows
+    assert "settings" not in rows
+
+
+def test_the_notebook_view_escapes_what_users_wrote() -> None:
+    html = distance(status=Ending.FAILED, warnings=("<script>alert(1)</script>",))._repr_html_()
+    assert "<script>" not in html
+    assert "<progress>" not in html
+    assert "&lt;script&gt;" in html
+    assert "Distance &lt;from&gt; a &amp; b" in html
+    assert "0.25 nats" in html
+    assert "[0.2, inf] (95 %)" in html
