@@ -16,16 +16,21 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     ValueError
-        If the folder of ``target`` does not exist, or ``target`` is a folder.
+        If the folder of ``target`` does not exist or is not writable, or ``target`` is a folder.
     """
-    path = Path(target)
+    path = Path(os.path.realpath(target))  # a link stays a link: the file that it points at is replaced
     if path.is_dir():
         raise ValueError(f"The output path must be a file, got the folder {str(path)!r}.")
     if not path.parent.is_dir():
         raise ValueError(
             f"The output folder must exist, got {str(path.parent)!r}. Create it first, or choose another path."
         )
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    except OSError as error:
+        raise ValueError(
+            f"The output folder must be writable, got {str(path.parent)!r} ({error.strerror}). Choose another path."
+        ) from error
     os.close(handle)
     temporary = Path(name)
     try:
