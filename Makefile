@@ -1,14 +1,17 @@
 # Every step of continuous integration is a target here; `make help` lists them.
+# A machine needs Python 3.11 or later, pip and make: each target first installs what it needs into $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
-BIN = $(VENV)/bin
-PIP = $(BIN)/python -m pip --disable-pip-version-check
-INSTALL = $(PIP) install --quiet --constraint constraints.txt
-
-# One BLAS thread for each of the two test workers: more only makes them wait for each other.
-export OMP_NUM_THREADS ?= 1
 WORKERS ?= 2
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
+PYTEST_OPTIONS ?=
+
+BIN = $(VENV)/bin
+INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_OPTIONS)
+
+# One BLAS thread for each test worker: more only makes them wait for each other.
+test test-all docs: export OMP_NUM_THREADS ?= 1
+export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lint format types docs bench clean
@@ -17,22 +20,24 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "shiftmetrics needs Python 3.11 or later, got " + sys.version.split()[0] + ". Choose another with: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 
+# A stamp for each set of packages: made again when the requirements change.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) --editable .
+	$(INSTALL) .
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) --editable '.[test]'
+	$(INSTALL) '.[test]'
 	@touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-lint: pyproject.toml constraints.txt $(VENV)/.installed-test
-	$(INSTALL) --editable '.[lint]'
+$(VENV)/.installed-lint: $(VENV)/.installed-test
+	$(INSTALL) '.[lint]'
 	@touch $@
 
-$(VENV)/.installed-docs: pyproject.toml constraints.txt $(VENV)/.installed
-	$(INSTALL) --editable '.[docs]'
+$(VENV)/.installed-docs: $(VENV)/.installed-test
+	$(INSTALL) '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.installed ## train a small classifier, shift its data, write report.html
@@ -60,7 +65,8 @@ docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 bench: $(VENV)/.installed-test ## the benchmarks: ratios against peers, in one run
-	OMP_NUM_THREADS= $(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) build dist docs/_build demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/gallery demo-output
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,7 +1,7 @@
 """Run every benchmark in a process of its own, one after the other: ``python benchmarks/run.py [name ...]``.
 
-Each ``benchmarks/<name>.py`` has a ``main()`` that prints plain-text tables of ratios between rivals timed in the same
-run. Nothing here is a test: times depend on the machine, and are never asserted.
+Each ``benchmarks/<name>.py`` has a ``main()`` that prints plain-text tables of ratios between rivals timed in
+the same run. Nothing here is a test: times depend on the machine, and are never asserted.
 """
 
 from __future__ import annotations

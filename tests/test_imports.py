@@ -1,0 +1,44 @@
+"""`import shiftmetrics` is light: no framework comes with it, nor with a measure of NumPy arrays."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "sklearn", "dask", "pandas", "matplotlib", "jinja2", "typer", "array_api_compat.torch")
+
+
+def loaded_after(code: str) -> set[str]:
+    """Run ``code`` in a fresh interpreter and return which of the heavy libraries it loaded."""
+    script = f"{code}\nimport sys, json\nprint(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(ended.stdout.splitlines()[-1]))
+
+
+def test_the_question_can_be_answered_yes() -> None:
+    assert loaded_after("import torch, pandas") >= {"torch", "pandas"}
+
+
+def test_importing_loads_no_framework() -> None:
+    assert loaded_after("import shiftmetrics") == set()
+
+
+def test_looking_at_the_public_names_loads_no_framework() -> None:
+    code = "import shiftmetrics\nfor name in shiftmetrics.__all__: getattr(shiftmetrics, name)\ndir(shiftmetrics)"
+    assert loaded_after(code) == set()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "posterior_agreement(np.eye(3), np.eye(3))",
+        "stability_criterion(ZeroOneLoss(np.arange(9.0)), 0.5)",
+        "worst_case_risk(ZeroOneLoss(np.arange(9.0)), 0.1)",
+        "kernel_entropic_novelty(np.eye(20), np.ones((20, 20)), bandwidth=1.0, rng=0)",
+    ],
+    ids=lambda call: call.split("(")[0],
+)
+def test_a_measure_of_numpy_arrays_loads_no_framework(call: str) -> None:
+    code = f"import numpy as np\nfrom shiftmetrics import *\nresult = {call}\nstr(result), result.to_json()"
+    assert loaded_after(code) == set()

@@ -1,0 +1,64 @@
+"""Higher floors know lower ones, never the reverse: the contracts of pyproject.toml hold, and they would notice."""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(Path(sysconfig.get_path("scripts")) / "lint-imports"), "--no-cache"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_import_direction_holds() -> None:
+    ended = lint_imports(ROOT)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        pytest.param("_core/blocks.py", "import shiftmetrics.agreement", id="upwards"),
+        pytest.param(
+            "_core/blocks.py", "def later():\n    import shiftmetrics.cli", id="upwards, inside a function"
+        ),
+        pytest.param(
+            "_core/blocks.py", "from shiftmetrics import posterior_agreement", id="through the front door"
+        ),
+        pytest.param("agreement/__init__.py", "import shiftmetrics.novelty", id="from measure to measure"),
+        pytest.param(
+            "stability/__init__.py", "def later():\n    import torch", id="a framework in a measure"
+        ),
+        pytest.param("_core/arrays.py", "import sklearn", id="a framework in the core"),
+    ],
+)
+def test_an_import_in_the_wrong_direction_is_noticed(module: str, statement: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / "src" / "shiftmetrics" / module).open("a") as file:
+        file.write(f"\n\n{statement}\n")
+    ended = lint_imports(tmp_path)
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "BROKEN" in ended.stdout
+    assert module.removesuffix(".py").removesuffix("/__init__").replace("/", ".") in ended.stdout
+
+
+def test_a_module_without_a_floor_is_noticed(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "src" / "shiftmetrics" / "attic.py").write_text('"""Where things end up."""\n')
+    ended = lint_imports(tmp_path)
+    assert ended.returncode == 1
+    assert "attic" in ended.stdout
