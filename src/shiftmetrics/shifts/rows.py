@@ -1,0 +1,97 @@
+"""Rows of whatever a sample is: an array of any library, a pandas table or series, a list of texts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import BoolArray, is_labelled, namespace, to_numpy
+from shiftmetrics._core.validation import describe
+
+
+def n_rows(sample: Any) -> int:
+    """Return the number of rows."""
+    shape = getattr(sample, "shape", None)
+    return int(shape[0]) if shape is not None else len(sample)
+
+
+def copy_sample(sample: Any) -> Any:
+    """Return a copy that shares no memory that matters."""
+    if hasattr(sample, "detach"):
+        return sample.detach().clone()
+    return sample.copy() if hasattr(sample, "copy") else copy.copy(sample)
+
+
+def take_rows(sample: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return the rows at these positions, in this order."""
+    if is_labelled(sample):
+        return sample.iloc[rows]
+    if isinstance(sample, Sequence) and not isinstance(sample, str):
+        return type(sample)(sample[row] for row in rows)  # type: ignore[call-arg]
+    return sample[rows]
+
+
+def rows_differ(first: Any, second: Any) -> BoolArray:
+    """Tell for each row whether the two samples differ there; missing values equal missing values."""
+    if is_labelled(first) and is_labelled(second):
+        a, b = first.reset_index(drop=True), second.reset_index(drop=True)
+        differ = ((a != b) & ~(a.isna() & b.isna())).to_numpy(dtype=bool)
+    elif array_api_compat.is_array_api_obj(first):
+        a, b = to_numpy(first), to_numpy(second)
+        if a.shape != b.shape:
+            return np.ones(n_rows(first), dtype=bool)
+        differ = np.asarray((a != b) & ~((a != a) & (b != b)))  # NaN alone differs from itself
+    else:
+        differ = np.asarray([a != b for a, b in zip(first, second, strict=True)], dtype=bool)
+    rows = np.asarray(differ, dtype=bool).reshape(len(differ), -1)
+    return np.asarray(rows.any(axis=1), dtype=np.bool_)
+
+
+def choose_rows(mask: BoolArray, shifted: Any, reference: Any) -> Any:
+    """Return ``shifted`` where ``mask`` holds and ``reference`` elsewhere, row by row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the two samples are not of one kind and shape.
+    """
+    if is_labelled(shifted) != is_labelled(reference):
+        raise TypeError(
+            f"shifted and reference must be of one kind, got {type(shifted).__name__} and "
+            f"{type(reference).__name__}."
+        )
+    if is_labelled(shifted):
+        return _choose_labelled(mask, shifted, reference)
+    if array_api_compat.is_array_api_obj(shifted) and array_api_compat.is_array_api_obj(reference):
+        if tuple(shifted.shape) != tuple(reference.shape):
+            raise ValueError(
+                "shifted and reference must have the same shape, "
+                f"got {tuple(shifted.shape)} and {tuple(reference.shape)}."
+            )
+        xp = namespace(shifted, reference)
+        choice = mask.reshape(-1, *[1] * (shifted.ndim - 1))
+        if xp.__name__.endswith("numpy"):
+            return np.where(choice, shifted, reference)
+        return xp.where(xp.asarray(choice, device=shifted.device), shifted, reference)
+    if isinstance(shifted, str) or isinstance(reference, str):
+        raise TypeError(describe("shifted", "a list of texts", "one text", "Wrap it in a list."))
+    return [a if use else b for use, a, b in zip(mask, shifted, reference, strict=True)]
+
+
+def _choose_labelled(mask: BoolArray, shifted: Any, reference: Any) -> Any:
+    import pandas as pd
+
+    if list(shifted.index) != list(reference.index):
+        raise ValueError(
+            describe("shifted", "a table with the index of reference", "another index", "Align them first.")
+        )
+    if getattr(shifted, "ndim", 1) == 2 and list(shifted.columns) != list(reference.columns):
+        raise ValueError(describe("shifted", "a table with the columns of reference", list(shifted.columns)))
+    parts = [shifted.iloc[np.flatnonzero(mask)], reference.iloc[np.flatnonzero(~mask)]]
+    order = np.argsort(np.concatenate([np.flatnonzero(mask), np.flatnonzero(~mask)]), kind="stable")
+    return pd.concat([part for part in parts if len(part)]).iloc[order] if len(mask) else reference.copy()
