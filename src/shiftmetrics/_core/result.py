@@ -102,15 +102,12 @@ class Result(Record):
         scalars = {
             name: part
             for name, part in self.to_dict().items()
-            if part is None or isinstance(part, bool | int | float | str)
+            if name != "interval" and (part is None or isinstance(part, bool | int | float | str))
         }
-        interval = self.interval
-        scalars["interval"] = None
-        row = {"measure": self.measure, **scalars}
-        del row["interval"]
-        row["interval_low"] = math.nan if interval is None else interval.low
-        row["interval_high"] = math.nan if interval is None else interval.high
-        return pd.DataFrame([row])
+        low, high = (math.nan, math.nan) if self.interval is None else (self.interval.low, self.interval.high)
+        return pd.DataFrame(
+            [{"measure": self.measure, **scalars, "interval_low": low, "interval_high": high}]
+        )
 
     def plot(self, **options: Any) -> Any:
         """Draw the result with matplotlib and return the axes; see `shiftmetrics.plot`."""
@@ -138,10 +135,6 @@ class Result(Record):
         ValueError
             If the folder of ``path`` does not exist, or ``path`` ends in ``.npz``.
         """
-        if path is not None and Path(path).suffix == ".npz":
-            raise ValueError(
-                f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
-            )
         arrays: dict[str, npt.NDArray[Any]] = {}
 
         def beside(name: str, array: npt.NDArray[Any]) -> Any:
@@ -159,16 +152,7 @@ class Result(Record):
         }
         if path is None:
             return json.dumps(document, indent=indent, allow_nan=False)
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-        if arrays:  # the digest tells a reader that both files come from one call
-            document["arrays_sha256"] = hashlib.sha256(buffer.getvalue()).hexdigest()
-        text = json.dumps(document, indent=indent, allow_nan=False)
-        if arrays:
-            with atomic_path(Path(path).with_suffix(".npz")) as temporary:
-                temporary.write_bytes(buffer.getvalue())
-        write_text(path, text + "\n")
-        return text
+        return write_document(document, arrays, path, indent=indent)
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
@@ -216,6 +200,39 @@ class Result(Record):
         )
         sentences = "<br>".join(html.escape(line) for line in self.summary().splitlines())
         return f"<div><b>{html.escape(self.title)}</b><table>{body}</table><p>{sentences}</p></div>"
+
+
+def write_document(
+    document: dict[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    path: str | os.PathLike[str],
+    *,
+    indent: int = 2,
+) -> str:
+    """Write a JSON document and, beside it, the ``.npz`` file of its arrays; return the text.
+
+    Raises
+    ------
+    ValueError
+        If the folder of ``path`` does not exist, or ``path`` ends in ``.npz``.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        raise ValueError(
+            f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
+        )
+    if arrays:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+        # The digest tells a reader that both files come from one call.
+        document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
+        text = json.dumps(document, indent=indent, allow_nan=False)
+        with atomic_path(path.with_suffix(".npz")) as temporary:
+            temporary.write_bytes(buffer.getvalue())
+    else:
+        text = json.dumps(document, indent=indent, allow_nan=False)
+    write_text(path, text + "\n")
+    return text
 
 
 def result_from_document(document: Any, path: Path | None = None) -> Result:
@@ -287,11 +304,11 @@ def _text(part: Any) -> Any:
 
 
 def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
-    """Load the arrays beside a JSON file; ``digest`` is what the JSON says about them, None for no arrays."""
-    if digest is None or not npz.is_file():
+    """Load the arrays beside a JSON file, if there are any; ``digest`` is what the JSON says about them."""
+    if not npz.is_file():
         return {}
     content = npz.read_bytes()
-    if hashlib.sha256(content).hexdigest() != digest:
+    if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         raise ValueError(
             f"The arrays in {str(npz)!r} must be those that were written with the JSON, got a damaged file or "
             "one of another result. Write the result again."
