@@ -1,0 +1,182 @@
+"""The public face: what it lists is what it has, each documented with an example, options by keyword only."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import get_type_hints
+
+import pytest
+
+import shiftmetrics
+from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.result import Result
+
+PUBLIC = [name for name in shiftmetrics.__all__ if not name.startswith("__")]
+FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(shiftmetrics, name))]
+CLASSES = [name for name in PUBLIC if inspect.isclass(getattr(shiftmetrics, name))]
+LOSSES = [name for name in CLASSES if name.endswith("Loss")]
+
+POSITIONAL = {
+    "kernel_entropic_novelty": ["features", "reference"],
+    "posterior_agreement": ["scores", "reference_scores"],
+    "stability_criterion": ["loss", "threshold"],
+    "worst_case_risk": ["loss", "budget"],
+    "write_report": ["results", "path"],
+    "CandidateLoss": ["losses", "distances"],
+    "FixedLoss": ["losses"],
+    "HingeLoss": ["margins", "weight_norm"],
+    "LogisticLoss": ["margins", "weight_norm"],
+    "PiecewiseLinearLoss": ["values", "slope_norms"],
+    "SquaredLoss": ["residuals", "weight_norm"],
+    "ZeroOneLoss": ["distances"],
+}
+
+
+def modules() -> Iterator[ModuleType]:
+    yield shiftmetrics
+    for found in pkgutil.walk_packages(shiftmetrics.__path__, "shiftmetrics."):
+        if not found.name.endswith("__main__"):
+            yield importlib.import_module(found.name)
+
+
+def subclasses(cls: type) -> Iterator[type]:
+    for child in cls.__subclasses__():
+        if child.__module__.startswith("shiftmetrics."):
+            yield child
+        yield from subclasses(child)
+
+
+def sections(doc: str) -> list[str]:
+    return re.findall(r"^(\w[\w ]*)\n-{3,}$", doc, flags=re.MULTILINE)
+
+
+# --- names -----------------------------------------------------------------------------------------------
+
+
+def test_the_list_is_sorted_and_short() -> None:
+    names = shiftmetrics.__all__
+    assert list(names) == sorted(names)
+    assert len(names) == len(set(names)) <= 25
+
+
+def test_the_list_is_what_the_module_has() -> None:
+    # The measures themselves are rooms that one may enter: `shiftmetrics.agreement` holds more than the face shows.
+    own = {
+        name
+        for name, value in vars(shiftmetrics).items()
+        if not name.startswith("_")
+        and not inspect.ismodule(value)
+        and getattr(value, "__module__", "") != "__future__"
+    }
+    assert own <= set(PUBLIC)
+    assert set(PUBLIC) <= set(dir(shiftmetrics))
+    assert set(FUNCTIONS) | set(CLASSES) == set(PUBLIC)
+    assert set(POSITIONAL) == set(FUNCTIONS) | set(LOSSES)
+
+
+def test_every_name_knows_its_home() -> None:
+    for name in PUBLIC:
+        found = getattr(shiftmetrics, name)
+        assert found.__name__ == name
+        assert getattr(importlib.import_module(found.__module__), name) is found
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'shiftmetrics' has no attribute 'nothing'"):
+        shiftmetrics.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("module", [module.__name__ for module in modules()])
+def test_every_list_of_names_is_sorted_and_true(module: str) -> None:
+    found = importlib.import_module(module)
+    assert found.__doc__, f"{module} does not say what it is for"
+    names = getattr(found, "__all__", ())
+    assert sorted(names) == sorted(set(names))
+    for name in names:
+        assert hasattr(found, name), name
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    import importlib.metadata
+
+    assert shiftmetrics.__version__ == importlib.metadata.version("shiftmetrics")
+
+
+# --- documentation ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_name_is_documented(name: str) -> None:
+    found = getattr(shiftmetrics, name)
+    doc = inspect.getdoc(found) or ""
+    if name in FUNCTIONS or name in LOSSES:
+        assert ">>>" in doc, "an example is missing"
+        assert {"Parameters", "Raises", "Examples"} <= set(sections(doc))
+        for parameter in inspect.signature(found).parameters:
+            assert re.search(rf"^[\w, ]*\b{parameter}\b[\w, ]* : ", doc, flags=re.MULTILINE), parameter
+    if name in FUNCTIONS and inspect.signature(found).return_annotation not in ("None", None):
+        assert "Returns" in sections(doc)
+
+
+@pytest.mark.parametrize(
+    "cls", sorted(subclasses(Result), key=lambda cls: cls.__name__), ids=lambda cls: cls.__name__
+)
+def test_every_result_says_what_its_fields_are(cls: type[Result]) -> None:
+    doc = inspect.getdoc(cls) or ""
+    inherited = {field.name for field in dataclasses.fields(Result)}
+    for field in dataclasses.fields(cls):
+        if field.repr and field.name not in inherited:
+            assert re.search(rf"\b{field.name}\b", doc), f"{field.name} is not documented"
+
+
+# --- signatures ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(POSITIONAL))
+def test_options_are_keyword_only(name: str) -> None:
+    parameters = inspect.signature(getattr(shiftmetrics, name)).parameters.values()
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    assert positional == POSITIONAL[name]
+    for parameter in parameters:
+        assert parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            assert parameter.default is not parameter.empty
+
+
+# --- results and records ---------------------------------------------------------------------------------
+
+
+def test_every_record_can_be_found_by_its_name() -> None:
+    list(modules())
+    names = [cls.__name__ for cls in subclasses(Record)]
+    assert len(names) == len(set(names)), "two records of one name: JSON would build the wrong one"
+
+
+@pytest.mark.parametrize(
+    "cls", sorted(subclasses(Result), key=lambda cls: cls.__name__), ids=lambda cls: cls.__name__
+)
+def test_every_result_keeps_the_common_vocabulary(cls: type[Result]) -> None:
+    assert cls.measure
+    assert cls.title
+    assert isinstance(cls.higher_is_better, bool)
+    assert {"measure", "title", "unit", "higher_is_better"} <= vars(cls).keys(), "inherited by accident"
+    assert all(field.kw_only for field in dataclasses.fields(cls))
+    assert cls.__dataclass_params__.frozen
+    assert not cls.__dataclass_params__.eq
+    status = get_type_hints(cls)["status"]
+    assert issubclass(status, Status)
+    assert status is not Status
+    for outcome in status:
+        assert outcome.text[0].isupper()
+        assert outcome.text.endswith(".")
+    for field in dataclasses.fields(cls):
+        has_default = (
+            field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        )
+        assert field.repr or has_default, (
+            f"{field.name} is not in the JSON, so reading it back needs a default"
+        )
