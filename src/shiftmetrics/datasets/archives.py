@@ -75,9 +75,12 @@ def extract(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> 
             target.rmdir()
         temporary.chmod(0o755)
         temporary.rename(target)
-    except _DAMAGE as error:
+    except (*_DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # a fault of the disk; the decompressors' own complaints carry no number
         raise ValueError(
-            f"The archive {str(path)!r} is truncated or damaged ({error}). Delete it and download it again."
+            f"The archive {str(path)!r} is truncated or damaged ({str(error).splitlines()[0].rstrip(':')}). "
+            "Delete it and download it again."
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -116,6 +119,8 @@ def _members(path: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
         # a file that was cut at a header for a complete one.
         if tar.fileobj is None or tar.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
             raise EOFError("the end of the archive is missing")
+        while tar.fileobj.read(1 << 20):
+            pass  # to the very end, where a compressed stream keeps its checksum
 
 
 def _inside(name: str, archive: Path) -> PurePosixPath:
