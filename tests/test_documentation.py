@@ -1,0 +1,93 @@
+"""The README and the pages of the documentation are true: every Python block runs, every output is what it prints.
+
+The blocks of a page share one namespace, in their order. A ``text`` block right after a ``python`` block is what that
+block prints, with ``...`` for what may differ (see `doctest.ELLIPSIS`). A ``console`` block holds command lines.
+"""
+
+import contextlib
+import doctest
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+WITH_CODE = [
+    page for page in PAGES if re.search(r"^```(python|console)$", page.read_text("utf-8"), re.MULTILINE)
+]
+
+
+class Block(NamedTuple):
+    line: int
+    code: str
+    output: str | None
+
+
+def blocks(page: Path, language: str = "python") -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(
+        rf"^```{language}\n(.*?)^```\n(?:\n*^```text\n(.*?)^```\n)?", text, re.MULTILINE | re.DOTALL
+    )
+    return [Block(text[: part.start()].count("\n") + 2, part[1], part[2]) for part in found]
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name)
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    checker = doctest.OutputChecker()
+    for block in blocks(page):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * (block.line - 1) + block.code, name(page), "exec"), namespace)
+        if block.output is not None:
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            same = checker.check_output(block.output, printed.getvalue(), flags)
+            assert same, (
+                f"{name(page)}, line {block.line} prints:\n{printed.getvalue()}\nnot:\n{block.output}"
+            )
+    for block in blocks(page, "console"):
+        for command in re.findall(r"^\$ (shiftmetrics .*)$", block.code, flags=re.MULTILINE):
+            arguments = command.split()[1:]
+            ended = subprocess.run(
+                [sys.executable, "-m", "shiftmetrics", *arguments],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target or target.startswith(("#", "mailto:")):
+            continue
+        path = target.partition("#")[0]
+        if path != "gallery/index.rst":  # made by the build
+            assert (page.parent / path).exists(), f"{name(page)} links to {target}"
+
+
+def test_the_two_commands_stand_at_the_top_of_the_readme() -> None:
+    top = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:20]
+    assert {"make demo", "make test"} <= {line.partition("#")[0].strip() for line in top}
+
+
+def test_every_command_of_the_readme_is_a_target() -> None:
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    )
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        for target in re.findall(
+            r"(?:^|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE
+        ):
+            assert target in targets, f"{name(page)} names make {target}"
