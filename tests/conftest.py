@@ -1,4 +1,4 @@
-"""Settings for all tests: reproducible Hypothesis, real data only where it is pointed at."""
+"""Settings for all tests: reproducible Hypothesis, no windows, real data only where it is pointed at."""
 
 import os
 from pathlib import Path
@@ -6,10 +6,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("MPLBACKEND", "Agg")
+
 settings.register_profile(
     "ci", derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+NO_DATA = "SHIFTMETRICS_DATA is not set: point it at a folder of real data sets to run this test"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip the tests on real data where there is none, whether or not they ask for the folder."""
+    if item.get_closest_marker("realdata") and not os.environ.get("SHIFTMETRICS_DATA"):
+        pytest.skip(NO_DATA)
 
 
 @pytest.fixture(scope="session")
@@ -17,5 +27,6 @@ def data_folder() -> Path:
     """Return the folder of real data sets, or skip: a plain `make test` needs none."""
     folder = os.environ.get("SHIFTMETRICS_DATA")
     if not folder:
-        pytest.skip("SHIFTMETRICS_DATA is not set: point it at a folder of real data sets to run this test")
+        pytest.skip(NO_DATA)
+    assert Path(folder).is_dir(), f"SHIFTMETRICS_DATA must be a folder, got {folder}"
     return Path(folder)
