@@ -18,13 +18,14 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     ValueError
         If the folder of ``target`` does not exist or is not writable, or ``target`` is a folder.
     """
-    path = Path(os.path.realpath(target))  # a link stays a link: the file that it points at is replaced
+    path = Path(target)
     if path.is_dir():
         raise ValueError(f"The output path must be a file, got the folder {str(path)!r}.")
     if not path.parent.is_dir():
         raise ValueError(
             f"The output folder must exist, got {str(path.parent)!r}. Create it first, or choose another path."
         )
+    path = Path(os.path.realpath(path))  # a link stays a link: the file that it points at is replaced
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
     except OSError as error:
