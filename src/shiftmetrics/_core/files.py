@@ -25,6 +25,9 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         raise ValueError(
             f"The output folder must exist, got {str(path.parent)!r}. Create it first, or choose another path."
         )
+    if path.exists() and not path.is_file():  # a pipe or a device, such as /dev/stdout, is never replaced
+        yield path
+        return
     path = Path(os.path.realpath(path))  # a link stays a link: the file that it points at is replaced
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
