@@ -1,0 +1,104 @@
+"""Norms, balls and hyperplanes on rows of moves: the geometry that every attack shares.
+
+A move is a row of shape ``(n_features,)`` in coordinates where its cost is a plain norm (see `problem`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+Norm: TypeAlias = Literal["l2", "linf"]
+NORMS: tuple[Norm, ...] = ("l2", "linf")
+
+
+def row_norm(move: Tensor, norm: Norm) -> Tensor:
+    """Return the norm of each row, of shape ``(n_samples,)``."""
+    length: Tensor = torch.linalg.vector_norm(move, ord=2 if norm == "l2" else math.inf, dim=1)
+    return length
+
+
+def dual_norm(gradient: Tensor, norm: Norm) -> Tensor:
+    """Return the norm of each gradient that is dual to the norm of a move: l2 for l2, l1 for linf."""
+    length: Tensor = torch.linalg.vector_norm(gradient, ord=2 if norm == "l2" else 1, dim=1)
+    return length
+
+
+def steepest(gradient: Tensor, norm: Norm) -> Tensor:
+    """Return the move of norm one along which a function with this gradient rises fastest (0 where it is 0)."""
+    if norm == "linf":
+        return gradient.sign()
+    return gradient / row_norm(gradient, norm).clamp_min(torch.finfo(gradient.dtype).tiny)[:, None]
+
+
+def project_ball(move: Tensor, radius: Tensor, norm: Norm) -> Tensor:
+    """Return the nearest move within ``radius`` (one for each row)."""
+    if norm == "linf":
+        return torch.maximum(torch.minimum(move, radius[:, None]), -radius[:, None])
+    length = row_norm(move, norm).clamp_min(torch.finfo(move.dtype).tiny)
+    return move * (radius / length).clamp(max=1.0)[:, None]
+
+
+def random_move(like: Tensor, radius: Tensor, norm: Norm, generator: torch.Generator) -> Tensor:
+    """Draw a move uniformly from the ball of ``radius`` (one for each row)."""
+    draw = torch.empty_like(like)
+    if norm == "linf":
+        return draw.uniform_(-1.0, 1.0, generator=generator) * radius[:, None]
+    direction = steepest(draw.normal_(generator=generator), norm)
+    share = torch.empty_like(radius).uniform_(generator=generator) ** (1.0 / like.shape[1])
+    return direction * (share * radius)[:, None]
+
+
+def move_to_hyperplane(
+    point: Tensor, normal: Tensor, gap: Tensor, low: Tensor | None, high: Tensor | None, norm: Norm
+) -> Tensor:
+    """Return the least move m with ``<normal, m> = gap`` that keeps ``point + m`` within a box.
+
+    The optimum moves every coordinate j along the normal (l2) or its sign (linf) until it meets its bound, so
+    the gain is piecewise linear and increasing in the common length t: sort the lengths at which coordinates
+    stop, and read t off the segment that holds the gap. Where the box is out of reach of the hyperplane, the
+    answer is its corner nearest to it.
+
+    Parameters
+    ----------
+    point, normal : Tensor of shape (n_samples, n_features)
+    gap : Tensor of shape (n_samples,)
+        At least 0: negative gaps count as 0.
+    low, high : Tensor of shape (n_samples, n_features) or None
+        The box, which holds ``point``.
+    norm : {"l2", "linf"}
+
+    Returns
+    -------
+    Tensor of shape (n_samples, n_features)
+    """
+    speed = normal if norm == "l2" else normal.sign()
+    rate = normal * speed  # gain per unit of t, never negative
+    gap = gap.clamp_min(0.0)
+    tiny = torch.finfo(point.dtype).tiny
+    if low is None or high is None:
+        return speed * (gap / rate.sum(dim=1).clamp_min(tiny))[:, None]
+    room = torch.where(speed > 0, high - point, point - low).clamp_min(0.0)
+    far = 1e12  # stands for a bound at infinity, so that products with it stay finite
+    stop = torch.where(rate > 0, room / speed.abs().clamp_min(tiny), torch.zeros_like(room)).clamp_max(far)
+    stop, order = stop.sort(dim=1)
+    rate = rate.gather(1, order)
+    # still[k]: gain per t of the coordinates that have not stopped before the k-th
+    still = rate.flip(1).cumsum(1).flip(1)
+    gained = torch.cumsum(still * stop.diff(dim=1, prepend=torch.zeros_like(stop[:, :1])), dim=1)
+    k = (gained < gap[:, None]).sum(dim=1, keepdim=True).clamp_max(stop.shape[1] - 1)
+    before = (k - 1).clamp_min(0)
+    first = k == 0
+    start = torch.where(first, 0.0, stop.gather(1, before))
+    have = torch.where(first, 0.0, gained.gather(1, before))
+    length = start + (gap[:, None] - have) / still.gather(1, k).clamp_min(tiny)
+    length = torch.minimum(length, stop[:, -1:])
+    return torch.minimum(torch.maximum(length * speed, low - point), high - point)
+
+
+def cosine(step: int, n_steps: int, first: float, last: float) -> float:
+    """Return the value at ``step`` of a schedule that falls from ``first`` to ``last`` like a cosine."""
+    return last + 0.5 * (first - last) * (1.0 + math.cos(math.pi * step / max(1, n_steps)))
