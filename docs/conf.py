@@ -4,8 +4,6 @@ import datetime
 import os
 import warnings
 
-from sphinx_gallery.sorting import FileNameSortKey
-
 import shiftmetrics
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -47,7 +45,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "within_subsection_order": FileNameSortKey,
+    "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
