@@ -39,8 +39,7 @@ def take_rows(sample: Any, rows: npt.NDArray[np.int64]) -> Any:
 def rows_differ(first: Any, second: Any) -> BoolArray:
     """Tell for each row whether the two samples differ there; missing values equal missing values."""
     if is_labelled(first) and is_labelled(second):
-        a, b = first.reset_index(drop=True), second.reset_index(drop=True)
-        differ = ((a != b) & ~(a.isna() & b.isna())).to_numpy(dtype=bool)
+        differ = _labelled_differ(first, second)
     elif array_api_compat.is_array_api_obj(first):
         a, b = to_numpy(first), to_numpy(second)
         if a.shape != b.shape:
@@ -50,6 +49,20 @@ def rows_differ(first: Any, second: Any) -> BoolArray:
         differ = np.asarray([a != b for a, b in zip(first, second, strict=True)], dtype=bool)
     rows = np.asarray(differ, dtype=bool).reshape(len(differ), -1)
     return np.asarray(rows.any(axis=1), dtype=np.bool_)
+
+
+def _labelled_differ(first: Any, second: Any) -> BoolArray:
+    """Compare by position, column by column: corrupted columns may have another dtype."""
+    if getattr(first, "ndim", 1) == 2:
+        columns = [
+            _labelled_differ(first.iloc[:, place], second.iloc[:, place]) for place in range(first.shape[1])
+        ]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(first), 0), dtype=bool)
+    a_missing, b_missing = first.isna().to_numpy(dtype=bool), second.isna().to_numpy(dtype=bool)
+    differ: BoolArray = a_missing != b_missing
+    both = ~(a_missing | b_missing)
+    differ[both] = first.to_numpy(dtype=object)[both] != second.to_numpy(dtype=object)[both]
+    return differ
 
 
 def choose_rows(mask: BoolArray, shifted: Any, reference: Any) -> Any:

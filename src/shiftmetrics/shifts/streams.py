@@ -64,7 +64,7 @@ class RowStreams:
         bits = self._bits(0)
         bits.advance(rows.start * counts)
         raw: npt.NDArray[np.uint64] = bits.random_raw(n_rows * counts * _DRAWS_PER_COUNT)
-        kept = raw.reshape(n_rows, -1)[:, :size]
+        kept = raw.reshape(n_rows, counts * _DRAWS_PER_COUNT)[:, :size]
         return np.asarray((kept >> np.uint64(11)) * 2.0**-53).reshape(n_rows, *shape)
 
     def normals(self, rows: slice, shape: tuple[int, ...] = ()) -> FloatArray:

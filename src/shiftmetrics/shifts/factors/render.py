@@ -162,7 +162,7 @@ def draw_image(
     shade = (BACKGROUND + (1.0 - BACKGROUND) * mask) * texture_field(factors["texture"], size, phase)
     level = LIGHTNESS_LEVELS[factors["lightness"]] + JITTER["lightness"] * lightness
     degrees = HUE_DEGREES[factors["hue"]] + JITTER["hue"] * hue
-    return np.rint(255.0 * tint(level * shade, degrees)).astype(np.uint8)
+    return np.rint(255.0 * tint(np.minimum(level * shade, 1.0), degrees)).astype(np.uint8)
 
 
 def place_digit(digit: npt.NDArray[Any], extent: float, row: float, column: float, size: int) -> FloatArray:
@@ -188,9 +188,13 @@ def place_digit(digit: npt.NDArray[Any], extent: float, row: float, column: floa
 
 
 def tint(lightness: FloatArray, hue_degrees: float) -> FloatArray:
-    """Return RGB in [0, 1] of this lightness (HSL), this hue and the common saturation."""
+    """Return RGB in [0, 1] of this hue and the common saturation, whose channels average ``lightness``."""
     sector = (hue_degrees / 60.0) % 6.0
-    # The pure colour: a trapezium over the circle for each channel.
-    pure = np.clip(np.abs((sector - np.array([0.0, 2.0, 4.0]) + 3.0) % 6.0 - 3.0) * -1.0 + 2.0, 0.0, 1.0)
-    chroma = SATURATION * (1.0 - np.abs(2.0 * lightness - 1.0))
-    return np.asarray(np.clip(lightness[..., None] + chroma[..., None] * (pure - 0.5), 0.0, 1.0))
+    # The pure colour: for each channel a trapezium over the circle, around its own primary.
+    away = np.abs((sector - np.array([0.0, 2.0, 4.0]) + 3.0) % 6.0 - 3.0)
+    pure = np.clip(2.0 - away, 0.0, 1.0)
+    mean = pure.mean()
+    # The most colour that leaves every channel in [0, 1].
+    room = np.minimum((1.0 - lightness) / (1.0 - mean), lightness / mean)
+    rgb = lightness[..., None] + SATURATION * room[..., None] * (pure - mean)
+    return np.asarray(np.clip(rgb, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Textures: fields of brightness between 0.55 and 1 that multiply an image."""
+"""Textures: fields of brightness that multiply an image; their mean is 1, so that they leave lightness alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 
 DEPTH = 0.45
-"""How much darker than the light parts the dark parts of a texture are."""
+"""Difference between the light and the dark parts of a texture."""
 
 
 def texture_field(texture: str, size: int, phase: tuple[float, float]) -> FloatArray:
@@ -17,7 +17,7 @@ def texture_field(texture: str, size: int, phase: tuple[float, float]) -> FloatA
     steps = (np.arange(size) + 0.5) / size
     down, right = np.meshgrid(steps + phase[0], steps + phase[1], indexing="ij")
     pattern = _tiles(down, right) if texture == "tiles" else _wood(down, right)
-    return np.asarray(1.0 - DEPTH * pattern)
+    return np.asarray(1.0 + DEPTH * (pattern.mean() - pattern))
 
 
 def _tiles(down: FloatArray, right: FloatArray) -> FloatArray:
