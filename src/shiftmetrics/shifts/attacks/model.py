@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,24 +11,31 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.validation import describe
+from shiftmetrics.shifts.attacks.losses import margin_loss
 
 PROBABILITY_TOLERANCE = 1e-4
 
 
 @contextmanager
 def evaluation_mode(model: Any) -> Iterator[None]:
-    """Switch dropout and batch statistics off, and every part of the model back to its mode afterwards."""
-    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    """Switch dropout, batch statistics and gradients of parameters off, and back to what they were afterwards."""
+    is_module = isinstance(model, torch.nn.Module)
+    modules = list(model.modules()) if is_module else []
+    parameters = list(model.parameters()) if is_module else []
     modes = [module.training for module in modules]
+    needed = [parameter.requires_grad for parameter in parameters]
     try:
-        if modules:
+        if is_module:
             model.eval()
+            model.requires_grad_(False)
         # Attacks need gradients even when the caller has switched them off.
         with torch.inference_mode(False), torch.enable_grad():
             yield
     finally:
         for module, mode in zip(modules, modes, strict=True):
             module.training = mode
+        for parameter, need in zip(parameters, needed, strict=True):
+            parameter.requires_grad_(need)
 
 
 def parameter_of(model: Any) -> Tensor | None:
@@ -101,11 +109,42 @@ def check_logits(logits: Tensor) -> None:
         )
 
 
-def check_differentiable(logits: Tensor) -> None:
-    """Raise a TypeError if no gradient leads from the logits back to the inputs."""
-    if not logits.requires_grad:
+def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> None:
+    """Raise a TypeError if no gradient leads from the logits back to the inputs; warn if it is 0 everywhere."""
+    probe = x.clone().requires_grad_(True)
+    margin = margin_loss(logits_of(probe), y)
+    gradient = None
+    if margin.requires_grad:
+        (gradient,) = torch.autograd.grad(margin.sum(), probe, allow_unused=True)
+    if gradient is None:
         raise TypeError(
             "model must be differentiable in its input for a gradient attack, got logits without a gradient. "
             "Look for detach(), no_grad(), NumPy or argmax inside it; a defence that is not differentiable needs "
             "a stand-in gradient (see JPEGDefence), and other models a black-box route."
         )
+    if not bool(gradient.any()):
+        warnings.warn(
+            f"The model's gradient in its input is 0 at each of the first {len(x)} row(s), so attacks find no "
+            "direction. Look for rounding, steps or saturated scores inside it.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+class CallableModule(torch.nn.Module):
+    """A function of one tensor as a module, for libraries that take nothing else."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor], device: torch.device) -> None:
+        super().__init__()
+        self.function = function
+        # some libraries ask the first parameter where the model lives
+        self.anchor = torch.nn.Parameter(torch.zeros(0, device=device), requires_grad=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the function's answer."""
+        return self.function(x)
+
+
+def as_module(model: Any, device: torch.device) -> torch.nn.Module:
+    """Return ``model`` itself if it is a module, else a module that calls it."""
+    return model if isinstance(model, torch.nn.Module) else CallableModule(model, device)

@@ -47,6 +47,7 @@ def attack_in_batches(
     progress: bool,
     strength: Any = None,
     needs_gradient: bool = True,
+    keep_length: bool = False,
     min_classes: int = 2,
     **settings: Any,
 ) -> AttackResult:
@@ -76,7 +77,7 @@ def attack_in_batches(
         for rows, problem, generator in inputs.problems(logits_of):
             _check_model(problem, min_classes, try_gradient=needs_gradient and rows.start == 0)
             move = search(problem, rows, generator)
-            x_adv = _settle(problem, move, inputs)
+            x_adv = _settle(problem, move, inputs, push=strength is None and not keep_length)
             with torch.no_grad():
                 wrong.append(logits_of(x_adv).argmax(dim=1) != problem.y)
             parts.append(x_adv)
@@ -245,11 +246,10 @@ def _check_model(problem: Problem, min_classes: int, *, try_gradient: bool) -> N
             )
         )
     if try_gradient:
-        probe = problem.x[:1].clone().requires_grad_(True)
-        check_differentiable(problem.model(probe))
+        check_differentiable(problem.model, problem.x[:8], problem.y[:8])
 
 
-def _settle(problem: Problem, move: Tensor, inputs: Inputs) -> Tensor:
+def _settle(problem: Problem, move: Tensor, inputs: Inputs, *, push: bool) -> Tensor:
     """Return the moved inputs inside the bounds; the nearest error, if on the very boundary, is pushed over it.
 
     A minimum-norm attack ends a rounding away from the boundary, where the same input in another batch may be
@@ -260,14 +260,14 @@ def _settle(problem: Problem, move: Tensor, inputs: Inputs) -> Tensor:
         if inputs.free is not None:
             free = inputs.free.reshape(x_adv.shape[1:]) > 0
             x_adv = torch.where(free, x_adv, problem.x)
-        moved = (move != 0).any(dim=1) & torch.isinf(problem.radius)  # a given strength is kept
-        for push in range(6):
+        moved = (move != 0).any(dim=1)
+        for attempt in range(6 if push else 0):
             logits = problem.model(x_adv)
             margin = margin_loss(logits, problem.y)
             rounding = 16 * torch.finfo(logits.dtype).eps * logits.abs().amax(dim=1)
             close = moved & (margin.abs() <= rounding)
             if not bool(close.any()):
                 break
-            longer = problem.points(problem.clip(move * (1.0 + 1e-5 * 4.0**push)))
+            longer = problem.points(problem.clip(move * (1.0 + 1e-5 * 4.0**attempt)))
             x_adv = torch.where(close.reshape(-1, *[1] * (x_adv.ndim - 1)), inputs.clamp(longer), x_adv)
     return x_adv

@@ -1,0 +1,1 @@
+"""Other libraries meet this one: one file for each, without formulas."""
