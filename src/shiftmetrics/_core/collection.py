@@ -1,0 +1,94 @@
+"""Several results in one JSON file, each under its name, with all their arrays in one ``.npz`` beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from shiftmetrics._core.record import encode
+from shiftmetrics._core.result import SCHEMA_VERSION, Result, result_from_document, write_document
+from shiftmetrics._core.validation import describe
+
+
+def write_results(results: Mapping[str, Result], path: str | os.PathLike[str]) -> None:
+    """Write named results to one JSON file.
+
+    Parameters
+    ----------
+    results : mapping of str to Result
+        Names and results, kept in their order.
+    path : path
+        The JSON file. Arrays go to an ``.npz`` file of the same name beside it.
+
+    Raises
+    ------
+    ValueError
+        If the folder of ``path`` does not exist.
+
+    See Also
+    --------
+    read_results : The way back.
+
+    Examples
+    --------
+    >>> write_results({}, "nowhere/results.json")
+    Traceback (most recent call last):
+    ...
+    ValueError: The output folder must exist, got 'nowhere'. Create it first, or choose another path.
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def beside(name: str, array: npt.NDArray[Any]) -> Any:
+        arrays[name] = array
+        return {"array": name, "dtype": str(array.dtype), "shape": list(array.shape)}
+
+    entries = [
+        {
+            "name": name,
+            "measure": result.measure,
+            "higher_is_better": result.higher_is_better,
+            "unit": result.unit,
+            "status_text": result.status.text,
+            **encode(result, beside, str(position)),
+        }
+        for position, (name, result) in enumerate(results.items())
+    ]
+    write_document({"schema_version": SCHEMA_VERSION, "results": entries}, arrays, path)
+
+
+def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
+    """Read what `write_results` wrote, or the file of a single result, which goes by its title.
+
+    Parameters
+    ----------
+    path : path
+        The JSON file.
+
+    Returns
+    -------
+    dict of str to Result
+
+    Raises
+    ------
+    ValueError
+        If the file is not JSON of results, or was written by a later schema.
+    """
+    path = Path(path)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(
+            describe("path", "a file with the JSON of results", f"{str(path)!r} ({error})")
+        ) from error
+    if not isinstance(document, Mapping) or "results" not in document:
+        single = result_from_document(document, path)
+        return {single.title: single}
+    common = {name: document[name] for name in ("schema_version", "arrays_sha256") if name in document}
+    return {
+        str(entry["name"]): result_from_document({**common, **entry}, path) for entry in document["results"]
+    }

@@ -1,0 +1,124 @@
+"""The command ``shiftmetrics agreement SHIFTED REFERENCE``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from shiftmetrics.cli import options
+
+if TYPE_CHECKING:
+    from shiftmetrics.cli.samples import Sample
+
+ARGUMENTS = {
+    "scores": "SHIFTED",
+    "reference_scores": "REFERENCE",
+    "sample_weight": "--weight",
+    "prior": "--prior",
+}
+
+
+def agreement(
+    shifted: Annotated[
+        str, typer.Argument(metavar="SHIFTED", help="Scores on the shifted sample.", show_default=False)
+    ],
+    reference: Annotated[
+        str,
+        typer.Argument(metavar="REFERENCE", help="Scores of the same rows, unshifted.", show_default=False),
+    ],
+    kind: Annotated[
+        Literal["scores", "probabilities"],
+        typer.Option("--kind", help="What the columns hold: logits, or probabilities."),
+    ] = "scores",
+    prior: Annotated[
+        str,
+        typer.Option(
+            "--prior",
+            metavar="PRIOR",
+            help="Class prior: uniform, predicted (use it to select models), numbers such as 0.2,0.8, or a file.",
+        ),
+    ] = "uniform",
+    id_column: options.Id = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    weight: options.Weight = None,
+    align: options.AlignOption = "labels",
+    json: options.Json = None,
+    report: options.Report = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure whether predictions survive this shift: posterior agreement; no labels needed.
+
+    Each row is one observation, each column the score of one class; a file of one value a row holds binary margins.
+    Rows of the two files are the same observations, before and after the shift.
+
+    Example: `shiftmetrics agreement noisy.csv clean.csv --id image --label truth --report report.html`
+    """
+    from shiftmetrics.agreement import posterior_agreement
+    from shiftmetrics.cli.errors import named_arguments
+    from shiftmetrics.cli.outputs import Output
+    from shiftmetrics.cli.samples import align_samples, read_sample, same_labels, shared_weights
+
+    output = Output(json=json, report=report, quiet=quiet)
+    read: dict[str, Any] = {
+        "role": "scores", "id_column": id_column, "columns": columns, "label": label, "weight": weight,
+    }  # fmt: skip
+    first = read_sample(shifted, "SHIFTED", **read)
+    second = read_sample(reference, "REFERENCE", **read)
+    output.check([first.source, second.source])
+    align_samples(first, second, align=align, rows=True)
+    labels = same_labels(first, second, label)
+    with named_arguments(ARGUMENTS):
+        result = posterior_agreement(
+            _scores(first),
+            _scores(second),
+            kind=kind,
+            prior=_prior(prior),
+            sample_weight=shared_weights(first, second, weight),
+        )
+    from shiftmetrics.report import Context, Rows
+
+    rows = Rows(
+        scores=_scores(first), reference_scores=_scores(second), names=first.row_names, labels=labels,
+        class_names=first.columns or second.columns,
+    )  # fmt: skip
+    output.write(
+        str(first.source),
+        result,
+        title="Agreement under shift",
+        context=Context(
+            description=f"Scores of {first.source} set against those of the same rows in {second.source}.",
+            facts={"Shifted": str(first.source), "Reference": str(second.source)},
+            rows={str(first.source): rows},
+        ),
+        notes=[*first.notes, *second.notes],
+    )
+
+
+def _scores(sample: Sample) -> Any:
+    """Return the scores; a table of one column is a column of binary margins."""
+    values = sample.numbers()
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _prior(text: str) -> Any:
+    """Read ``--prior``: a word, numbers with commas between them, or a file."""
+    if text == "uniform":
+        return None
+    if text == "predicted":
+        return "predicted"
+    if "," in text and not Path(text).exists():
+        try:
+            return [float(part) for part in text.split(",")]
+        except ValueError:
+            raise ValueError(f"--prior must be numbers with commas between them, got {text!r}.") from None
+    from shiftmetrics.cli.samples import read_vector
+    from shiftmetrics.cli.sources import looks_like_source
+
+    if not looks_like_source(text):
+        raise ValueError(
+            f"--prior must be uniform, predicted, numbers such as 0.2,0.8 or a file, got {text!r}."
+        )
+    return read_vector(text, "--prior")

@@ -1,0 +1,123 @@
+"""The command ``shiftmetrics novelty TEST REFERENCE``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from shiftmetrics.cli import options
+
+ARGUMENTS = {"features": "TEST", "reference": "REFERENCE", "bandwidth": "--bandwidth", "eta": "--eta"}
+
+
+def novelty(
+    test: Annotated[
+        str, typer.Argument(metavar="TEST", help="Features of the sample under test.", show_default=False)
+    ],
+    reference: Annotated[
+        str, typer.Argument(metavar="REFERENCE", help="Features of the reference sample.", show_default=False)
+    ],
+    eta: Annotated[
+        float,
+        typer.Option(
+            "--eta", help="How many times as frequent as in the reference counts as new (at least 1)."
+        ),
+    ] = 1.0,
+    bandwidth: Annotated[
+        str,
+        typer.Option(
+            "--bandwidth",
+            metavar="auto|SIGMA",
+            help="Width of the Gaussian kernel, in units of the features.",
+        ),
+    ] = "auto",
+    kernel: Annotated[
+        Literal["gaussian", "cosine"], typer.Option("--kernel", help="Similarity of two rows.")
+    ] = "gaussian",
+    method: Annotated[
+        Literal["auto", "dense", "cholesky"], typer.Option("--method", help="Route of the computation.")
+    ] = "auto",
+    seed: options.Seed = 0,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            "--images",
+            metavar="FILE",
+            help="A picture of each row of TEST, shape (n, height, width), for the report.",
+        ),
+    ] = None,
+    reference_images: Annotated[
+        str | None, typer.Option("--reference-images", metavar="FILE", help="The same for REFERENCE.")
+    ] = None,
+    id_column: options.Id = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    align: options.AlignOption = "labels",
+    json: options.Json = None,
+    report: options.Report = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.
+
+    Each row is one observation, each column a feature: an embedding, principal components, pixels. The samples
+    need not be of one size. Arrays of images are taken pixel by pixel, and shown in the report.
+
+    Example: `shiftmetrics novelty runs.npz:generated runs.npz:real --report report.html`
+    """
+    from shiftmetrics.cli.errors import named_arguments
+    from shiftmetrics.cli.images import flatten_images, read_images
+    from shiftmetrics.cli.outputs import Output
+    from shiftmetrics.cli.samples import align_samples, check_labels, read_sample
+    from shiftmetrics.cli.sources import looks_like_source
+    from shiftmetrics.novelty import kernel_entropic_novelty
+
+    output = Output(json=json, report=report, quiet=quiet)
+    read: dict[str, Any] = {"role": "features", "id_column": id_column, "columns": columns, "label": label}
+    first = read_sample(test, "TEST", **read)
+    if label is not None and looks_like_source(label):  # a file of labels goes with TEST
+        read["label"] = None
+    second = read_sample(reference, "REFERENCE", **read)
+    check_labels(label, first, second)
+    output.check([first.source, second.source])
+    pictures = read_images(images, "--images", first) if images else flatten_images(first)
+    reference_pictures = (
+        read_images(reference_images, "--reference-images", second)
+        if reference_images
+        else flatten_images(second)
+    )
+    align_samples(first, second, align=align, rows=False)
+    with named_arguments(ARGUMENTS):
+        result = kernel_entropic_novelty(
+            first.numbers(), second.numbers(), eta=eta, bandwidth=_bandwidth(bandwidth), kernel=kernel, method=method,
+            rng=seed,
+        )  # fmt: skip
+    from shiftmetrics.report import Context, Rows
+
+    rows = Rows(
+        names=first.row_names, reference_names=second.row_names, labels=first.label, reference_labels=second.label,
+        images=pictures, reference_images=reference_pictures,
+        table=first.values if first.is_table else None, reference_table=second.values if second.is_table else None,
+    )  # fmt: skip
+    name = str(first.source)
+    output.write(
+        name,
+        result,
+        title="Novelty of a sample",
+        context=Context(
+            description=f"{first.source} ({len(first.values):,} rows) set against {second.source} "
+            f"({len(second.values):,} rows).",
+            facts={"Test": str(first.source), "Reference": str(second.source)},
+            rows={name: rows},
+        ),
+        notes=[*first.notes, *second.notes],
+    )
+
+
+def _bandwidth(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        if text != "auto":
+            raise ValueError(f"--bandwidth must be auto or a number greater than 0, got {text!r}.") from None
+        return text

@@ -1,0 +1,160 @@
+"""Where answers go: the terminal, a JSON file, an HTML report. All paths are checked before anything is computed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiftmetrics.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
+
+if TYPE_CHECKING:
+    from shiftmetrics._core.result import Result
+    from shiftmetrics.report import Context
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What the user asked for, from ``--json``, ``--report`` and ``--quiet``."""
+
+    json: Path | None = None
+    report: Path | None = None
+    quiet: bool = False
+
+    @property
+    def progress(self) -> bool:
+        """Whether progress bars are welcome: on a terminal that was not told to be quiet."""
+        return not self.quiet and sys.stderr.isatty()
+
+    def check(self, inputs: Sequence[Source]) -> None:
+        """Refuse paths that cannot be written, and those that would overwrite an input.
+
+        Raises
+        ------
+        ValueError
+            If a folder is missing, a path is a folder, or a path is (or has beside it) one of the inputs.
+        """
+        taken = {source.path.resolve(): source.argument for source in inputs}
+        self.check_folders()
+        for option, path in (("--json", self.json), ("--report", self.report)):
+            if path is None:
+                continue
+            if path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
+                raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
+            written = [path, path.with_suffix(".npz")] if option == "--json" else [path]
+            for target in written:
+                if target.resolve() in taken:
+                    raise ValueError(
+                        f"{option} {path} would overwrite {taken[target.resolve()]}, {target.name}. "
+                        "Choose another name."
+                    )
+        if self.json is not None and self.json == self.report:
+            raise ValueError(f"--json and --report must be two files, got {str(self.json)!r} twice.")
+        if self.json is not None and not self.json.exists() and self.json.with_suffix(".npz").exists():
+            raise ValueError(
+                f"--json {self.json} keeps its arrays in {self.json.with_suffix('.npz').name}, which "
+                "exists and is not ours. Choose another name."
+            )
+
+    def check_folders(self) -> None:
+        """Refuse paths that are folders, or whose folder is missing.
+
+        Raises
+        ------
+        ValueError
+            The first path that cannot be written.
+        """
+        for option, path in (("--json", self.json), ("--report", self.report)):
+            if path is not None and path.is_dir():
+                raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
+            if path is not None and not path.parent.is_dir():
+                raise ValueError(
+                    f"{option} must be in a folder that exists, got {str(path)!r}. Create it first."
+                )
+
+    def write(
+        self,
+        name: str,
+        result: Result,
+        *,
+        title: str,
+        context: Context,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Print ``result`` and write the files that were asked for."""
+        if not self.quiet:
+            show({name: result}, notes)
+        if self.json is not None:
+            result.to_json(self.json)
+            self._say(f"JSON: {self.json}")
+        if self.report is not None:
+            from shiftmetrics.report import write_report
+
+            write_report({name: result}, self.report, title=title, context=context)
+            self._say(f"Report: {self.report}")
+
+    def _say(self, line: str) -> None:
+        if not self.quiet:
+            say(line)
+
+
+def say(line: str) -> None:
+    """Print one line, at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
+    """Print each result: its sentence, a table of its figures, then what should be known about it."""
+    from rich.text import Text
+
+    from shiftmetrics.report import facts_of
+
+    console = new_console()
+    for name, result in results.items():
+        heading = name if len(results) > 1 else result.title
+        console.print(Text(heading, style="bold"))
+        console.print(Text(result.headline()))
+        print_table(
+            console, ("", "value", "meaning"), [(f.name, f.value, f.meaning) for f in facts_of(result)]
+        )
+        for sentence in result.notes():
+            warns = sentence.startswith(("Warning", "Status"))
+            console.print(Text(sentence, style="yellow" if warns else "dim"))
+        console.print()
+    for note in notes:
+        console.print(Text(f"Note: {note}", style="dim"))
+
+
+def print_table(console: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; when the output is a file or a pipe, tab-separated lines without any decoration."""
+    if not rows:
+        return
+    if not console.is_terminal:
+        for row in rows:
+            console.out("\t".join(row), highlight=False)
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
+    for position, name in enumerate(header):
+        table.add_column(
+            name, style="dim" if position > 1 else None, justify="right" if position == 1 else "left"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def new_console() -> Any:
+    """Return a console on stdout: colours on a terminal only, and no wrapping in a pipe."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, soft_wrap=True, width=10_000, no_color=True)
+    return console
