@@ -1,0 +1,222 @@
+"""The root of a monotone function that may jump, where it is the slope of a convex function known by its values.
+
+Equivalently the minimum of a convex function of one positive variable, from values and slopes. At a kink of the
+convex function the slope jumps across zero and no point is a root: so what is returned is a bracket, with both
+evaluations, whose tangents enclose the minimum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+S = TypeVar("S")
+
+_INSET = 2.0**-8
+"""Least distance of a trial from the ends of a bracket, as a share of it: a root beside an end is caught, or the
+bracket shrinks to almost nothing."""
+
+
+@dataclass(frozen=True)
+class Probe(Generic[S]):
+    """An evaluation: the convex function and its slope at ``x``, and whatever else the caller needs of it."""
+
+    x: float
+    value: float
+    slope: float
+    state: S
+
+
+@dataclass(frozen=True)
+class Bracket(Generic[S]):
+    """Two evaluations around a root: ``low.slope <= 0 <= high.slope`` when ``closed``.
+
+    Without a change of sign both are the last evaluation.
+    """
+
+    low: Probe[S]
+    high: Probe[S]
+    evaluations: int
+    closed: bool = True
+
+    @property
+    def width(self) -> float:
+        """Distance between the ends."""
+        return self.high.x - self.low.x
+
+    @property
+    def share(self) -> float:
+        """Weight of the low end in the mixture of both whose slope is zero."""
+        if self.low is self.high or self.low.slope == 0.0:
+            return 1.0
+        return self.high.slope / (self.high.slope - self.low.slope)
+
+    @property
+    def least(self) -> float:
+        """The smaller of the two values: an upper bound of the minimum."""
+        return min(self.low.value, self.high.value)
+
+    @property
+    def gap(self) -> float:
+        """How far the minimum may lie below the smaller of both values: down to where the tangents meet."""
+        if not self.closed:
+            return math.inf
+        if self.low is self.high:
+            return 0.0
+        rise = self.high.value - self.low.value
+        below_low = (1.0 - self.share) * (self.width * self.high.slope - rise)
+        return max(below_low + min(rise, 0.0), 0.0)
+
+    @property
+    def kink(self) -> float:
+        """Where the tangents meet: the root itself if the function is two lines."""
+        rise = self.high.value - self.low.value
+        return self.low.x + (self.width * self.high.slope - rise) / (self.high.slope - self.low.slope)
+
+    @property
+    def turn(self) -> float:
+        """Where the cubic through both values and slopes is least: the root if the function is smooth."""
+        low, high = self.low.slope, self.high.slope
+        # slope(t) = low (1 - t) + high t + bend t (1 - t), whose mean over the bracket is rise / width
+        bend = 6.0 * (self.high.value - self.low.value) / self.width - 3.0 * (low + high)
+        if (
+            abs(bend) > high - low
+        ):  # the cubic is not convex: there is a kink, or the values agree in all digits
+            bend = 0.0
+        linear = high - low + bend
+        root = math.sqrt(max(linear * linear + 4.0 * bend * low, 0.0))
+        return self.low.x - 2.0 * low / (linear + root) * self.width
+
+
+def monotone_root(
+    evaluate: Callable[[float], Probe[S]],
+    start: float,
+    accept: Callable[[Bracket[S]], bool],
+    *,
+    low: Probe[S] | None = None,
+    lower: float = 0.0,
+    upper: float = math.inf,
+    max_iter: int = 200,
+) -> Bracket[S]:
+    """Find where the nondecreasing slope of a convex function changes its sign.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Maps a number between ``lower`` and ``upper`` to its `Probe`.
+    start : float
+        First guess, strictly between ``lower`` and ``upper``.
+    accept : callable
+        Tells whether a bracket is good enough.
+    low : Probe, optional
+        An evaluation known already, with a negative slope.
+    lower, upper : float, default 0 and inf
+        Ends of the domain, themselves outside it; ``lower`` is finite.
+    max_iter : int, default 200
+        Most evaluations.
+
+    Returns
+    -------
+    Bracket
+        Of two evaluations with both signs. Not ``closed`` if the slope has one sign in the whole domain, or in as
+        much of it as ``max_iter`` evaluations saw.
+    """
+    search = _Search(evaluate, lower, upper, max_iter)
+    bracket = search.enclose(start, low)
+    return search.refine(bracket, accept) if bracket.closed else bracket
+
+
+class _Search(Generic[S]):
+    """The two phases of `monotone_root`, and what they count."""
+
+    def __init__(
+        self, evaluate: Callable[[float], Probe[S]], lower: float, upper: float, max_iter: int
+    ) -> None:
+        self.evaluate, self.lower, self.upper, self.max_iter = evaluate, lower, upper, max_iter
+        self.evaluations = 0
+
+    def probe(self, x: float) -> Probe[S]:
+        self.evaluations += 1
+        return self.evaluate(x)
+
+    def bracket(self, low: Probe[S], high: Probe[S], *, closed: bool = True) -> Bracket[S]:
+        return Bracket(low, high, self.evaluations, closed)
+
+    def enclose(self, start: float, low: Probe[S] | None) -> Bracket[S]:
+        """Walk away from ``start``, faster and faster, until the slope changes its sign."""
+        before, high = low, None
+        x, stride = start, 4.0
+        while True:
+            last = self.probe(x)
+            if last.slope == 0.0:
+                return self.bracket(last, last)
+            if last.slope < 0.0:
+                before, low = low, last
+            else:
+                high = last
+            if low is not None and high is not None:
+                return self.bracket(low, high)
+            x = self.farther(last, stride) if high is None else self.nearer(last, stride)
+            if high is None and before is not None and last.slope > before.slope:
+                # Twice as far as the line through the last two slopes says: most often the first try is enough.
+                guess = last.x - 2.0 * last.slope * (last.x - before.x) / (last.slope - before.slope)
+                x = min(x, max(guess, last.x + (x - last.x) * 1e-3))
+            stride = min(stride * stride, 2.0**64)
+            if x == last.x or not self.lower < x < self.upper or self.evaluations >= self.max_iter:
+                return self.bracket(last, last, closed=False)
+
+    def farther(self, last: Probe[S], stride: float) -> float:
+        if math.isinf(self.upper):
+            return self.lower + (last.x - self.lower) * stride
+        return self.upper - (self.upper - last.x) / stride
+
+    def nearer(self, last: Probe[S], stride: float) -> float:
+        return self.lower + (last.x - self.lower) / stride
+
+    def refine(self, bracket: Bracket[S], accept: Callable[[Bracket[S]], bool]) -> Bracket[S]:
+        """Shrink the bracket: cubics while they help, then kinks, then halves."""
+        low, high = bracket.low, bracket.high
+        methods = (self.by_turn, self.by_kink, self.by_half)
+        method = 0
+        while low is not high and not accept(bracket) and self.evaluations < self.max_iter:
+            x = methods[method](bracket)
+            if not low.x < x < high.x:
+                x = 0.5 * (low.x + high.x)
+                if not low.x < x < high.x:  # neighbours among floats
+                    break
+            middle = self.probe(x)
+            least, width = min(-low.slope, high.slope), bracket.width
+            if middle.slope < 0.0:
+                low = middle
+            elif middle.slope > 0.0:
+                high = middle
+            else:
+                low = high = middle
+            bracket = self.bracket(low, high)
+            helped = bracket.width < 0.25 * width or abs(middle.slope) < 0.25 * least
+            if not helped or method == 2:
+                method = (method + 1) % 3
+        return bracket
+
+    def by_turn(self, bracket: Bracket[S]) -> float:
+        return self.inset(bracket, bracket.turn)
+
+    def by_kink(self, bracket: Bracket[S]) -> float:
+        return self.inset(bracket, bracket.kink)
+
+    def inset(self, bracket: Bracket[S], x: float) -> float:
+        margin = _INSET * bracket.width
+        return min(max(x, bracket.low.x + margin), bracket.high.x - margin)
+
+    def by_half(self, bracket: Bracket[S]) -> float:
+        """Halve the bracket, in orders of magnitude where it spans many."""
+        below, above = bracket.low.x - self.lower, bracket.high.x - self.lower
+        if above > 8.0 * below:
+            return self.lower + (math.sqrt(below) * math.sqrt(above) if below > 0.0 else above / 64.0)
+        if not math.isinf(self.upper):
+            near, far = self.upper - bracket.high.x, self.upper - bracket.low.x
+            if far > 8.0 * near:
+                return self.upper - (math.sqrt(near) * math.sqrt(far) if near > 0.0 else far / 64.0)
+        return 0.5 * (bracket.low.x + bracket.high.x)

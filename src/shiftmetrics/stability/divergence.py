@@ -1,0 +1,312 @@
+"""How reweighting is priced: for each divergence its additive statistic, and the weights and cost it leads to.
+
+For the transformed values ``v`` of the rows (greatest ``h loss - theta1 d``) the price of reweighting turns the
+dual into ``conjugate(h) = max over weights W >= 0 of mean 1 of mean(W v) - theta2 mean phi(W)``; the stability is
+the greatest ``h r - conjugate(h)``, and the slope of the conjugate is the risk ``mean(W loss)``.
+Blanchet, Cui, Li, Liu (arXiv:2405.03198), Theorem 1 and Remark 4, corrected.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.statistics import Statistic
+
+DivergenceName = Literal["kl", "chi2"]
+DIVERGENCES: tuple[DivergenceName, ...] = ("kl", "chi2")
+
+_NEWTON_STEPS = 100
+_NEWTON_TOLERANCE = 1e-9  # of the mean weight; what is left is corrected to first order
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The conjugate at one dual price, and what turns transformed values into weights there."""
+
+    dual: float
+    conjugate: float
+    risk: float
+    """Risk of the reweighted, moved sample: the slope of the conjugate."""
+    normaliser: float = 0.0
+    """KL: log of the mean of ``exp(v / theta2)``. chi2: the level at which a row keeps its weight."""
+    drift: float = 0.0
+    """Slope of the normaliser in the dual price, a start for the next one."""
+
+    @property
+    def cost(self) -> float:
+        """Cost of the plan: what it takes to bring the sample to this risk."""
+        return self.dual * self.risk - self.conjugate
+
+
+@dataclass(frozen=True, eq=False)
+class PlainStatistic(Statistic):
+    """Sums over rows that keep their weights."""
+
+    weight: float
+    value: float
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialStatistic(Statistic):
+    """Sums of ``exp(v / theta2)`` and ``exp(v / theta2) loss``, divided by ``exp(shift)`` so that none overflows."""
+
+    weight: float
+    shift: float
+    total: float
+    loss: float
+
+    def __add__(self, other: Self) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        if other.shift > self.shift:
+            return other + self
+        fade = math.exp(other.shift - self.shift) if other.total > 0.0 else 0.0
+        return type(self)(
+            weight=self.weight + other.weight,
+            shift=self.shift,
+            total=self.total + fade * other.total,
+            loss=self.loss + fade * other.loss,
+        )
+
+    def zeros(self) -> Self:
+        """Return the neutral element of ``+``."""
+        return type(self)(weight=0.0, shift=-math.inf, total=0.0, loss=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class MomentStatistic(Statistic):
+    """Sums of the excess weights ``u = max((v - level) / (2 theta2), -1)`` and of the rows that keep a weight."""
+
+    weight: float
+    active: float
+    excess: float
+    squared_excess: float
+    reweighted_loss: float
+    active_loss: float
+
+
+Evaluate = Callable[[float], Statistic]
+"""A pass over the data: from a normaliser to the statistic of all rows."""
+
+
+class Divergence(ABC):
+    """A price ``theta2 phi(W)`` of giving a row the weight W."""
+
+    name: ClassVar[str]
+
+    def __init__(self, theta2: float) -> None:
+        self.theta2 = theta2
+
+    @abstractmethod
+    def statistic(
+        self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
+    ) -> Statistic:
+        """Map a block: transformed values, losses and sample weights to their sums."""
+
+    @abstractmethod
+    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
+        """Find the normaliser, with as few passes as it takes."""
+
+    @abstractmethod
+    def density(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return the weights W of a block."""
+
+    @abstractmethod
+    def penalty(self, density: FloatArray) -> FloatArray:
+        """Return ``phi(W)``, without its price."""
+
+    @abstractmethod
+    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
+        """Return minus the influence of each row on the stability, up to a constant."""
+
+    @abstractmethod
+    def variance_scale(self) -> float:
+        """Return the slope of the risk at dual 0 over the variance of the losses, where no row moves."""
+
+
+class NoReweighting(Divergence):
+    """theta2 = inf: every row keeps its weight."""
+
+    name = "none"
+
+    def statistic(
+        self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
+    ) -> PlainStatistic:
+        """Map a block."""
+        if weights is None:
+            return PlainStatistic(float(len(value)), float(value.sum()), float(loss.sum()))
+        return PlainStatistic(float(weights.sum()), float(weights @ value), float(weights @ loss))
+
+    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
+        """Take the means."""
+        total = evaluate(0.0)
+        assert isinstance(total, PlainStatistic)
+        return Moment(dual=dual, conjugate=total.value / total.weight, risk=total.loss / total.weight)
+
+    def density(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return ones."""
+        return np.ones_like(value)
+
+    def penalty(self, density: FloatArray) -> FloatArray:
+        """Return zeros."""
+        return np.zeros_like(density)
+
+    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
+        """Return the transformed values."""
+        return value
+
+    def variance_scale(self) -> float:
+        """Return 0: without moves or weights the risk stays."""
+        return 0.0
+
+
+class KullbackLeibler(Divergence):
+    """``phi(W) = W log W - W + 1``."""
+
+    name = "kl"
+
+    def statistic(
+        self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
+    ) -> ExponentialStatistic:
+        """Map a block."""
+        scaled = value / self.theta2
+        shift = float(scaled.max())
+        if shift == -math.inf:
+            return ExponentialStatistic(
+                float(len(value) if weights is None else weights.sum()), shift, 0.0, 0.0
+            )
+        scaled -= shift
+        np.exp(scaled, out=scaled)
+        if weights is not None:
+            scaled *= weights
+        total = float(len(value)) if weights is None else float(weights.sum())
+        return ExponentialStatistic(total, shift, float(scaled.sum()), float(scaled @ loss))
+
+    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
+        """Take the log of the mean: ``g(h) = h r - theta2 log mean exp(v / theta2)``."""
+        total = evaluate(0.0)
+        assert isinstance(total, ExponentialStatistic)
+        normaliser = total.shift + math.log(total.total / total.weight)
+        return Moment(
+            dual=dual,
+            conjugate=self.theta2 * normaliser,
+            risk=total.loss / total.total,
+            normaliser=normaliser,
+        )
+
+    def density(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return ``exp(v / theta2) / mean exp(v / theta2)``."""
+        scaled = value / self.theta2
+        scaled -= moment.normaliser
+        density: FloatArray = np.exp(scaled, out=scaled)
+        return density
+
+    def penalty(self, density: FloatArray) -> FloatArray:
+        """Return ``W log W - W + 1``, to full precision near W = 1."""
+        excess = density - 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            penalty = density * np.log1p(excess) - excess
+        return np.where(density > 0.0, penalty, 1.0)
+
+    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
+        """Return ``theta2 W``."""
+        return self.theta2 * density
+
+    def variance_scale(self) -> float:
+        """Return ``1 / theta2``."""
+        return 1.0 / self.theta2
+
+
+class ChiSquared(Divergence):
+    """``phi(W) = (W - 1)^2``.
+
+    The level c solves ``mean(u) = 0`` for ``u = W - 1 = max((v - c) / (2 theta2), -1)``; written in the excess u
+    nothing cancels when theta2 is large.
+    """
+
+    name = "chi2"
+
+    def statistic(
+        self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
+    ) -> MomentStatistic:
+        """Map a block at the level ``normaliser``."""
+        excess = value - normaliser
+        excess /= 2.0 * self.theta2
+        np.maximum(excess, -1.0, out=excess)
+        active: FloatArray = (excess > -1.0).astype(np.float64)
+        if weights is None:
+            total, linear = float(len(value)), excess
+        else:
+            total, linear = float(weights.sum()), weights * excess
+            active *= weights
+        return MomentStatistic(
+            weight=total,
+            active=float(active.sum()),
+            excess=float(linear.sum()),
+            squared_excess=float(linear @ excess),
+            reweighted_loss=float((linear + (1.0 if weights is None else weights)) @ loss),
+            active_loss=float(active @ loss),
+        )
+
+    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
+        """Raise or lower the level by Newton's method, which is monotone once the mean excess is positive."""
+        level, retreat = start, 2.0 * self.theta2
+        for _ in range(_NEWTON_STEPS):
+            statistic = evaluate(level)
+            assert isinstance(statistic, MomentStatistic)
+            total = statistic
+            excess = total.excess / total.weight
+            active = total.active / total.weight
+            if active == 0.0:  # far above every row: only a bad start leads here
+                level -= retreat
+                retreat *= 2.0
+                continue
+            step = excess / active
+            if abs(excess) <= _NEWTON_TOLERANCE or level + 2.0 * self.theta2 * step == level:
+                break
+            level += 2.0 * self.theta2 * step
+        active_loss = total.active_loss / total.weight
+        # max over W of mean(W v) - theta2 mean (W - 1)^2, an upper bound at any level and exact at the right one
+        conjugate = level + self.theta2 * (2.0 * excess + total.squared_excess / total.weight)
+        return Moment(
+            dual=dual,
+            conjugate=conjugate,
+            risk=total.reweighted_loss / total.weight - step * active_loss,
+            normaliser=level + 2.0 * self.theta2 * step,
+            drift=active_loss / active,
+        )
+
+    def density(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return ``max(1 + (v - c) / (2 theta2), 0)``."""
+        excess = (value - moment.normaliser) / (2.0 * self.theta2)
+        excess += 1.0
+        return np.maximum(excess, 0.0, out=excess)
+
+    def penalty(self, density: FloatArray) -> FloatArray:
+        """Return ``(W - 1)^2``."""
+        excess = density - 1.0
+        excess *= excess
+        return excess
+
+    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
+        """Return ``theta2 W^2``."""
+        return self.theta2 * density * density
+
+    def variance_scale(self) -> float:
+        """Return ``1 / (2 theta2)``."""
+        return 0.5 / self.theta2
+
+
+def divergence_of(name: DivergenceName, theta2: float) -> Divergence:
+    """Return the price of reweighting; ``theta2 = inf`` forbids it, whatever the divergence."""
+    if math.isinf(theta2):
+        return NoReweighting(theta2)
+    return KullbackLeibler(theta2) if name == "kl" else ChiSquared(theta2)

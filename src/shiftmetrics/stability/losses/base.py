@@ -1,0 +1,124 @@
+"""What every loss offers: its worst-case transform, block by block, and how far it can be raised."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import array_api_compat
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace
+
+Kind = Literal["exact", "upper_bound", "lower_bound"]
+KINDS: tuple[Kind, ...] = ("exact", "upper_bound", "lower_bound")
+
+
+class Transform(NamedTuple):
+    """The worst case of a block of rows at one dual price; three arrays of shape (n_rows,)."""
+
+    value: FloatArray
+    """Greatest ``dual * loss - theta1 * squared_distance`` over the points that the row can move to."""
+    loss: FloatArray
+    """The loss at the best such point."""
+    squared_distance: FloatArray
+    """How far away that point is."""
+
+
+class Reach(NamedTuple):
+    """The highest loss of each row of a block, and the least squared distance at which it is attained."""
+
+    loss: FloatArray
+    """Inf where the loss has no upper limit."""
+    squared_distance: FloatArray
+
+
+class Loss(ABC):
+    """Base of all losses: one row for each observation, whose label stays fixed while it moves.
+
+    A new loss implements `base`, `_moved` and `_reach` (and `take`); everything else about stability is the
+    same for all. ``theta1 = inf`` and ``dual = 0`` never reach a subclass: there no row moves.
+
+    Attributes
+    ----------
+    kind : {"exact", "upper_bound", "lower_bound"}
+        Whether the transform is the true worst case of the model. Where it is searched only among some of the
+        points that a row can reach, the stability is an upper bound.
+    may_count_errors : bool
+        Whether losses of 0 and 1 alone are errors and hits, so that their mean is an error rate.
+    row_bytes : int
+        Memory that a row of a block takes with its temporaries, to choose the size of blocks.
+    """
+
+    kind: Kind = "exact"
+    may_count_errors: ClassVar[bool] = False
+    row_bytes: int = 32
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def base(self, rows: slice) -> FloatArray:
+        """Return the losses of ``rows`` where they stand."""
+
+    @abstractmethod
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        """Return the worst case at a finite price ``theta1`` and a positive ``dual``."""
+
+    @abstractmethod
+    def _reach(self, rows: slice) -> Reach:
+        """Return the highest losses that moves reach."""
+
+    @abstractmethod
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows, in that order."""
+
+    def transform(self, dual: float, theta1: float, rows: slice) -> Transform:
+        """Return the worst case of ``rows`` at the dual price ``dual`` of a unit of loss."""
+        if math.isinf(theta1) or dual == 0.0:
+            loss = self.base(rows)
+            return Transform(dual * loss, loss, np.zeros_like(loss))
+        return self._moved(dual, theta1, rows)
+
+    def reach(self, theta1: float, rows: slice) -> Reach:
+        """Return the highest losses of ``rows``; at ``theta1 = inf`` those are the losses where they stand."""
+        if math.isinf(theta1):
+            loss = self.base(rows)
+            return Reach(loss, np.zeros_like(loss))
+        return self._reach(rows)
+
+    def choice(self, dual: float, theta1: float, rows: slice) -> IntArray | None:
+        """Return which candidate or piece of each row is the worst case; None for losses without any.
+
+        At ``dual = inf`` that is the one with the highest loss.
+        """
+        return None
+
+    def largest_dual(self, theta1: float) -> float:
+        """Return the dual price at which the worst case becomes infinite.
+
+        Inf for a loss that grows more slowly than the squared distance, 0 for one that grows faster.
+        """
+        return math.inf
+
+    def lift(self, risk: float, rows: slice) -> Transform | None:
+        """Return the moves that bring every row to the loss ``risk``, where `largest_dual` is finite.
+
+        Called only when the loss of every row is negligible beside ``risk``; None when there are no such moves.
+        """
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `settings` should record of this loss."""
+        return {"loss": type(self).__name__}
+
+
+def take_rows(array: Array, rows: IntArray) -> Array:
+    """Return some rows of an array of any library."""
+    if isinstance(array, np.ndarray):
+        return array[rows]
+    xp = namespace(array)
+    return xp.take(array, xp.asarray(rows, device=array_api_compat.device(array)), axis=0)

@@ -1,0 +1,136 @@
+"""Losses known by numbers alone: fixed values, and 0/1 losses with the distance to an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics._core.validation import check_choice, check_vector
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
+
+
+@dataclass(frozen=True, eq=False)
+class FixedLoss(Loss):
+    """Losses that no move changes: only the weights of the rows may shift.
+
+    Parameters
+    ----------
+    losses : array_like of shape (n_samples,)
+        Loss of each row, at least 0. Booleans are 0/1 losses: True is an error.
+
+    Raises
+    ------
+    ValueError
+        If a loss is negative or not finite.
+
+    Examples
+    --------
+    >>> from shiftmetrics.stability import FixedLoss
+    >>> FixedLoss([True, False, False]).n_samples
+    3
+    """
+
+    may_count_errors: ClassVar[bool] = True
+
+    losses: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "losses", check_vector(self.losses, "losses", low=0.0))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.losses)
+
+    def base(self, rows: slice) -> FloatArray:
+        """Return the losses of ``rows``."""
+        losses: FloatArray = self.losses[rows]
+        return losses
+
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        loss = self.base(rows)
+        return Transform(dual * loss, loss, np.zeros_like(loss))
+
+    def _reach(self, rows: slice) -> Reach:
+        loss = self.base(rows)
+        return Reach(loss, np.zeros_like(loss))
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows."""
+        return type(self)(self.losses[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroOneLoss(Loss):
+    """The 0/1 loss of a classifier, from the distance of each row to the nearest error.
+
+    Parameters
+    ----------
+    distances : array_like of shape (n_samples,)
+        Distance (unsquared) that a row must move to be misclassified: 0 when it already is, inf when no move
+        does it.
+    kind : {"exact", "upper_bound", "lower_bound"}, default "exact"
+        What the distances are. Stability is monotone in them, so their kind is its kind.
+
+    Raises
+    ------
+    ValueError
+        If a distance is negative or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import ZeroOneLoss, stability_criterion
+    >>> loss = ZeroOneLoss([0.0, 0.5, 1.0, np.inf])
+    >>> round(stability_criterion(loss, 0.5, theta1=1.0, theta2=np.inf).value, 6)  # the second row moves by 0.5
+    0.0625
+    """
+
+    may_count_errors: ClassVar[bool] = True
+
+    distances: Array
+    kind: Kind = field(default="exact", kw_only=True)
+
+    def __post_init__(self) -> None:
+        distances = check_vector(self.distances, "distances", low=0.0, allow_inf=True)
+        object.__setattr__(self, "distances", distances)
+        check_choice(self.kind, "kind", KINDS)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.distances)
+
+    def _squared(self, rows: slice) -> FloatArray:
+        distances = self.distances[rows]
+        with np.errstate(over="ignore"):
+            squared: FloatArray = distances * distances
+        return squared
+
+    def base(self, rows: slice) -> FloatArray:
+        """Return 1.0 for the rows that are errors and 0.0 for the others."""
+        errors: FloatArray = (self._squared(rows) == 0.0).astype(np.float64)
+        return errors
+
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        squared = self._squared(rows)
+        value = dual - theta1 * squared
+        wrong = value > 0.0  # moves iff h > theta1 dist^2
+        np.maximum(value, 0.0, out=value)
+        return Transform(value, wrong.astype(np.float64), np.where(wrong, squared, 0.0))
+
+    def _reach(self, rows: slice) -> Reach:
+        squared = self._squared(rows)
+        finite = np.isfinite(squared)
+        return Reach(finite.astype(np.float64), np.where(finite, squared, 0.0))
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows."""
+        return type(self)(self.distances[rows], kind=self.kind)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `settings` should record of this loss."""
+        return {"loss": type(self).__name__, "kind": self.kind}

@@ -1,0 +1,249 @@
+"""Losses of a linear score, whose worst cases have closed forms.
+
+A row moves along the gradient of its score, so its margin (or residual) and the norm of the weights say it all.
+The norm is the one dual to the distance: for weights w and a cost (x - x')' M (x - x') of a move it is
+sqrt(w' M^-1 w), and over some features alone it is the norm of their weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics._core.validation import check_number, check_vector
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform
+
+_NEWTON_STEPS = 60
+_NEWTON_TOLERANCE = (
+    1e-6  # of the last step: convergence is quadratic, so the root is good to about its square
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _MarginLoss(Loss):
+    """Base of losses of a margin ``y (w.x + b)``."""
+
+    margins: Array
+    weight_norm: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "margins", check_vector(self.margins, "margins"))
+        object.__setattr__(self, "weight_norm", check_number(self.weight_norm, "weight_norm", low=0.0))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.margins)
+
+    def _reach(self, rows: slice) -> Reach:
+        loss = self.base(rows)
+        if self.weight_norm > 0.0:
+            loss = np.full_like(loss, math.inf)
+        return Reach(loss, np.zeros_like(loss))
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows."""
+        return type(self)(self.margins[rows], self.weight_norm)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `settings` should record of this loss."""
+        return {"loss": type(self).__name__, "weight_norm": self.weight_norm}
+
+
+@dataclass(frozen=True, eq=False)
+class HingeLoss(_MarginLoss):
+    """The hinge loss ``max(0, 1 - margin)`` of a linear score.
+
+    Parameters
+    ----------
+    margins : array_like of shape (n_samples,)
+        ``y (w.x + b)`` with y in {-1, +1}; not divided by the norm of w.
+    weight_norm : float
+        Norm of w that is dual to the distance of a move.
+
+    Raises
+    ------
+    ValueError
+        If a margin is not finite, or the norm is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import HingeLoss, stability_criterion
+    >>> loss = HingeLoss(np.linspace(-0.5, 2.4, 30), weight_norm=1.5)
+    >>> round(stability_criterion(loss, 1.0).value, 7)
+    0.0690334
+    """
+
+    def base(self, rows: slice) -> FloatArray:
+        """Return the losses of ``rows`` where they stand."""
+        losses: FloatArray = np.maximum(1.0 - self.margins[rows], 0.0)
+        return losses
+
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        step = dual * self.weight_norm / (2.0 * theta1)  # how far a row with a loss moves
+        gain = step * self.weight_norm
+        loss: FloatArray = (1.0 + gain) - self.margins[rows]
+        value = loss - 0.5 * gain
+        value *= dual  # h u + h^2 |a|^2 / (4 theta1)
+        active = value > 0.0  # the other piece is zero
+        np.maximum(value, 0.0, out=value)
+        loss *= active
+        return Transform(value, loss, np.where(active, step * step, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticLoss(_MarginLoss):
+    """The logistic loss ``log(1 + exp(-margin))`` (nats) of a linear score.
+
+    Parameters
+    ----------
+    margins : array_like of shape (n_samples,)
+        ``y (w.x + b)`` with y in {-1, +1}; not divided by the norm of w.
+    weight_norm : float
+        Norm of w that is dual to the distance of a move.
+
+    Raises
+    ------
+    ValueError
+        If a margin is not finite, or the norm is negative.
+
+    Notes
+    -----
+    Moving by t along w gives ``h softplus(z) - theta1 t^2`` at ``z = t |w| - margin``. Its stationary points solve
+    ``z = k sigmoid(z) - margin`` with ``k = h |w|^2 / (2 theta1)``; for k > 4 there may be two maxima. The
+    reflection ``z -> -z, margin -> k - margin`` maps one to the other, and they are equally good at margin k/2:
+    so the global maximum has z > 0 iff margin < k/2, and one Newton iteration that is monotone finds it.
+    """
+
+    def base(self, rows: slice) -> FloatArray:
+        """Return the losses of ``rows`` where they stand."""
+        return _softplus(-self.margins[rows])
+
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        margins = self.margins[rows]
+        norm = self.weight_norm
+        gain = dual * norm * norm / (2.0 * theta1)
+        if gain == 0.0:
+            loss = self.base(rows)
+            return Transform(dual * loss, loss, np.zeros_like(loss))
+        upper = margins < 0.5 * gain
+        reflected = np.where(upper, gain - margins, margins)
+        point = _lower_root(reflected, gain)
+        decay = np.exp(point)  # point <= 0
+        sigmoid = decay / (1.0 + decay)
+        # t = s sigmoid(z) with s = h |w| / (2 theta1), at z = -point above and z = point below
+        step = (gain / norm) * np.where(upper, 1.0 - sigmoid, sigmoid)
+        loss = _softplus(step * norm - margins)
+        squared = step * step
+        return Transform(dual * loss - theta1 * squared, loss, squared)
+
+
+def _softplus(score: FloatArray) -> FloatArray:
+    """Return ``log(1 + exp(score))``; faster than `numpy.logaddexp`."""
+    rest = np.log1p(np.exp(-np.abs(score)))
+    rest += np.maximum(score, 0.0)
+    return rest
+
+
+def _lower_root(margins: FloatArray, gain: float) -> FloatArray:
+    """Return the lowest root of ``z + margin - gain sigmoid(z)``, for margins of at least gain / 2.
+
+    On z <= 0 the function is concave and negative at z = -margin, so Newton's method from there never oversteps.
+    """
+    point = -margins
+    for _ in range(_NEWTON_STEPS):
+        decay = np.exp(point)
+        sigmoid = decay / (1.0 + decay)
+        slope = 1.0 - gain * sigmoid * (1.0 - sigmoid)
+        # The slope vanishes only where two roots meet, at margin = gain / 2 and gain = 4.
+        step = (gain * sigmoid - margins - point) / np.maximum(slope, 1e-12)
+        np.minimum(point + step, 0.0, out=point)
+        if np.max(np.abs(step) - _NEWTON_TOLERANCE * (1.0 + np.abs(point))) <= 0.0:
+            break
+    return point
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredLoss(Loss):
+    """The squared loss ``residual^2`` of a linear regression.
+
+    Parameters
+    ----------
+    residuals : array_like of shape (n_samples,)
+        ``w.x + b - y``.
+    weight_norm : float
+        Norm of w that is dual to the distance of a move.
+
+    Raises
+    ------
+    ValueError
+        If a residual is not finite, or the norm is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import SquaredLoss, stability_criterion
+    >>> loss = SquaredLoss(np.linspace(-1.0, 1.0, 30), weight_norm=1.5)
+    >>> round(stability_criterion(loss, 1.0).value, 7)
+    0.0272018
+    """
+
+    residuals: Array
+    weight_norm: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "residuals", check_vector(self.residuals, "residuals"))
+        object.__setattr__(self, "weight_norm", check_number(self.weight_norm, "weight_norm", low=0.0))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.residuals)
+
+    def base(self, rows: slice) -> FloatArray:
+        """Return the losses of ``rows`` where they stand."""
+        residuals = self.residuals[rows]
+        squared: FloatArray = residuals * residuals
+        return squared
+
+    def largest_dual(self, theta1: float) -> float:
+        """Return ``theta1 / |w|^2``: at this price of a unit of loss every move pays for itself."""
+        if math.isinf(theta1) or self.weight_norm == 0.0:
+            return math.inf
+        return theta1 / self.weight_norm / self.weight_norm
+
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        base = self.base(rows)
+        if self.weight_norm == 0.0:
+            return Transform(dual * base, base, np.zeros_like(base))
+        # t = h |w| |e| / (theta1 - h |w|^2), loss (|e| + |w| t)^2; the slack of h keeps its digits near the pole.
+        pole = self.largest_dual(theta1)
+        growth = pole / (pole - dual)
+        step = dual / (pole - dual) / self.weight_norm
+        return Transform((dual * growth) * base, (growth * growth) * base, (step * step) * base)
+
+    def _reach(self, rows: slice) -> Reach:
+        loss = self.base(rows)
+        if self.weight_norm > 0.0:
+            loss = np.full_like(loss, math.inf)
+        return Reach(loss, np.zeros_like(loss))
+
+    def lift(self, risk: float, rows: slice) -> Transform | None:
+        """Return the moves that bring every row to the loss ``risk``."""
+        residuals = np.abs(self.residuals[rows])
+        target = math.sqrt(risk)
+        loss = np.full_like(residuals, risk)
+        return Transform(np.zeros_like(loss), loss, ((target - residuals) / self.weight_norm) ** 2)
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows."""
+        return type(self)(self.residuals[rows], self.weight_norm)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `settings` should record of this loss."""
+        return {"loss": type(self).__name__, "weight_norm": self.weight_norm}

@@ -1,0 +1,159 @@
+"""The piecewise linear loss: the greatest of several linear scores, such as a multiclass hinge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import array_api_compat
+import numpy as np
+
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    as_array,
+    float64_rows,
+    namespace,
+    to_float64,
+    to_numpy,
+)
+from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.validation import (
+    check_finite,
+    check_matrix,
+    check_same_library,
+    check_same_shape,
+    check_vector,
+    describe,
+)
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform, take_rows
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseLinearLoss(Loss):
+    """The loss ``max_k (a_k.x + b_k)``, whose pieces may depend on the label of the row.
+
+    Parameters
+    ----------
+    values : array_like of shape (n_samples, n_pieces)
+        ``a_k.x + b_k`` of each row: its loss is the greatest, which must be at least 0. A loss that never falls
+        below zero, like the hinge, has a piece of zeros with norm 0.
+    slope_norms : array_like of shape (n_pieces,) or (n_samples, n_pieces)
+        Norms of ``a_k`` that are dual to the distance of a move.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite, a norm is negative, the shapes do not match, or a row has a negative loss.
+    TypeError
+        If the two arrays come from different array libraries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import PiecewiseLinearLoss, stability_criterion
+    >>> margins = np.linspace(-0.5, 2.4, 30)
+    >>> hinge = PiecewiseLinearLoss(np.stack([1 - margins, np.zeros(30)], axis=1), [1.5, 0.0])
+    >>> round(stability_criterion(hinge, 1.0).value, 7)
+    0.0690334
+    """
+
+    values: Array
+    slope_norms: Array
+
+    def __post_init__(self) -> None:
+        values = check_matrix(self.values, "values")
+        norms = as_array(self.slope_norms, "slope_norms")
+        if norms.ndim == 1:
+            norms = check_vector(norms, "slope_norms", length=values.shape[1], low=0.0)
+        else:
+            norms = check_matrix(norms, "slope_norms")
+            check_same_shape(norms, values, "slope_norms", "values")
+            check_same_library(norms, values, "slope_norms", "values")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "slope_norms", norms)
+        object.__setattr__(self, "row_bytes", 32 * values.shape[1])
+        self._check_signs()
+
+    def _check_signs(self) -> None:
+        check_finite(self.values, "values")
+        for rows in row_blocks(self.n_samples, self.row_bytes):
+            loss = self.base(rows)
+            if loss.min() < 0.0:
+                where = int(np.argmin(loss))
+                raise ValueError(
+                    describe(
+                        "values",
+                        "at least 0 for the greatest piece of each row",
+                        f"{loss[where]:g} at row {rows.start + where}",
+                        "Add a piece of zeros with norm 0 if the loss is cut off at zero.",
+                    )
+                )
+            if self.slope_norms.ndim == 2:
+                norms = to_float64(float64_rows(self.slope_norms, rows))
+                if norms.min() < 0.0:
+                    row, column = np.argwhere(norms < 0.0)[0]
+                    raise ValueError(
+                        describe(
+                            "slope_norms",
+                            "at least 0 everywhere",
+                            f"{norms[row, column]:g} at row {rows.start + row}, column {column}",
+                        )
+                    )
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[0])
+
+    def _norms(self, rows: slice, like: Array) -> Array:
+        """Return the norms of the pieces, in the library of the block ``like``, so that they broadcast to it."""
+        if self.slope_norms.ndim == 2:
+            return float64_rows(self.slope_norms, rows)
+        if isinstance(like, np.ndarray):
+            return self.slope_norms
+        return namespace(like).asarray(self.slope_norms, device=array_api_compat.device(like))
+
+    def base(self, rows: slice) -> FloatArray:
+        """Return the losses of ``rows`` where they stand."""
+        values = float64_rows(self.values, rows)
+        return to_float64(namespace(values).max(values, axis=1))
+
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        values = float64_rows(self.values, rows)
+        xp = namespace(values)
+        norms = self._norms(rows, values)
+        gains = norms * norms * (dual / (2.0 * theta1))  # what the best move along a piece adds to it
+        scores = dual * (values + 0.5 * gains)  # h u_k + h^2 |a_k|^2 / (4 theta1)
+        best = xp.argmax(scores, axis=1)[:, None]
+        gain = xp.take_along_axis(xp.broadcast_to(gains, values.shape), best, axis=1)[:, 0]
+        loss = xp.take_along_axis(values, best, axis=1)[:, 0] + gain
+        value = xp.take_along_axis(scores, best, axis=1)[:, 0]
+        # |h a / (2 theta1)|^2 = gain h / (2 theta1)
+        return Transform(to_float64(value), to_float64(loss), to_float64(gain) * (dual / (2.0 * theta1)))
+
+    def choice(self, dual: float, theta1: float, rows: slice) -> IntArray:
+        """Return the index of the piece of each row that is the worst case."""
+        values = float64_rows(self.values, rows)
+        if not math.isinf(theta1) and not math.isinf(dual):
+            norms = self._norms(rows, values)
+            values = values + norms * norms * (dual / (4.0 * theta1))
+        return to_numpy(namespace(values).argmax(values, axis=1)).astype(np.int64)
+
+    def _reach(self, rows: slice) -> Reach:
+        values = float64_rows(self.values, rows)
+        norms = to_float64(self._norms(rows, values))
+        steepest = norms.max(axis=-1)
+        loss = np.where(steepest > 0.0, math.inf, self.base(rows))
+        return Reach(loss, np.zeros_like(loss))
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows."""
+        norms = take_rows(self.slope_norms, rows) if self.slope_norms.ndim == 2 else self.slope_norms
+        return type(self)(take_rows(self.values, rows), norms)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `settings` should record of this loss."""
+        return {"loss": type(self).__name__, "n_pieces": int(self.values.shape[1])}

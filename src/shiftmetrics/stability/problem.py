@@ -1,0 +1,182 @@
+"""A sample, its prices and its dual, ready to be solved; and a plan for it, turned into the fields of a result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.result import Interval
+from shiftmetrics._core.validation import check_weights, describe
+from shiftmetrics.stability.dual import Dual, Gather, in_memory
+from shiftmetrics.stability.intervals import error_rate_interval
+from shiftmetrics.stability.losses import FixedLoss, Loss
+from shiftmetrics.stability.options import Options
+from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs
+from shiftmetrics.stability.result import ExcessRisk
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with a positive sample weight, and the dual of their stability."""
+
+    loss: Loss
+    weights: FloatArray | None
+    kept: IntArray | None
+    """Positions of these rows among all; None when all of them are here."""
+    n_samples: int
+    """Number of all rows."""
+    whole: Loss
+    options: Options
+    dual: Dual
+    gather: Gather
+
+    @classmethod
+    def of(
+        cls, loss: Loss, sample_weight: Any, options: Options, on_pass: Callable[[], object] | None = None
+    ) -> Self:
+        """Check the rows and take the first pass over them.
+
+        Raises
+        ------
+        TypeError
+            If ``loss`` is not a loss.
+        ValueError
+            If the weights do not match it.
+        """
+        if not isinstance(loss, Loss):
+            raise TypeError(
+                describe(
+                    "loss",
+                    "a loss object such as FixedLoss or ZeroOneLoss",
+                    type(loss).__name__,
+                    "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances).",
+                )
+            )
+        weights = check_weights(sample_weight, "sample_weight", loss.n_samples)
+        kept, part = None, loss
+        if weights is not None and not weights.all():  # rows without weight are not there
+            kept = np.flatnonzero(weights)
+            part, weights = loss.take(kept), weights[kept]
+        gather = in_memory(part, weights, options.executor)
+        upper = part.largest_dual(options.theta1)
+        dual = Dual(gather, options.theta1, options.price_of_weights, upper, on_pass)
+        return cls(part, weights, kept, loss.n_samples, loss, options, dual, gather)
+
+    def realise(self, parts: tuple[Part, ...]) -> Shift:
+        """Place and weigh the rows as a plan says."""
+        rows = RowOutputs(self.loss.n_samples) if self.options.keep_rows else None
+        statistic = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))
+        assert isinstance(statistic, PlanStatistic)
+        if rows is not None:
+            rows.finish()
+        return Shift(self, statistic, rows)
+
+    @property
+    def counts_errors(self) -> bool:
+        """Whether this is a 0/1 loss whose rows cannot move: then the error rate alone matters."""
+        binary = self.loss.may_count_errors and self.dual.baseline.not_binary == 0.0
+        return binary and math.isinf(self.options.theta1) and not math.isinf(self.options.theta2)
+
+    def interval_by_error_rate(self, value_at: Callable[[Problem], float]) -> Interval:
+        """Carry the binomial interval of the error rate over to a value: two rows, weighted, have any rate."""
+        baseline = self.dual.baseline
+        alone = replace(self.options, keep_rows=False, executor=None, initial_dual=None)
+
+        def at(error_rate: float) -> float:
+            return value_at(Problem.of(FixedLoss([0.0, 1.0]), [1.0 - error_rate, error_rate], alone))
+
+        return error_rate_interval(
+            baseline.risk,
+            baseline.effective_samples,
+            self.options.level,
+            at,
+            weighted=self.weights is not None,
+        )
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A plan carried out: its sums, and what each row does."""
+
+    problem: Problem
+    statistic: PlanStatistic
+    rows: RowOutputs | None
+
+    @property
+    def cost(self) -> float:
+        """Price of the moves and of the weights."""
+        options, cost = self.problem.options, 0.0
+        if not math.isinf(options.theta1):
+            cost += options.theta1 * self.statistic.mean("squared_distance")
+        if not math.isinf(options.theta2):
+            cost += options.theta2 * self.statistic.mean("penalty")
+        return cost
+
+    @property
+    def risk(self) -> float:
+        """Risk of the shifted sample."""
+        return self.statistic.mean("loss")
+
+    @property
+    def imbalance(self) -> float:
+        """How far the mean weight is from 1."""
+        return abs(self.statistic.mean("density") - 1.0)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields that describe the shift in a result."""
+        mean, problem = self.statistic.mean, self.problem
+        base, risk = mean("base_loss"), self.risk
+        moved, reweighted = mean("moved_loss"), mean("reweighted_base_loss")
+        return {
+            "n_samples": problem.n_samples,
+            "risk": risk,
+            "base_risk": base,
+            "excess_risk": ExcessRisk(
+                corruption=moved - base,
+                reweighting=risk - moved,
+                reweighting_first=reweighted - base,
+                corruption_after=risk - reweighted,
+            ),
+            "rms_move": math.sqrt(mean("squared_distance")),
+            "share_moved": mean("moved"),
+            "effective_sample_fraction": min(mean("density") ** 2 / mean("squared_density"), 1.0),
+            "sensitivity_theta1": mean("squared_distance"),
+            "sensitivity_theta2": mean("penalty"),
+            "n_passes": problem.dual.n_passes,
+            **self._row_fields(),
+        }
+
+    def _row_fields(self) -> dict[str, Any]:
+        rows, kept, n_samples = self.rows, self.problem.kept, self.problem.n_samples
+        if rows is None:
+            return {}
+        if kept is None:
+            return {
+                "weights": rows.weights,
+                "moved_losses": rows.losses,
+                "moved_distances": rows.distances,
+                "choices": rows.choices,
+                "splits": rows.splits,
+            }
+        everything = slice(0, n_samples)
+        weights, distances = np.zeros(n_samples), np.zeros(n_samples)
+        losses, choices = self.problem.whole.base(everything).copy(), None
+        weights[kept], distances[kept], losses[kept] = rows.weights, rows.distances, rows.losses
+        if rows.choices is not None:
+            choices = np.zeros(n_samples, dtype=np.int64)
+            choices[kept] = rows.choices
+        splits = None
+        if rows.splits is not None:
+            splits = replace(rows.splits, rows=kept[rows.splits.rows])
+        return {
+            "weights": weights,
+            "moved_losses": losses,
+            "moved_distances": distances,
+            "choices": choices,
+            "splits": splits,
+        }
