@@ -74,8 +74,8 @@ class TextShift(SampleShift):
 class CharacterEdits(TextShift):
     """Characters inserted, deleted or replaced. Strength: how many such edits in each text.
 
-    The Levenshtein distance between the text and its edit is at most the strength, and close to it while the text is much longer than
-    that.
+    The Levenshtein distance between the text and its edit is at most the strength, and close to it while the text
+    is much longer than that.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def split_instances(
     shape: Sequence[int] | None = None,
     rng: Any = None,
 ) -> dict[str, IntArray]:
-    """Split digits into disjoint parts of the same class composition.
+    """Split digits into disjoint parts of the same class composition, to within two digits of each class.
 
     Parameters
     ----------
