@@ -6,19 +6,18 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.result import Interval, settings_of
+from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.intervals import normal_interval
 from shiftmetrics.stability.losses import Kind, Loss
 from shiftmetrics.stability.options import Options
 from shiftmetrics.stability.problem import Problem, Shift
 from shiftmetrics.stability.result import StabilityResult, StabilityStatus, WorstCaseRisk, WorstCaseStatus
+from shiftmetrics.stability.sampling import Sampling
 from shiftmetrics.stability.solve import Solution, least_cost, most_risk
 
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
@@ -131,7 +130,7 @@ def stability_criterion(
         solution, shift, value = solve(problem)
     assert isinstance(solution.status, StabilityStatus)
     standard_error = shift.statistic.standard_error if solution.has_influence else None
-    sampling = _Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
+    sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
     warnings = list(sampling.warnings)
     if threshold > 1.0 and loss.may_count_errors and problem.dual.baseline.top <= 1.0:
         warnings.append(
@@ -240,7 +239,7 @@ def worst_case_risk(
     assert isinstance(solution.status, WorstCaseStatus)
     # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
     standard_error = shift.statistic.standard_error / solution.dual if solution.has_influence else None
-    sampling = _Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
+    sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
     return WorstCaseRisk(
         value=value,
         error_bound=_error_bound(solution.bound - value, value, 0.0, shift),
@@ -253,42 +252,6 @@ def worst_case_risk(
         standard_error=sampling.standard_error,
         **shift.fields(),
     )
-
-
-@dataclass(frozen=True)
-class _Sampling:
-    """What is known of the sampling error."""
-
-    standard_error: float | None
-    interval: Interval | None
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        value: float,
-        standard_error: float | None,
-        value_at: Callable[[Problem], float],
-    ) -> Self:
-        level = problem.options.level
-        if not problem.counts_errors:
-            return cls(
-                standard_error,
-                None if standard_error is None else normal_interval(value, standard_error, level),
-            )
-        interval = problem.interval_by_error_rate(value_at)
-        if problem.dual.baseline.risk > 0.0:
-            return cls(standard_error, interval)
-        # No error was seen: a standard error of 0 would be an artefact.
-        return cls(
-            None,
-            interval,
-            (
-                f"None of the {problem.n_samples} rows is an error and rows may not move, so the sample alone "
-                f"cannot be broken; with the error rates that it does not rule out, the value lies in {interval}.",
-            ),
-        )
 
 
 def _error_bound(gap: float, scale: float, cost: float, shift: Shift) -> float:

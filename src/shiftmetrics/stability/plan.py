@@ -13,8 +13,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence, Moment
-from shiftmetrics.stability.dual import Placement
 from shiftmetrics.stability.losses.base import Loss, Transform
+from shiftmetrics.stability.passes import Placement
 from shiftmetrics.stability.result import Splits
 
 _SAME = 1e-5  # two places of a row that differ by less are one

@@ -10,12 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_weights, describe
-from shiftmetrics.stability.dual import Dual, Gather, in_memory
-from shiftmetrics.stability.intervals import error_rate_interval
-from shiftmetrics.stability.losses import FixedLoss, Loss
+from shiftmetrics.stability.dual import Dual
+from shiftmetrics.stability.losses import Loss
 from shiftmetrics.stability.options import Options
+from shiftmetrics.stability.passes import Gather, in_memory
 from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs
 from shiftmetrics.stability.result import ExcessRisk
 
@@ -81,22 +80,6 @@ class Problem:
         """Whether this is a 0/1 loss whose rows cannot move: then the error rate alone matters."""
         binary = self.loss.may_count_errors and self.dual.baseline.not_binary == 0.0
         return binary and math.isinf(self.options.theta1) and not math.isinf(self.options.theta2)
-
-    def interval_by_error_rate(self, value_at: Callable[[Problem], float]) -> Interval:
-        """Carry the binomial interval of the error rate over to a value: two rows, weighted, have any rate."""
-        baseline = self.dual.baseline
-        alone = replace(self.options, keep_rows=False, executor=None, initial_dual=None)
-
-        def at(error_rate: float) -> float:
-            return value_at(Problem.of(FixedLoss([0.0, 1.0]), [1.0 - error_rate, error_rate], alone))
-
-        return error_rate_interval(
-            baseline.risk,
-            baseline.effective_samples,
-            self.options.level,
-            at,
-            weighted=self.weights is not None,
-        )
 
 
 @dataclass(frozen=True)

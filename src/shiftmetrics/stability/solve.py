@@ -9,8 +9,9 @@ import numpy as np
 
 from shiftmetrics._core.root import Bracket
 from shiftmetrics.stability.divergence import Moment
-from shiftmetrics.stability.dual import AtDual, AtRisk, Dual
+from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.options import Options
+from shiftmetrics.stability.passes import AtDual, AtRisk
 from shiftmetrics.stability.plan import Part
 from shiftmetrics.stability.result import StabilityStatus, WorstCaseStatus
 

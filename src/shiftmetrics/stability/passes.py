@@ -1,0 +1,176 @@
+"""Passes over the data: where rows are placed, and what each pass adds up.
+
+Everything is a sum over rows of a small statistic, so the only seam to the data is `Gather`: in memory it maps
+blocks by threads; elsewhere it may sum over shards or processes. Kernels are plain objects that travel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.statistics import Statistic
+from shiftmetrics.stability.divergence import Divergence
+from shiftmetrics.stability.losses.base import Loss, Transform
+
+Kernel = Callable[[Loss, FloatArray | None, slice], Statistic]
+"""Maps some rows of a loss, with the sample weights of all its rows, to a statistic."""
+Gather = Callable[[Kernel], Statistic]
+"""Runs a kernel over all rows, wherever they are, and adds up."""
+
+
+def in_memory(loss: Loss, weights: FloatArray | None, executor: Executor | None = None) -> Gather:
+    """Return the passes over a loss in memory, block by block."""
+    blocks = row_blocks(loss.n_samples, loss.row_bytes)
+
+    def gather(kernel: Kernel) -> Statistic:
+        return map_reduce(lambda rows: kernel(loss, weights, rows), blocks, executor=executor)
+
+    return gather
+
+
+class Placement(Protocol):
+    """Where the rows of a block go."""
+
+    def __call__(self, loss: Loss, rows: slice) -> Transform:
+        """Return transformed values, losses and squared distances."""
+
+    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
+        """Return the candidate or piece that each row takes, for losses that have any."""
+
+
+@dataclass(frozen=True)
+class AtDual:
+    """Every row at its worst case for one dual price."""
+
+    dual: float
+    theta1: float
+
+    def __call__(self, loss: Loss, rows: slice) -> Transform:
+        """Transform a block."""
+        return loss.transform(self.dual, self.theta1, rows)
+
+    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
+        """Return the candidate or piece that each row takes."""
+        return loss.choice(self.dual, self.theta1, rows)
+
+
+@dataclass(frozen=True)
+class AtReach:
+    """The limit of an infinite dual price: rows at their highest loss; with a ``top``, only those that reach it."""
+
+    theta1: float
+    top: float | None
+
+    def __call__(self, loss: Loss, rows: slice) -> Transform:
+        """Transform a block; rows that take no part have the value -inf."""
+        highest, squared = loss.reach(self.theta1, rows)
+        value = np.zeros_like(squared) if math.isinf(self.theta1) else -self.theta1 * squared
+        if self.top is not None:
+            value = np.where(highest >= self.top, value, -math.inf)
+        return Transform(value, highest, squared)
+
+    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
+        """Return the candidate or piece that each row takes."""
+        return loss.choice(math.inf, self.theta1, rows)
+
+
+@dataclass(frozen=True)
+class AtRisk:
+    """Every row lifted to one loss: the limit for a loss that costs the same per unit, however far it goes."""
+
+    risk: float
+
+    def __call__(self, loss: Loss, rows: slice) -> Transform:
+        """Lift a block."""
+        lifted = loss.lift(self.risk, rows)
+        if lifted is None:
+            raise TypeError(f"{type(loss).__name__} has a largest dual, so it must implement lift.")
+        return lifted
+
+    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
+        """Return None: such losses have no candidates."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class BaselineStatistic(Statistic):
+    """The sample where it stands, and how high its losses can be raised."""
+
+    weight: float
+    squared_weight: float
+    loss: float
+    squared_loss: float
+    not_binary: float
+    reach: float
+    top: float
+
+    def __add__(self, other: Self) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [name for name in self.field_names() if name != "top"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return type(self)(**sums, top=max(self.top, other.top))
+
+    def zeros(self) -> Self:
+        """Return the neutral element of ``+``."""
+        return type(self)(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, top=-math.inf)
+
+    @property
+    def risk(self) -> float:
+        """Mean loss."""
+        return self.loss / self.weight
+
+    @property
+    def variance(self) -> float:
+        """Variance of the losses."""
+        return max(self.squared_loss / self.weight - self.risk**2, 0.0)
+
+    @property
+    def effective_samples(self) -> float:
+        """Number of equally weighted rows that know as much (Kish)."""
+        return self.weight**2 / self.squared_weight
+
+
+@dataclass(frozen=True)
+class BaselinePass:
+    """Kernel of `BaselineStatistic`."""
+
+    theta1: float
+
+    def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> BaselineStatistic:
+        """Map a block."""
+        base = loss.base(rows)
+        highest = loss.reach(self.theta1, rows).loss
+        weight = np.ones_like(base) if weights is None else weights[rows]
+        return BaselineStatistic(
+            weight=float(weight.sum()),
+            squared_weight=float(weight @ weight),
+            loss=float(weight @ base),
+            squared_loss=float((weight * base) @ base),
+            not_binary=float(np.count_nonzero((base != 0.0) & (base != 1.0))),
+            reach=float(weight @ highest),
+            top=float(highest.max()),
+        )
+
+
+@dataclass(frozen=True)
+class DualPass:
+    """Kernel of the statistic of a divergence, at one placement and one normaliser."""
+
+    placement: Placement
+    divergence: Divergence
+    normaliser: float
+
+    def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> Statistic:
+        """Map a block."""
+        value, losses, _ = self.placement(loss, rows)
+        weight = None if weights is None else weights[rows]
+        return self.divergence.statistic(value, losses, weight, self.normaliser)

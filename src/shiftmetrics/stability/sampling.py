@@ -1,0 +1,82 @@
+"""Sampling intervals: normal from the influence function, exact binomial where only the error rate matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+from shiftmetrics._core.result import Interval
+from shiftmetrics.stability.losses import FixedLoss
+from shiftmetrics.stability.problem import Problem
+
+
+def normal_interval(value: float, standard_error: float, level: float) -> Interval:
+    """Return ``value`` plus and minus a quantile of standard errors, cut off at 0."""
+    from scipy.special import ndtri
+
+    half = float(ndtri(0.5 + 0.5 * level)) * standard_error
+    return Interval(low=max(value - half, 0.0), high=value + half, level=level, method="influence function")
+
+
+def binomial_interval(rate: float, n_samples: float, level: float) -> tuple[float, float]:
+    """Return the exact (Clopper-Pearson) interval of an error rate seen in ``n_samples`` rows."""
+    from scipy.special import betaincinv
+
+    errors, tail = rate * n_samples, 0.5 * (1.0 - level)
+    low = 0.0 if rate <= 0.0 else float(betaincinv(errors, n_samples - errors + 1.0, tail))
+    high = 1.0 if rate >= 1.0 else float(betaincinv(errors + 1.0, n_samples - errors, 1.0 - tail))
+    return low, high
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What is known of the sampling error of a value."""
+
+    standard_error: float | None
+    interval: Interval | None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        value: float,
+        standard_error: float | None,
+        value_at: Callable[[Problem], float],
+    ) -> Self:
+        """Choose the interval that fits the loss; ``value_at`` solves the same question for another sample."""
+        level = problem.options.level
+        if not problem.counts_errors:
+            return cls(
+                standard_error,
+                None if standard_error is None else normal_interval(value, standard_error, level),
+            )
+        interval = error_rate_interval(problem, value_at)
+        if problem.dual.baseline.risk > 0.0:
+            return cls(standard_error, interval)
+        # No error was seen: a standard error of 0 would be an artefact.
+        return cls(
+            None,
+            interval,
+            (
+                f"None of the {problem.n_samples} rows is an error and rows may not move, so the sample alone "
+                f"cannot be broken; with the error rates that it does not rule out, the value lies in {interval}.",
+            ),
+        )
+
+
+def error_rate_interval(problem: Problem, value_at: Callable[[Problem], float]) -> Interval:
+    """Carry the binomial interval of the error rate over to a value, which is monotone in it.
+
+    A 0/1 loss with ``theta1 = inf`` enters through its error rate alone, and two weighted rows have any rate.
+    Weighted rows count as their effective number.
+    """
+    baseline, level = problem.dual.baseline, problem.options.level
+    alone = replace(problem.options, keep_rows=False, executor=None, initial_dual=None)
+    edges = [
+        value_at(Problem.of(FixedLoss([0.0, 1.0]), [1.0 - error_rate, error_rate], alone))
+        for error_rate in binomial_interval(baseline.risk, baseline.effective_samples, level)
+    ]
+    method = "exact binomial" if problem.weights is None else "binomial with the effective sample size"
+    return Interval(low=min(edges), high=max(edges), level=level, method=method)
