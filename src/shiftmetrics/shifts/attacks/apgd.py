@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, check_integer
-from shiftmetrics.shifts.attacks.geometry import Norm, project_ball, random_move, steepest
+from shiftmetrics.shifts.attacks.geometry import Norm, project_ball, steepest
 from shiftmetrics.shifts.attacks.inputs import Bounds
 from shiftmetrics.shifts.attacks.losses import (
     MIN_CLASSES,
@@ -102,7 +102,7 @@ def apgd(
                 if not part.n_samples:
                     break
                 row_loss = _row_loss(loss, target if target is None or active is None else target[active])
-                start = part.clip(random_move(part.zeros(), part.radius, norm, generator))
+                start = part.random(part.radius, generator)
                 for move, value, margin in _run(part, start, row_loss, n_steps):
                     # losses towards different targets do not compare: margins do
                     worst.update(active, move, value if target is None else margin, margin)

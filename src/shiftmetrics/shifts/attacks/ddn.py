@@ -10,7 +10,7 @@ from torch import Tensor
 from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics.shifts.attacks.geometry import cosine, row_norm, steepest
 from shiftmetrics.shifts.attacks.inputs import Bounds
-from shiftmetrics.shifts.attacks.losses import margin_loss
+from shiftmetrics.shifts.attacks.losses import margin_loss, smooth_margin_loss
 from shiftmetrics.shifts.attacks.options import shared_options
 from shiftmetrics.shifts.attacks.problem import Problem
 from shiftmetrics.shifts.attacks.result import AttackResult
@@ -41,7 +41,8 @@ def ddn(
 ) -> AttackResult:
     """Find the nearest error of each row in l2: decoupled direction and norm (arXiv:1811.09600).
 
-    Each step turns the move along the gradient of the margin, then sets its length: a little shorter after an
+    Each step turns the move along the gradient of the cross-entropy (of the smooth margin, which has the same
+    direction and does not vanish where the model is sure), then sets its length: a little shorter after an
     error, a little longer after none. Steps are shares of the length and the first length is the first-order
     distance, so that nothing depends on the scale of the inputs (the paper's are fixed, for images in [0, 1]).
 
@@ -105,7 +106,8 @@ def ddn_search(n_steps: int, radius_step: float = 0.05) -> NearestSearch:
         move = start
         radius = torch.where(nearest.found, nearest.norm, first_radius(problem))
         for step in range(n_steps):
-            value, gradient, _ = problem.gradient(move, margin_loss)
+            _, gradient, logits = problem.gradient(move, smooth_margin_loss)
+            value = margin_loss(logits, problem.y)
             gradient = problem.within(gradient, move)
             wrong = value > 0
             nearest.update(move, wrong)

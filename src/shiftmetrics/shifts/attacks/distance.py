@@ -35,8 +35,9 @@ def nearest_error(
 ) -> AttackResult:
     """Find the nearest error of each row by several attacks, each from several starts, and keep the nearest.
 
-    DeepFool, FMN and (in l2) DDN, then a slide of the best move along the boundary to its nearest point. Starts
-    are the rows themselves, the nearest rows of the batch that are predicted otherwise, and random moves.
+    DeepFool, FMN and (in l2) DDN, from several starts: the rows themselves, the nearest rows of the
+    batch that are predicted otherwise, and random moves. Then random moves shorter than the best are tried, and
+    the best slides along the boundary to its nearest point.
 
     Parameters
     ----------
@@ -81,6 +82,7 @@ def nearest_error(
         search_nearest(
             searches,
             restarts=check_integer(restarts, "restarts", low=1),
+            n_probes=32,
             finish=slide,
         ),
         model,

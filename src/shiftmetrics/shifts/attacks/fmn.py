@@ -10,7 +10,7 @@ from torch import Tensor
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.shifts.attacks.geometry import Norm, cosine, project_ball, row_norm, steepest
 from shiftmetrics.shifts.attacks.inputs import Bounds
-from shiftmetrics.shifts.attacks.losses import margin_loss
+from shiftmetrics.shifts.attacks.losses import margin_loss, smooth_margin_loss
 from shiftmetrics.shifts.attacks.options import shared_options
 from shiftmetrics.shifts.attacks.problem import Problem
 from shiftmetrics.shifts.attacks.result import AttackResult
@@ -42,8 +42,9 @@ def fmn(
     """Find the nearest error of each row: the fast minimum-norm attack (arXiv:2102.12827).
 
     The radius is the first-order distance to the boundary until an error is found; then it shrinks a little
-    after an error and grows a little after none. Steps are shares of the radius, so that nothing depends on the
-    scale of the inputs, and both the steps and the changes of the radius fall like a cosine.
+    after an error and grows a little after none; steps and changes of the radius fall like a cosine. Steps are
+    shares of the radius, so that nothing depends on the scale of the inputs, and go along the gradient of the
+    smooth margin, which weighs all classes in reach (the paper's margin sees one at a time).
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ def fmn_search(n_steps: int) -> NearestSearch:
     def run(problem: Problem, nearest: Nearest, start: Tensor) -> None:
         move, radius = start, nearest.norm
         for step in range(n_steps):
-            value, gradient, _ = problem.gradient(move, margin_loss)
+            _, gradient, logits = problem.gradient(move, smooth_margin_loss)
+            value = margin_loss(logits, problem.y)
             gradient = problem.within(gradient, move)
             wrong = value > 0
             nearest.update(move, wrong)

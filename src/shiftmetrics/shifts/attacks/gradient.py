@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, check_integer, check_number
-from shiftmetrics.shifts.attacks.geometry import Norm, project_ball, random_move, steepest
+from shiftmetrics.shifts.attacks.geometry import Norm, project_ball, steepest
 from shiftmetrics.shifts.attacks.inputs import Bounds
 from shiftmetrics.shifts.attacks.losses import MIN_CLASSES, ROW_LOSSES, LossName, margin_loss
 from shiftmetrics.shifts.attacks.options import shared_options
@@ -170,7 +170,7 @@ def pgd(
             part = problem if active is None else problem.take(active)
             move = part.zeros()
             if random_start or restart:
-                move = part.clip(random_move(move, part.radius, norm, generator))
+                move = part.random(part.radius, generator)
             for _ in range(n_steps):
                 if not part.n_samples:
                     break

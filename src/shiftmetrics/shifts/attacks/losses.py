@@ -21,6 +21,17 @@ def margin_loss(logits: Tensor, y: Tensor) -> Tensor:
     return others.amax(dim=1) - own[:, 0]
 
 
+def smooth_margin_loss(logits: Tensor, y: Tensor) -> Tensor:
+    """Return log sum_{k != y} exp z_k - z_y.
+
+    Its gradient has the direction of the cross-entropy's, which is its softplus, and does not vanish where the
+    model is sure.
+    """
+    own = logits.gather(1, y[:, None])
+    others = logits.scatter(1, y[:, None], -torch.inf)
+    return others.logsumexp(dim=1) - own[:, 0]
+
+
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     """Return -log softmax(z)_y."""
     return torch.nn.functional.cross_entropy(logits, y, reduction="none")

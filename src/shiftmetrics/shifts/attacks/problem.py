@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from shiftmetrics.shifts.attacks.geometry import Norm, row_norm
+from shiftmetrics.shifts.attacks.geometry import Norm, random_move, row_norm
 from shiftmetrics.shifts.attacks.losses import RowLoss, margin_loss
 
 
@@ -50,6 +50,10 @@ class Problem:
         if self.low is None or self.high is None:
             return move
         return torch.minimum(torch.maximum(move, self.low), self.high)
+
+    def random(self, radius: Tensor, generator: torch.Generator) -> Tensor:
+        """Return random moves of at most ``radius`` (one for each row), inside the bounds."""
+        return self.clip(random_move(self.zeros(), self.free, radius, self.norm, generator))
 
     def logits(self, move: Tensor) -> Tensor:
         """Return the logits at the moved inputs, without a gradient."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.shifts.attacks.geometry import NORMS, Norm, dual_norm, random_move, row_norm
+from shiftmetrics.shifts.attacks.geometry import NORMS, Norm, dual_norm, row_norm
 from shiftmetrics.shifts.attacks.inputs import Bounds, Inputs, check_inputs, check_labels
 from shiftmetrics.shifts.attacks.losses import margin_loss
 from shiftmetrics.shifts.attacks.model import (
@@ -155,13 +155,15 @@ class Nearest:
 
 
 def search_nearest(
-    searches: list[NearestSearch], *, restarts: int, finish: NearestSearch | None = None
+    searches: list[NearestSearch], *, restarts: int, n_probes: int = 0, finish: NearestSearch | None = None
 ) -> BatchSearch:
     """Return the search that runs minimum-norm ``searches`` one after the other on the rows not wrong yet.
 
     The first run starts at the rows themselves, the others in turn at the nearest rows of the batch that are
-    predicted otherwise and at random moves about as long as the best so far. In the end each best move is
-    shortened along its own line until it meets the boundary, and ``finish`` runs once more from there.
+    predicted otherwise and at random moves about as long as the best so far. Then ``n_probes`` random moves
+    shorter than the best are looked at: where few features may move, they find stretches of the boundary that no
+    gradient led to. In the end each best move is shortened along its own line until it meets the boundary, and
+    ``finish`` runs once more from there.
     """
 
     def search(problem: Problem, rows: slice, generator: torch.Generator) -> Tensor:
@@ -183,9 +185,12 @@ def search_nearest(
                 start = torch.where(end.found[:, None], end.move, start)
             elif restart:
                 radius = torch.where(nearest.found, nearest.norm, first_radius(part))
-                start = part.clip(random_move(start, radius, part.norm, generator))
+                start = part.random(radius, generator)
             for run in searches:
                 run(part, nearest, start)
+        for _ in range(n_probes):
+            move = part.random(nearest.norm.where(nearest.found, 0.0), generator)
+            nearest.update(move, part.margins(move) > 0)
         shorten(part, nearest)
         if finish is not None:
             finish(part, nearest, nearest.move)
