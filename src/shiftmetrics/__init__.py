@@ -9,6 +9,35 @@ Three measures, each from arrays, a file or the command line:
 - `kernel_entropic_novelty`: what is *new* in a sample, against a reference? Features, no labels.
 """
 
+from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._version import __version__
+from shiftmetrics.stability import (
+    CandidateLoss,
+    FixedLoss,
+    HingeLoss,
+    LogisticLoss,
+    PiecewiseLinearLoss,
+    SquaredLoss,
+    StabilityResult,
+    WorstCaseRisk,
+    ZeroOneLoss,
+    stability_criterion,
+    worst_case_risk,
+)
 
-__all__ = ["__version__"]
+__all__ = [
+    "CandidateLoss",
+    "FixedLoss",
+    "HingeLoss",
+    "Interval",
+    "LogisticLoss",
+    "PiecewiseLinearLoss",
+    "Result",
+    "SquaredLoss",
+    "StabilityResult",
+    "WorstCaseRisk",
+    "ZeroOneLoss",
+    "__version__",
+    "stability_criterion",
+    "worst_case_risk",
+]
