@@ -22,6 +22,7 @@ from shiftmetrics._core.statistics import Statistic
 DivergenceName = Literal["kl", "chi2"]
 DIVERGENCES: tuple[DivergenceName, ...] = ("kl", "chi2")
 
+_TINY = float(np.finfo(np.float64).tiny)
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9  # of the mean weight; what is left is corrected to first order
 
@@ -210,11 +211,12 @@ class KullbackLeibler(Divergence):
         return density
 
     def penalty(self, density: FloatArray) -> FloatArray:
-        """Return ``W log W - W + 1``, to full precision near W = 1."""
-        excess = density - 1.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            penalty = density * np.log1p(excess) - excess
-        return np.where(density > 0.0, penalty, 1.0)
+        """Return ``W log W - W + 1``."""
+        penalty = np.maximum(density, _TINY)
+        np.log(penalty, out=penalty)
+        penalty *= density
+        penalty -= density - 1.0  # exact near W = 1, where all the rest is small too
+        return penalty
 
     def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
         """Return ``theta2 W``."""

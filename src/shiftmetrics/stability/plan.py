@@ -7,10 +7,12 @@ the risk (or the cost) exactly to its target: at a kink no single dual price doe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence, Moment
 from shiftmetrics.stability.losses.base import Loss, Transform
@@ -82,15 +84,35 @@ class RowOutputs:
         self._choices: dict[int, IntArray] = {}
         self._splits: dict[int, Splits] = {}
 
-    def keep(self, rows: slice, outcome: _Outcome) -> None:
+    def keep(self, rows: slice, mixture: Mixture, choices: list[IntArray | None]) -> None:
         """Store what a block of rows does; blocks may come in any order, from any thread."""
-        self.weights[rows] = outcome.density
-        self.losses[rows] = outcome.losses
-        self.distances[rows] = outcome.distances
-        if outcome.choices is not None:
-            self._choices[rows.start] = outcome.choices
-        if outcome.splits is not None:
-            self._splits[rows.start] = outcome.splits
+        loss, distance = mixture.loss.copy(), np.sqrt(mixture.squared_distance)
+        choice = choices[0]
+        if len(mixture.places) > 1:
+            # Where both places are one, their mean stands for them; the few other rows are told apart.
+            near, far = mixture.places
+            apart = np.flatnonzero(mixture.apart())
+            share = mixture.share[apart]
+            split = (share > _SAME) & (share < 1.0 - _SAME)
+            second = (share > 0.5) & ~split
+            loss[apart] = np.where(second, far.loss[apart], near.loss[apart])
+            distance[apart] = np.sqrt(
+                np.where(second, far.squared_distance[apart], near.squared_distance[apart])
+            )
+            if choice is not None and choices[1] is not None:
+                choice[apart[second]] = choices[1][apart[second]]
+            where = apart[split]
+            if where.size:
+                self._splits[rows.start] = Splits(
+                    rows=where + rows.start,
+                    weights=mixture.density[where] * mixture.share[where],
+                    losses=far.loss[where],
+                    distances=np.sqrt(far.squared_distance[where]),
+                    choices=None if choices[1] is None else choices[1][where],
+                )
+        self.weights[rows], self.losses[rows], self.distances[rows] = mixture.density, loss, distance
+        if choice is not None:
+            self._choices[rows.start] = choice
 
     def finish(self) -> None:
         """Join what the blocks left behind, in the order of the rows."""
@@ -101,16 +123,57 @@ class RowOutputs:
 
 
 @dataclass(frozen=True)
-class _Outcome:
-    """What a block of rows does in a plan."""
+class Mixture:
+    """A block of rows in a plan of one or two places each."""
 
+    places: tuple[Transform, ...]
     density: FloatArray
-    mean_losses: FloatArray
-    losses: FloatArray
-    """Like the mean losses, but where a row splits, that of its first place."""
-    distances: FloatArray
-    choices: IntArray | None
-    splits: Splits | None = None
+    """The weight W of each row."""
+    share: FloatArray
+    """Part of it that stands in the second place."""
+
+    @classmethod
+    def of(cls, places: tuple[Transform, ...], densities: list[FloatArray]) -> Self:
+        """Add up the weights of the places."""
+        if len(places) == 1:
+            return cls(places, densities[0], np.zeros_like(densities[0]))
+        density = densities[0] + densities[1]
+        # A row without weight counts as if it stood in its first place.
+        share = np.divide(densities[1], density, out=np.zeros_like(density), where=density > 0.0)
+        return cls(places, density, share)
+
+    def mean(self, parts: list[FloatArray]) -> FloatArray:
+        """Average a value over the places of each row."""
+        if len(parts) == 1:
+            return parts[0]
+        mean = parts[1] - parts[0]
+        mean *= self.share
+        mean += parts[0]
+        return mean
+
+    @cached_property
+    def loss(self) -> FloatArray:
+        """Mean loss of each row."""
+        return self.mean([place.loss for place in self.places])
+
+    @cached_property
+    def squared_distance(self) -> FloatArray:
+        """Mean squared distance of each row."""
+        return self.mean([place.squared_distance for place in self.places])
+
+    def moved(self) -> FloatArray:
+        """Return the part of each row that moves; 0 for a row without weight."""
+        moved = self.mean([(place.squared_distance > 0.0).astype(np.float64) for place in self.places])
+        return moved * (self.density > 0.0)
+
+    def apart(self) -> BoolArray:
+        """Tell the rows whose two places differ by more than rounding."""
+        first, second = self.places
+        apart: BoolArray = np.abs(second.loss - first.loss) > _SAME * (second.loss + first.loss)
+        apart |= np.abs(second.squared_distance - first.squared_distance) > _SAME * (
+            second.squared_distance + first.squared_distance
+        )
+        return apart
 
 
 @dataclass(frozen=True)
@@ -123,84 +186,42 @@ class PlanPass:
 
     def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> PlanStatistic:
         """Map a block."""
-        places = [part.placement(loss, rows) for part in self.parts]
-        densities = [self._density(part, place) for part, place in zip(self.parts, places, strict=True)]
-        density: FloatArray = np.sum(densities, axis=0) if len(densities) > 1 else densities[0]
-        outcome = self._outcome(loss, rows, places, densities, density)
+        places = tuple(part.placement(loss, rows) for part in self.parts)
+        mixture = Mixture.of(places, [self._density(*pair) for pair in zip(self.parts, places, strict=True)])
         if self.rows_out is not None:
-            self.rows_out.keep(rows, outcome)
-        base = loss.base(rows)
+            self.rows_out.keep(rows, mixture, [part.placement.choice(loss, rows) for part in self.parts])
+        base, density = loss.base(rows), mixture.density
         weight = np.ones_like(base) if weights is None else weights[rows]
-        reweighted = weight * density
-        masses = [weight * part for part in densities]
-        moving = [mass * (place.squared_distance > 0.0) for mass, place in zip(masses, places, strict=True)]
-        influence = self._influence(places, density)
+        reweighted = density if weights is None else weight * density
+        influence = self._influence(mixture)
+        weighted_influence = influence if weights is None else weight * influence
         return PlanStatistic(
             weight=float(weight.sum()),
             density=float(reweighted.sum()),
             squared_density=float(reweighted @ density),
             penalty=float(weight @ self.divergence.penalty(density)),
             base_loss=float(weight @ base),
-            moved_loss=float(weight @ outcome.mean_losses),
+            moved_loss=float(weight @ mixture.loss),
             reweighted_base_loss=float(reweighted @ base),
-            loss=sum(float(mass @ place.loss) for mass, place in zip(masses, places, strict=True)),
-            squared_distance=sum(
-                float(mass @ place.squared_distance) for mass, place in zip(masses, places, strict=True)
-            ),
-            moved=float(np.divide(sum(moving), density, out=np.zeros_like(base), where=density > 0.0).sum()),
-            influence=float(weight @ influence),
+            loss=float(reweighted @ mixture.loss),
+            squared_distance=float(reweighted @ mixture.squared_distance),
+            moved=float(weight @ mixture.moved()),
+            influence=float(weighted_influence.sum()),
             squared_weight=float(weight @ weight),
-            weighted_influence=float((weight * weight) @ influence),
-            weighted_squared_influence=float((weight * weight) @ (influence * influence)),
+            weighted_influence=float(weight @ weighted_influence),
+            weighted_squared_influence=float(weighted_influence @ weighted_influence),
         )
 
     def _density(self, part: Part, place: Transform) -> FloatArray:
         if part.moment is None:
             return np.full_like(place.value, part.share)
-        return part.share * self.divergence.density(place.value, part.moment)
+        density = self.divergence.density(place.value, part.moment)
+        density *= part.share
+        return density
 
-    def _influence(self, places: list[Transform], density: FloatArray) -> FloatArray:
+    def _influence(self, mixture: Mixture) -> FloatArray:
         """Return the influence of each row, measured from about its mean so that squares do not cancel."""
-        value = sum(part.share * place.value for part, place in zip(self.parts, places, strict=True))
         moment, theta2 = self.parts[0].moment, self.divergence.theta2
         centre = theta2 if np.isfinite(theta2) else 0.0 if moment is None else moment.conjugate
-        return self.divergence.influence(np.asarray(value), density) - centre
-
-    def _outcome(
-        self,
-        loss: Loss,
-        rows: slice,
-        places: list[Transform],
-        densities: list[FloatArray],
-        density: FloatArray,
-    ) -> _Outcome:
-        """Join the places of each row where they agree, and tell the rows that split."""
-        choices = [part.placement.choice(loss, rows) for part in self.parts] if self.rows_out else [None]
-        distances = [np.sqrt(place.squared_distance) for place in places]
-        if len(places) == 1:
-            return _Outcome(density, places[0].loss, places[0].loss, distances[0], choices[0])
-        (first, second), (near, far) = (place.loss for place in places), distances
-        share = np.divide(densities[1], density, out=np.zeros_like(density), where=density > 0.0)
-        apart = (np.abs(second - first) > _SAME * (second + first)) | (
-            np.abs(far - near) > _SAME * (far + near)
-        )
-        split = apart & (share > _SAME) & (share < 1.0 - _SAME)
-        # A row that splits reports its first place here, and its second among the splits.
-        takes_second = (share > 0.5) & ~split
-        mean = first + share * (second - first)
-        losses = np.where(split, first, mean)
-        moves = np.where(takes_second, far, near)
-        chosen = None
-        if choices[0] is not None and choices[1] is not None:
-            chosen = np.where(takes_second, choices[1], choices[0])
-        where = np.flatnonzero(split)
-        if where.size == 0 or self.rows_out is None:
-            return _Outcome(density, mean, losses, moves, chosen)
-        splits = Splits(
-            rows=where + rows.start,
-            weights=densities[1][where],
-            losses=second[where],
-            distances=far[where],
-            choices=None if choices[1] is None else choices[1][where],
-        )
-        return _Outcome(density, mean, losses, moves, chosen, splits)
+        value = mixture.mean([place.value for place in mixture.places])
+        return self.divergence.influence(value, mixture.density) - centre

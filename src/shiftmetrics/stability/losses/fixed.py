@@ -118,9 +118,12 @@ class ZeroOneLoss(Loss):
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         squared = self._squared(rows)
         value = dual - theta1 * squared
-        wrong = value > 0.0  # moves iff h > theta1 dist^2
+        wrong = (value > 0.0).astype(np.float64)  # moves iff h > theta1 dist^2
         np.maximum(value, 0.0, out=value)
-        return Transform(value, wrong.astype(np.float64), np.where(wrong, squared, 0.0))
+        # (h - value) / theta1 would lose digits, and 0 * inf is not a number: no move is longer than this
+        np.minimum(squared, dual / theta1, out=squared)
+        squared *= wrong
+        return Transform(value, wrong, squared)
 
     def _reach(self, rows: slice) -> Reach:
         squared = self._squared(rows)

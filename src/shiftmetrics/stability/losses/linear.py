@@ -93,7 +93,7 @@ class HingeLoss(_MarginLoss):
         active = value > 0.0  # the other piece is zero
         np.maximum(value, 0.0, out=value)
         loss *= active
-        return Transform(value, loss, np.where(active, step * step, 0.0))
+        return Transform(value, loss, np.multiply(active, step * step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +157,22 @@ def _lower_root(margins: FloatArray, gain: float) -> FloatArray:
     """
     point = -margins
     for _ in range(_NEWTON_STEPS):
-        decay = np.exp(point)
-        sigmoid = decay / (1.0 + decay)
-        slope = 1.0 - gain * sigmoid * (1.0 - sigmoid)
-        # The slope vanishes only where two roots meet, at margin = gain / 2 and gain = 4.
-        step = (gain * sigmoid - margins - point) / np.maximum(slope, 1e-12)
-        np.minimum(point + step, 0.0, out=point)
-        if np.max(np.abs(step) - _NEWTON_TOLERANCE * (1.0 + np.abs(point))) <= 0.0:
+        sigmoid = np.exp(point)
+        sigmoid /= 1.0 + sigmoid
+        slope = sigmoid - 1.0
+        slope *= sigmoid
+        slope *= gain
+        slope += 1.0
+        if gain >= 4.0:  # two roots may meet, at margin = gain / 2 and gain = 4
+            np.maximum(slope, 1e-12, out=slope)
+        sigmoid *= gain
+        sigmoid -= margins
+        sigmoid -= point
+        sigmoid /= slope  # now the step
+        point += sigmoid
+        np.minimum(point, 0.0, out=point)
+        sigmoid += _NEWTON_TOLERANCE * point
+        if sigmoid.max() <= _NEWTON_TOLERANCE:
             break
     return point
 
