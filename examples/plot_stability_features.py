@@ -2,8 +2,8 @@
 What is the least shift that breaks a diagnosis?
 ================================================
 
-A logistic regression tells malignant from benign tumours and is wrong in about two of a hundred cases. How
-little would the data have to change for one in ten to be wrong? We ask for shifts that change who is seen
+A logistic regression tells malignant from benign tumours and is wrong in four of a hundred cases. How little
+would the data have to change for one in ten to be wrong? We ask for shifts that change who is seen
 (reweighting), for shifts that change the measurements (corruption), and for both; and then one measurement at
 a time.
 """
