@@ -8,6 +8,105 @@ import numpy as np
 # --- stability -------------------------------------------------------------------------------------------
 
 
+def stability_primal(values, slope_norms, threshold, theta1, theta2, divergence):
+    """Least cost of a shift, as a convex program over how each row splits over the pieces of its loss.
+
+    Row i puts the weight w_ik on piece k and moves it by v_ik / w_ik along the slope of that piece.
+    """
+    import cvxpy as cp
+
+    n, pieces = values.shape
+    norms = np.broadcast_to(slope_norms, values.shape)
+    w, v = cp.Variable((n, pieces), nonneg=True), cp.Variable((n, pieces))
+    density = cp.sum(w, axis=1)
+    constraints = [
+        cp.sum(cp.multiply(w, values) + cp.multiply(norms, v)) / n >= threshold,
+        cp.sum(density) == n,
+    ]
+    cost = 0
+    if np.isinf(theta1):
+        constraints.append(v == 0)
+    else:
+        pairs = [(i, k) for i in range(n) for k in range(pieces)]
+        constraints += [v[i, k] == 0 for i, k in pairs if norms[i, k] == 0]
+        cost += theta1 * sum(cp.quad_over_lin(v[i, k], w[i, k]) for i, k in pairs if norms[i, k] > 0) / n
+    return _solve_primal(cost, constraints, density, theta2, divergence)
+
+
+def candidate_primal(losses, distances, threshold, theta1, theta2, divergence):
+    """Least cost of a shift that splits each row over a list of points."""
+    import cvxpy as cp
+
+    n, m = losses.shape
+    reachable = np.isfinite(distances) & ((distances == 0) | np.isfinite(theta1))
+    price = np.where(reachable & (distances > 0), theta1 * distances**2, 0.0)
+    price = np.where(np.isnan(price), 0.0, price)
+    w = cp.Variable((n, m), nonneg=True)
+    density = cp.sum(w, axis=1)
+    constraints = [
+        cp.sum(cp.multiply(w, np.where(reachable, losses, 0.0))) / n >= threshold,
+        cp.sum(density) == n,
+        cp.multiply(w, ~reachable) == 0,
+    ]
+    return _solve_primal(cp.sum(cp.multiply(w, price)) / n, constraints, density, theta2, divergence)
+
+
+def _solve_primal(cost, constraints, density, theta2, divergence):
+    import cvxpy as cp
+
+    n = density.shape[0]
+    if np.isinf(theta2):
+        constraints.append(density == 1)
+    elif divergence == "kl":
+        cost += theta2 * cp.sum(cp.kl_div(density, 1)) / n  # t log t - t + 1
+    else:
+        cost += theta2 * cp.sum_squares(density - 1) / n
+    problem = cp.Problem(cp.Minimize(cost), constraints)
+    precise = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+    return float(problem.solve(solver=cp.CLARABEL, **precise))
+
+
+def zero_one_stability(error_rate, threshold, theta2, divergence):
+    """Stability of a 0/1 loss whose rows cannot move."""
+    p, r = error_rate, threshold
+    if divergence == "chi2":
+        return theta2 * (r - p) ** 2 / (p * (1 - p))
+    rest = (1 - r) * np.log((1 - r) / (1 - p)) if r < 1 else 0.0
+    return theta2 * (r * np.log(r / p) + rest)
+
+
+def zero_one_corruption(distances, threshold, theta1):
+    """Stability of a 0/1 loss whose weights cannot change: the nearest rows move, the last of them in part."""
+    nearest = np.sort(distances) ** 2
+    n = len(nearest)
+    k = int(np.ceil(round(n * threshold, 9)))
+    return theta1 * (nearest[: k - 1].sum() / n + (threshold - (k - 1) / n) * nearest[k - 1])
+
+
+def worst_case_on_grid(loss_of_move, dual, theta1, longest, points=200_001):
+    """Greatest ``dual * loss - theta1 * t^2`` over moves t of a row along the slope of its score."""
+    moves = np.linspace(0.0, longest, points)
+    scores = dual * loss_of_move(moves) - theta1 * moves**2
+    best = int(np.argmax(scores))
+    return scores[best], loss_of_move(moves[best]), moves[best] ** 2
+
+
+def plan_cost(weights, splits, distances, theta1, theta2, divergence):
+    """Cost of a shift from its parts: ``splits`` are (row, weight, distance) of second places."""
+    first = np.array(weights, dtype=float)
+    moves = 0.0
+    for row, weight, distance in splits:
+        first[row] -= weight
+        moves += weight * distance**2
+    moves += float(np.sum(first * np.asarray(distances) ** 2))
+    t = np.asarray(weights)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.where(t > 0, t * np.log(t), 0.0)
+    penalty = log - t + 1 if divergence == "kl" else (t - 1) ** 2
+    cost = 0.0 if np.isinf(theta1) else theta1 * moves / len(t)
+    return cost + (0.0 if np.isinf(theta2) else theta2 * penalty.mean())
+
+
 # --- novelty ---------------------------------------------------------------------------------------------
 
 

@@ -35,8 +35,40 @@ def moments(seed: int) -> Moments:
     return Moments(count=7.0, total=rows.sum(axis=0), products=rows.T @ rows)
 
 
+def stability_statistic(kernel: str) -> Callable[[int], Statistic]:
+    """Run one pass of stability over a few rows."""
+
+    def make(seed: int) -> Statistic:
+        from shiftmetrics.stability import HingeLoss
+        from shiftmetrics.stability.divergence import Moment, divergence_of
+        from shiftmetrics.stability.passes import AtDual, BaselinePass, DualPass
+        from shiftmetrics.stability.plan import Part, PlanPass
+
+        rng = np.random.default_rng(seed)
+        loss, weights = HingeLoss(rng.normal(size=7) + 20.0 * seed, 1.5), rng.uniform(0.5, 2.0, size=7)
+        place, everything = AtDual(0.3, 0.4), slice(0, 7)
+        divergences = {
+            "Plain": divergence_of("kl", np.inf),
+            "Exponential": divergence_of("kl", 0.02),
+            "Moment": divergence_of("chi2", 0.4),
+        }
+        if kernel == "Baseline":
+            return BaselinePass(0.4)(loss, weights, everything)
+        if kernel == "Plan":
+            part = Part(place, Moment(dual=0.3, conjugate=0.1, risk=0.5))
+            return PlanPass((part,), divergences["Moment"])(loss, weights, everything)
+        return DualPass(place, divergences[kernel], 0.1)(loss, weights, everything)
+
+    return make
+
+
 FACTORIES: dict[str, Callable[[int], Statistic]] = {
     "Moments": moments,
+    "BaselineStatistic": stability_statistic("Baseline"),
+    "PlainStatistic": stability_statistic("Plain"),
+    "ExponentialStatistic": stability_statistic("Exponential"),
+    "MomentStatistic": stability_statistic("Moment"),
+    "PlanStatistic": stability_statistic("Plan"),
 }
 
 

@@ -179,7 +179,7 @@ class KullbackLeibler(Divergence):
     ) -> ExponentialStatistic:
         """Map a block."""
         scaled = value / self.theta2
-        shift = float(scaled.max())
+        shift = float(scaled.max(initial=-math.inf))
         if shift == -math.inf:
             return ExponentialStatistic(
                 float(len(value) if weights is None else weights.sum()), shift, 0.0, 0.0

@@ -157,7 +157,7 @@ class BaselinePass:
             squared_loss=float((weight * base) @ base),
             not_binary=float(np.count_nonzero((base != 0.0) & (base != 1.0))),
             reach=float(weight @ highest),
-            top=float(highest.max()),
+            top=float(highest.max(initial=-math.inf)),
         )
 
 
