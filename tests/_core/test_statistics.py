@@ -1,17 +1,19 @@
 """The law of every additive statistic: a sum over shards is the statistic of the whole.
 
-Each subclass of `Statistic` in the library stands in `FACTORIES` with a function from a seed to an instance of one
-fixed shape; a new statistic without a factory fails here.
+Each subclass of `Statistic` in the library stands in `MAPPERS` with the map step that makes it, over the rows of a
+small sample; a new statistic without one fails here.
 """
 
 import dataclasses
 import functools
 import importlib
+import itertools
 import operator
 import pickle
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,12 @@ import pytest
 import shiftmetrics
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.statistics import Statistic
+
+ROWS = 40
+"""Rows of the sample behind every statistic here."""
+
+Mapper = Callable[[slice], Statistic]
+"""The map step of a measure: from rows to a statistic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,45 +38,94 @@ class Moments(Statistic):
     products: FloatArray
 
 
-def moments(seed: int) -> Moments:
-    rows = np.random.default_rng(seed).standard_normal((7, 3))
-    return Moments(count=7.0, total=rows.sum(axis=0), products=rows.T @ rows)
+def moments() -> Mapper:
+    rows = np.random.default_rng(0).standard_normal((ROWS, 3))
+
+    def of(part: slice) -> Moments:
+        return Moments(
+            count=float(len(rows[part])), total=rows[part].sum(axis=0), products=rows[part].T @ rows[part]
+        )
+
+    return of
 
 
-def stability_statistic(kernel: str) -> Callable[[int], Statistic]:
-    """Run one pass of stability over a few rows."""
+def agreement(of_pairs: Callable[[Any], Statistic]) -> Mapper:
+    from shiftmetrics.agreement import prepare_pairs
 
-    def make(seed: int) -> Statistic:
-        from shiftmetrics.stability import HingeLoss
-        from shiftmetrics.stability.divergence import Moment, divergence_of
-        from shiftmetrics.stability.passes import AtDual, BaselinePass, DualPass
-        from shiftmetrics.stability.plan import Part, PlanPass
-
-        rng = np.random.default_rng(seed)
-        loss, weights = HingeLoss(rng.normal(size=7) + 20.0 * seed, 1.5), rng.uniform(0.5, 2.0, size=7)
-        place, everything = AtDual(0.3, 0.4), slice(0, 7)
-        divergences = {
-            "Plain": divergence_of("kl", np.inf),
-            "Exponential": divergence_of("kl", 0.02),
-            "Moment": divergence_of("chi2", 0.4),
-        }
-        if kernel == "Baseline":
-            return BaselinePass(0.4)(loss, weights, everything)
-        if kernel == "Plan":
-            part = Part(place, Moment(dual=0.3, conjugate=0.1, risk=0.5))
-            return PlanPass((part,), divergences["Moment"])(loss, weights, everything)
-        return DualPass(place, divergences[kernel], 0.1)(loss, weights, everything)
-
-    return make
+    reference = np.random.default_rng(0).normal(size=(ROWS, 4)).round(1)
+    scores = reference + np.random.default_rng(1).normal(size=(ROWS, 4)).round(1)
+    scores[:3] = reference[:3]
+    return lambda part: of_pairs(prepare_pairs(scores[part], reference[part]))
 
 
-FACTORIES: dict[str, Callable[[int], Statistic]] = {
+def agreement_at_betas() -> Mapper:
+    from shiftmetrics.agreement import evaluator
+
+    return agreement(lambda pairs: evaluator(pairs)([0.0, 0.1, 1.0, 50.0]))
+
+
+def agreement_limits() -> Mapper:
+    from shiftmetrics.agreement import limits_of
+
+    return agreement(limits_of)
+
+
+def stability(kernel: Callable[[Any, Any, slice], Statistic]) -> Mapper:
+    from shiftmetrics.stability import HingeLoss
+
+    rng = np.random.default_rng(0)
+    loss, weights = HingeLoss(rng.normal(size=ROWS), 1.5), rng.uniform(0.5, 2.0, size=ROWS)
+    return lambda part: kernel(loss, weights, part)
+
+
+def dual(divergence: str, theta2: float) -> Mapper:
+    from shiftmetrics.stability import divergence as divergences
+    from shiftmetrics.stability.passes import AtDual, DualPass
+
+    return stability(DualPass(AtDual(2.0, 0.4), getattr(divergences, divergence)(theta2), 0.3))
+
+
+def baseline() -> Mapper:
+    from shiftmetrics.stability.passes import BaselinePass
+
+    return stability(BaselinePass(0.4))
+
+
+def plan() -> Mapper:
+    from shiftmetrics.stability.divergence import KullbackLeibler, Moment
+    from shiftmetrics.stability.passes import AtDual
+    from shiftmetrics.stability.plan import Part, PlanPass
+
+    moment = Moment(dual=0.5, conjugate=1.0, risk=0.5, normaliser=0.7)
+    parts = (Part(AtDual(0.5, 0.4), moment, 0.4), Part(AtDual(0.6, 0.4), moment, 0.6))
+    return stability(PlanPass(parts, KullbackLeibler(0.4)))
+
+
+def second_moments() -> Mapper:
+    from shiftmetrics.novelty.spectrum import second_moment
+
+    values, weights = np.random.default_rng(0).normal(size=(ROWS, 3)), np.linspace(0.5, 1.5, ROWS)
+    return lambda part: second_moment(values[part], weights[part])
+
+
+def remainders() -> Mapper:
+    from shiftmetrics.novelty.spectrum import remainder
+
+    residual, weights = np.random.default_rng(0).uniform(size=ROWS), np.linspace(0.5, 1.5, ROWS)
+    return lambda part: remainder(residual[part], weights[part])
+
+
+MAPPERS: dict[str, Callable[[], Mapper]] = {
+    "AgreementLimits": agreement_limits,
+    "AgreementStatistic": agreement_at_betas,
+    "BaselineStatistic": baseline,
+    "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
+    "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,
-    "BaselineStatistic": stability_statistic("Baseline"),
-    "PlainStatistic": stability_statistic("Plain"),
-    "ExponentialStatistic": stability_statistic("Exponential"),
-    "MomentStatistic": stability_statistic("Moment"),
-    "PlanStatistic": stability_statistic("Plan"),
+    "PlainStatistic": lambda: dual("NoReweighting", np.inf),
+    "PlanStatistic": plan,
+    "Remainder": remainders,
+    "SecondMoment": second_moments,
 }
 
 
@@ -86,9 +143,15 @@ def library_statistics() -> dict[str, type]:
     return {cls.__name__: cls for cls in subclasses(Statistic) if cls.__module__.startswith("shiftmetrics.")}
 
 
-@pytest.fixture(params=sorted(FACTORIES))
-def make(request: pytest.FixtureRequest) -> Callable[[int], Statistic]:
-    return FACTORIES[request.param]
+@pytest.fixture(params=sorted(MAPPERS))
+def mapper(request: pytest.FixtureRequest) -> Mapper:
+    return MAPPERS[request.param]()
+
+
+@pytest.fixture
+def make(mapper: Mapper) -> Callable[[int], Statistic]:
+    """Return a function from a small number to the statistic of a part of the sample."""
+    return lambda number: mapper(slice(8 * number, 8 * number + 8))
 
 
 def assert_same(first: Statistic, second: Statistic, rtol: float = 0.0) -> None:
@@ -103,11 +166,19 @@ def assert_same(first: Statistic, second: Statistic, rtol: float = 0.0) -> None:
 # --- the law ---------------------------------------------------------------------------------------------
 
 
-def test_every_statistic_has_a_factory() -> None:
+def test_every_statistic_has_a_map_step() -> None:
     known = library_statistics()
-    assert set(known) == set(FACTORIES) - {"Moments"}
+    assert set(known) == set(MAPPERS) - {"Moments"}
     for name, cls in known.items():
-        assert type(FACTORIES[name](0)) is cls
+        assert type(MAPPERS[name]()(slice(0, 8))) is cls
+
+
+def test_shards_equal_the_whole(mapper: Mapper) -> None:
+    whole = mapper(slice(0, ROWS))
+    for cuts in ([1], [39], [7, 8, 9], list(range(1, ROWS))):
+        ends = [0, *cuts, ROWS]
+        shards = [mapper(slice(start, stop)) for start, stop in itertools.pairwise(ends)]
+        assert_same(functools.reduce(operator.add, shards), whole, rtol=1e-12)
 
 
 def test_zeros_are_neutral(make: Callable[[int], Statistic]) -> None:
@@ -186,19 +257,9 @@ def test_another_statistic_cannot_be_added(make: Callable[[int], Statistic]) -> 
 # --- the base class --------------------------------------------------------------------------------------
 
 
-def test_shards_equal_the_whole() -> None:
-    rows = np.random.default_rng(0).standard_normal((100, 3))
-
-    def of(part: np.ndarray) -> Moments:
-        return Moments(count=float(len(part)), total=part.sum(axis=0), products=part.T @ part)
-
-    shards = [of(part) for part in np.array_split(rows, [0, 1, 1, 40, 99])]  # some of them empty
-    assert_same(functools.reduce(operator.add, shards), of(rows), rtol=1e-12)
-
-
 def test_shapes_never_broadcast() -> None:
     one = Moments(count=1.0, total=np.ones(1), products=np.ones((1, 1)))
     with pytest.raises(
         ValueError, match=r"other must be a Moments with total of shape \(3,\), got shape \(1,\)"
     ):
-        moments(0) + one
+        moments()(slice(0, 3)) + one
