@@ -170,7 +170,7 @@ def _check_strength(strength: Any, x: Tensor, furthest: float) -> Tensor:
                 "It is in the units of X: write 8/255 for 8 of 255 grey levels of images in [0, 1].",
             )
         )
-    return torch.as_tensor(radius).to(dtype=x.dtype, device=x.device)
+    return torch.tensor(radius, dtype=x.dtype, device=x.device)
 
 
 def _check_x(X: Any, like: Tensor | None) -> tuple[Tensor, bool]:
@@ -217,7 +217,7 @@ def _check_y(y: Any, x: Tensor) -> Tensor:
                 "Encode the classes as 0, 1, ...",
             )
         )
-    return torch.as_tensor(labels).to(dtype=torch.int64, device=x.device)
+    return torch.tensor(labels, dtype=torch.int64, device=x.device)
 
 
 def _check_bounds(bounds: Bounds, x: Tensor) -> tuple[Tensor | None, Tensor | None]:

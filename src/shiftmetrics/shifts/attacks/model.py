@@ -147,4 +147,4 @@ class CallableModule(torch.nn.Module):
 
 def as_module(model: Any, device: torch.device) -> torch.nn.Module:
     """Return ``model`` itself if it is a module, else a module that calls it."""
-    return model if isinstance(model, torch.nn.Module) else CallableModule(model, device)
+    return model if isinstance(model, torch.nn.Module) else CallableModule(model, device).eval()

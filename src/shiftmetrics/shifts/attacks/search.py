@@ -56,32 +56,30 @@ def attack_in_batches(
 
     norm = check_choice(norm, "norm", NORMS)
     logits_of = checked(model)
-    inputs = check_inputs(
-        X,
-        y,
-        parameter_of(model),
-        norm=norm,
-        bounds=bounds,
-        feature_costs=feature_costs,
-        frozen=frozen,
-        strength=strength,
-        batch_size=batch_size,
-        rng=rng,
-    )
     parts: list[Tensor] = []
     wrong: list[Tensor] = []
-    with (
-        evaluation_mode(model),
-        tqdm(total=len(inputs.x), desc=name, unit="row", disable=not progress) as bar,
-    ):
-        for rows, problem, generator in inputs.problems(logits_of):
-            _check_model(problem, min_classes, try_gradient=needs_gradient and rows.start == 0)
-            move = search(problem, rows, generator)
-            x_adv = _settle(problem, move, inputs, push=strength is None and not keep_length)
-            with torch.no_grad():
-                wrong.append(logits_of(x_adv).argmax(dim=1) != problem.y)
-            parts.append(x_adv)
-            bar.update(len(x_adv))
+    with evaluation_mode(model):  # tensors are made inside: those of torch's inference mode know no gradient
+        inputs = check_inputs(
+            X,
+            y,
+            parameter_of(model),
+            norm=norm,
+            bounds=bounds,
+            feature_costs=feature_costs,
+            frozen=frozen,
+            strength=strength,
+            batch_size=batch_size,
+            rng=rng,
+        )
+        with tqdm(total=len(inputs.x), desc=name, unit="row", disable=not progress) as bar:
+            for rows, problem, generator in inputs.problems(logits_of):
+                _check_model(problem, min_classes, try_gradient=needs_gradient and rows.start == 0)
+                move = search(problem, rows, generator)
+                x_adv = _settle(problem, move, inputs, push=strength is None and not keep_length)
+                with torch.no_grad():
+                    wrong.append(logits_of(x_adv).argmax(dim=1) != problem.y)
+                parts.append(x_adv)
+                bar.update(len(x_adv))
     x_adv = torch.cat(parts)
     return AttackResult(
         x_adv=x_adv.cpu().numpy() if inputs.as_numpy else x_adv,
