@@ -59,3 +59,8 @@ def test_bad_input_is_named(column, shares, message):
         SubgroupReweighting(column, shares)(TABLE, strength=1.0, rng=0)
     with pytest.raises(ValueError, match="free of missing values"):
         SubgroupReweighting("g", {"a": 1.0})(pd.DataFrame({"g": ["a", None]}), strength=1.0)
+
+
+def test_a_batch_cannot_be_reweighted_alone():
+    with pytest.raises(ValueError, match=r"first_row must be 0.*Pass it whole"):
+        SubgroupReweighting("region", TARGET)(TABLE, strength=0.5, first_row=10)

@@ -76,6 +76,15 @@ class SubgroupReweighting(SampleShift):
         return np.concatenate(picked).astype(np.int64)
 
     def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
+        if first_row:
+            raise ValueError(
+                describe(
+                    "first_row",
+                    "0, for subgroups are drawn from the whole table",
+                    first_row,
+                    "Pass it whole.",
+                )
+            )
         rows = self.origin(X, strength=strength, rng=streams.seed)
         return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]
 

@@ -177,7 +177,8 @@ class MissingValues(TableShift):
 class CategorySwap(TableShift):
     """Categories entered wrongly. Strength: the share of cells, in [0, 1], that get another category.
 
-    The wrong category is drawn among the column's other ones as often as they occur in it.
+    The wrong category is drawn among the column's other ones as often as they occur in it (in a batch of a larger
+    table: in that batch).
 
     Parameters
     ----------
