@@ -118,6 +118,14 @@ class LogisticLoss(_MarginLoss):
     ``z = k sigmoid(z) - margin`` with ``k = h |w|^2 / (2 theta1)``; for k > 4 there may be two maxima. The
     reflection ``z -> -z, margin -> k - margin`` maps one to the other, and they are equally good at margin k/2:
     so the global maximum has z > 0 iff margin < k/2, and one Newton iteration that is monotone finds it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics import LogisticLoss, stability_criterion
+    >>> loss = LogisticLoss(np.linspace(-0.5, 2.4, 30), 1.5)
+    >>> round(stability_criterion(loss, 1.0).value, 6)
+    0.186629
     """
 
     def base(self, rows: slice) -> FloatArray:
