@@ -17,6 +17,8 @@ S = TypeVar("S")
 _INSET = 2.0**-8
 """Least distance of a trial from the ends of a bracket, as a share of it: a root beside an end is caught, or the
 bracket shrinks to almost nothing."""
+_LARGEST = 2.0**512
+"""Where a search without an upper end gives up: squares are still finite."""
 
 
 @dataclass(frozen=True)
@@ -152,28 +154,33 @@ class _Search(Generic[S]):
             last = self.probe(x)
             if last.slope == 0.0:
                 return self.bracket(last, last)
-            if last.slope < 0.0:
+            if not (math.isfinite(last.slope) and math.isfinite(last.value)):
+                self.upper = x  # an overflow: the domain ends before
+                known = self.lower if low is None else low.x
+                x = known + (x - known) / stride
+            elif last.slope < 0.0:
                 before, low = low, last
+                x = self.farther(before, last, stride)
             else:
                 high = last
+                x = self.lower + (x - self.lower) / stride
             if low is not None and high is not None:
                 return self.bracket(low, high)
-            x = self.farther(last, stride) if high is None else self.nearer(last, stride)
-            if high is None and before is not None and last.slope > before.slope:
-                # Twice as far as the line through the last two slopes says: most often the first try is enough.
-                guess = last.x - 2.0 * last.slope * (last.x - before.x) / (last.slope - before.slope)
-                x = min(x, max(guess, last.x + (x - last.x) * 1e-3))
+            x = min(max(x, math.nextafter(self.lower, math.inf)), math.nextafter(self.upper, 0.0), _LARGEST)
+            if x == last.x or (low is not None and x <= low.x) or self.evaluations >= self.max_iter:
+                return self.bracket(low or last, low or last, closed=False)
             stride = min(stride * stride, 2.0**64)
-            if x == last.x or not self.lower < x < self.upper or self.evaluations >= self.max_iter:
-                return self.bracket(last, last, closed=False)
 
-    def farther(self, last: Probe[S], stride: float) -> float:
+    def farther(self, before: Probe[S] | None, last: Probe[S], stride: float) -> float:
+        """Step towards the upper end: as far as the line through two slopes says, and as far again."""
         if math.isinf(self.upper):
-            return self.lower + (last.x - self.lower) * stride
-        return self.upper - (self.upper - last.x) / stride
-
-    def nearer(self, last: Probe[S], stride: float) -> float:
-        return self.lower + (last.x - self.lower) / stride
+            x = self.lower + (last.x - self.lower) * stride
+        else:
+            x = self.upper - (self.upper - last.x) / stride
+        if before is None or last.slope <= before.slope:
+            return x
+        guess = last.x - 2.0 * last.slope * (last.x - before.x) / (last.slope - before.slope)
+        return min(x, max(guess, last.x + (x - last.x) * 1e-3))
 
     def refine(self, bracket: Bracket[S], accept: Callable[[Bracket[S]], bool]) -> Bracket[S]:
         """Shrink the bracket: cubics while they help, then kinks, then halves."""
