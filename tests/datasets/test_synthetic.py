@@ -117,3 +117,25 @@ def test_spurious_feature_misleads_where_it_flips():
 def test_bad_arguments(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_the_measures_find_the_stated_answers():
+    from shiftmetrics import kernel_entropic_novelty, posterior_agreement, stability_criterion
+    from shiftmetrics.stability import ZeroOneLoss
+
+    scores = make_margin_scores(2000, n_classes=5, margin=40.0, contradiction=0.2, rng=0)
+    found = posterior_agreement(scores.scores, scores.reference_scores)
+    assert found.value == pytest.approx(scores.posterior_agreement, abs=1e-6)
+
+    classes = make_gaussian_classes(200_000, separation=2.0, rng=0)
+    loss = ZeroOneLoss(classes.distances)
+    for options, expected in (
+        ({"theta1": 0.4, "theta2": np.inf}, classes.corruption_stability(0.3, 0.4)),
+        ({"theta1": np.inf, "theta2": 0.4}, classes.reweighting_stability(0.3, 0.4)),
+    ):
+        stability = stability_criterion(loss, 0.3, **options)
+        assert abs(stability.value - expected) < 4 * stability.standard_error + 1e-6
+
+    mixtures = make_mixtures([1] * 4 + [0] * 4, [0] * 4 + [1] * 4, n_samples=1500, scale=0.005, rng=0)
+    novelty = kernel_entropic_novelty(mixtures.features, mixtures.reference, bandwidth=0.2, rng=0)
+    assert novelty.value == pytest.approx(mixtures.ideal_novelty(), abs=0.02)

@@ -25,8 +25,13 @@ def network() -> Callable[..., torch.nn.Module]:
     return make
 
 
-def paired_interval(differences, level=0.95):
+@pytest.fixture
+def paired_interval() -> Callable[..., tuple[float, float]]:
     """Return Student's interval of the mean of paired differences."""
-    differences = np.asarray(differences, dtype=float)
-    half = t.ppf(0.5 + level / 2, len(differences) - 1) * differences.std(ddof=1) / np.sqrt(len(differences))
-    return differences.mean() - half, differences.mean() + half
+
+    def interval(differences, level=0.95):
+        values = np.asarray(differences, dtype=float)
+        half = t.ppf(0.5 + level / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+        return float(values.mean() - half), float(values.mean() + half)
+
+    return interval

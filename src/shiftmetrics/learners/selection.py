@@ -12,6 +12,7 @@ from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray, as_array
 from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.shifts.attacks.model import evaluation_mode, parameter_of
 
 
@@ -135,8 +136,6 @@ class PosteriorAgreementScore:
 
     def __call__(self, model: nn.Module) -> float:
         """Return the posterior agreement of the two samples' scores."""
-        from shiftmetrics.agreement import posterior_agreement
-
         scores = predict_scores(model, self.X_shifted)
         return float(posterior_agreement(scores, predict_scores(model, self.X), prior=self.prior).value)
 
