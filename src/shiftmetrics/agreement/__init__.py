@@ -1,1 +1,31 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
+
+from shiftmetrics.agreement.channel import channel_capacity, equivalent_error
+from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.solver import solve_agreement
+from shiftmetrics.agreement.statistic import (
+    AgreementLimits,
+    AgreementStatistic,
+    evaluator,
+    limits_of,
+    row_agreement,
+    survey,
+)
+
+__all__ = [
+    "AgreementLimits",
+    "AgreementStatistic",
+    "AgreementStatus",
+    "PosteriorAgreementResult",
+    "ScorePairs",
+    "channel_capacity",
+    "equivalent_error",
+    "evaluator",
+    "limits_of",
+    "posterior_agreement",
+    "prepare_pairs",
+    "row_agreement",
+    "solve_agreement",
+    "survey",
+]

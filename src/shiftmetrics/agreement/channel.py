@@ -1,0 +1,91 @@
+"""The scale people can read: agreement as the error rate of a symmetric channel.
+
+If a share e of the predictions flips to another class, all with one confidence, posterior agreement is the
+capacity of the symmetric channel with K classes and error e. So every agreement has an equivalent error.
+"""
+
+from __future__ import annotations
+
+import math
+
+from shiftmetrics._core.validation import check_integer, check_number
+
+
+def channel_capacity(error: float, n_classes: int) -> float:
+    """Capacity of a symmetric channel: ``log K + (1 - e) log(1 - e) + e log(e / (K - 1))``.
+
+    Parameters
+    ----------
+    error : float
+        Probability e that a label flips, to any other class alike; in [0, 1 - 1 / n_classes].
+    n_classes : int
+        Number of classes K, at least 2.
+
+    Returns
+    -------
+    float
+        Nats per sample, from log K at error 0 down to 0 at error 1 - 1 / K.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number of the stated range.
+
+    Examples
+    --------
+    >>> round(channel_capacity(0.3, 2), 6)
+    0.082283
+    """
+    n_classes = check_integer(n_classes, "n_classes", low=2)
+    error = check_number(error, "error", low=0.0, high=1.0 - 1.0 / n_classes)
+    return _capacity(error, n_classes)
+
+
+def equivalent_error(agreement: float, n_classes: int) -> float:
+    """Error rate of the symmetric channel whose capacity is ``agreement``: the inverse of `channel_capacity`.
+
+    Parameters
+    ----------
+    agreement : float
+        Nats per sample; values outside [0, log K] count as the nearer end.
+    n_classes : int
+        Number of classes K, at least 2.
+
+    Returns
+    -------
+    float
+        0 at log K (perfect agreement), 1 - 1 / K at 0 (none). Lower is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number of the stated range.
+
+    Examples
+    --------
+    >>> round(equivalent_error(0.082283, 2), 4)
+    0.3
+    """
+    n_classes = check_integer(n_classes, "n_classes", low=2)
+    agreement = check_number(agreement, "agreement")
+    low, high = 0.0, 1.0 - 1.0 / n_classes
+    if agreement >= math.log(n_classes):
+        return low
+    if agreement <= 0.0:
+        return high
+    # The capacity falls in the error: bisect to the last bit.
+    while True:
+        middle = (low + high) / 2.0
+        if not low < middle < high:
+            return middle
+        if _capacity(middle, n_classes) > agreement:
+            low = middle
+        else:
+            high = middle
+
+
+def _capacity(error: float, n_classes: int) -> float:
+    if error == 0.0:
+        return math.log(n_classes)
+    kept = (1.0 - error) * math.log1p(-error)
+    return max(0.0, math.log(n_classes) + kept + error * math.log(error / (n_classes - 1)))

@@ -1,0 +1,269 @@
+"""Paired scores at the door: checked once, then handed out as centred float64 blocks, whatever they came as."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    as_array,
+    float64_rows,
+    is_table,
+    namespace,
+    to_numpy,
+)
+from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.numerics import Workspace
+from shiftmetrics._core.tables import Align, align_tables, match_labels
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_matrix,
+    check_number,
+    check_same_library,
+    check_same_shape,
+    check_vector,
+    check_weights,
+    describe,
+)
+from shiftmetrics.agreement.probabilities import check_probabilities, is_floating
+
+Kind = Literal["scores", "probabilities"]
+
+PLANE_BYTES = 1 << 18
+"""Float64 bytes of one sample in one block: the six planes of a block (both samples, their sum, and the
+exponentials of each) stay in a core's L2 cache."""
+
+FEW_CLASSES = 50
+"""Up to here, sums over the classes of a row are too short for the processor's vector units."""
+
+DEVICE_PLANE_BYTES = 1 << 27
+"""The same for an accelerator, whose kernels want large blocks."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePairs:
+    """Paired scores in their own array library, with all that turns a slice of rows into a centred block.
+
+    Attributes
+    ----------
+    scores, reference_scores : array of shape (n_samples, n_classes) or (n_samples,)
+        As given; one-dimensional ones are binary.
+    kind : {"scores", "probabilities"}
+    floor : float or None
+        What replaces smaller probabilities.
+    weights : ndarray of shape (n_samples,) or None
+        Observation weights of mean 1.
+    prior : ndarray of shape (n_classes,)
+        Class prior, with sum 1; classes of prior 0 drop out.
+    scale : float
+        A power of two that every score is multiplied by, to stay clear of overflow.
+    """
+
+    scores: Array
+    reference_scores: Array
+    kind: Kind
+    floor: float | None
+    weights: FloatArray | None
+    prior: FloatArray
+    scale: float = 1.0
+    workspace: Workspace = field(default_factory=Workspace, repr=False)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of pairs."""
+        return int(self.scores.shape[0])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, those of prior 0 included."""
+        return len(self.prior)
+
+    @property
+    def classes(self) -> IntArray | None:
+        """Positions of the classes of positive prior, or None when that is all of them."""
+        return None if (self.prior > 0.0).all() else np.flatnonzero(self.prior)
+
+    def replace(self, **changes: Any) -> ScorePairs:
+        """Return the same pairs with other settings, such as a prior or a scale."""
+        return dataclasses.replace(self, **changes)
+
+    def every(self, step: int) -> ScorePairs:
+        """Return each ``step``-th pair, as views."""
+        weights = None if self.weights is None else self.weights[::step]
+        return self.replace(
+            scores=self.scores[::step, ...],
+            reference_scores=self.reference_scores[::step, ...],
+            weights=weights,
+        )
+
+    def slices(self) -> list[slice]:
+        """Cut the rows into slices whose blocks stay small."""
+        plane = PLANE_BYTES if on_cpu(self.scores) else DEVICE_PLANE_BYTES
+        return row_blocks(self.n_samples, 8 * self.n_classes, block_bytes=plane)
+
+    def block(self, rows: slice) -> Array:
+        """Return float64 ``[a, b, a + b]`` of shape (3, n_rows, n_classes), where max a = max b = 0 in each row.
+
+        A constant added to a row changes no posterior, and without it no exponential overflows. The memory of
+        a NumPy block is used again by the same thread.
+        """
+        sides = [self._side(array, rows) for array in (self.scores, self.reference_scores)]
+        xp = namespace(*sides)
+        if isinstance(sides[0], np.ndarray):
+            block = self.plane_buffer("block", sides[0].shape)
+            both = block[:2]
+            both[0], both[1] = sides  # casts to float64
+            if self.scale != 1.0:
+                both *= self.scale
+            both -= both.max(axis=2, keepdims=True)
+            np.add(both[0], both[1], out=block[2])
+            return block
+        both = xp.astype(xp.stack(sides), xp.float64, copy=False) * self.scale
+        both = both - xp.max(both, axis=2, keepdims=True)
+        return xp.concat([both, both[:1, ...] + both[1:, ...]])
+
+    def plane_buffer(self, name: str, shape: tuple[int, ...]) -> FloatArray:
+        """Return a buffer of shape (3, n_rows, n_classes) that the thread keeps.
+
+        With few classes their axis is the slow one in memory: operations along rows stay long.
+        """
+        n_rows, n_classes = shape
+        if n_classes > FEW_CLASSES:
+            return self.workspace.buffer(name, (3, n_rows, n_classes))
+        return self.workspace.buffer(name, (3, n_classes, n_rows)).transpose(0, 2, 1)
+
+    def row_weights(self, rows: slice, like: Array) -> Array:
+        """Return the weights of a slice of rows in the library and on the device of ``like``."""
+        xp = namespace(like)
+        n_rows = rows.stop - rows.start
+        weights = np.ones(n_rows) if self.weights is None else self.weights[rows]
+        return weights if xp is namespace(weights) else xp.asarray(weights, device=like.device)
+
+    def prior_vector(self, like: Array) -> Array:
+        """Return the positive part of the prior in the library and on the device of ``like``."""
+        prior = self.prior[self.prior > 0.0]
+        xp = namespace(like)
+        return prior if xp is namespace(prior) else xp.asarray(prior, device=like.device)
+
+    def _side(self, array: Array, rows: slice) -> Array:
+        """Return a slice of one sample as scores of shape (n_rows, n_classes), not yet scaled."""
+        if on_cpu(array):
+            side: Array = to_numpy(array[rows, ...])  # torch on a CPU shares its memory with NumPy
+        else:
+            side = float64_rows(array, rows)
+        xp = namespace(side)
+        if self.kind == "probabilities":
+            side = xp.astype(side, xp.float64, copy=False)
+            if side.ndim == 1:
+                side = xp.stack([1.0 - side, side], axis=1)
+            side = xp.log(side if self.floor is None else xp.clip(side, min=self.floor))
+        elif side.ndim == 1:  # a margin s is the pair of scores (0, s)
+            side = xp.stack([xp.zeros_like(side), side], axis=1)
+        if self.classes is not None:
+            side = xp.take(side, xp.asarray(self.classes), axis=1)
+        return side
+
+
+def prepare_pairs(
+    scores: Any,
+    reference_scores: Any,
+    *,
+    kind: str = "scores",
+    prior: Any = None,
+    sample_weight: Any = None,
+    floor: float | None = None,
+    align: Align = "labels",
+) -> ScorePairs:
+    """Check and align the input of posterior agreement; see `posterior_agreement` for the arguments.
+
+    ``prior="predicted"`` cannot be known before a pass over the data: it is uniform here.
+
+    Raises
+    ------
+    TypeError
+        If an input holds no numbers, if 1-D input holds integers, or if array libraries differ.
+    ValueError
+        If shapes, labels or values are not as described.
+    """
+    check_choice(kind, "kind", ("scores", "probabilities"))
+    if floor is not None:
+        floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True, open_high=True)
+        if kind == "scores":
+            raise ValueError(
+                describe("floor", "None for scores", repr(floor), 'It is for kind="probabilities".')
+            )
+    scores, reference_scores = align_tables(
+        scores, reference_scores, "scores", "reference_scores", align=align
+    )
+    scores, sample_weight = align_tables(scores, sample_weight, "scores", "sample_weight", align=align)
+    if isinstance(prior, str):
+        check_choice(prior, "prior", ("predicted",))
+        prior = None
+    elif is_table(scores) and hasattr(prior, "index") and hasattr(prior, "iloc") and align == "labels":
+        prior = prior.iloc[
+            match_labels(list(scores.columns), list(prior.index), "scores", "prior", "classes")
+        ]
+    first = _check_scores(scores, "scores")
+    second = _check_scores(reference_scores, "reference_scores")
+    check_same_library(first, second, "scores", "reference_scores")
+    check_same_shape(first, second, "scores", "reference_scores")
+    if kind == "probabilities":
+        floor = check_probabilities((first, "scores"), (second, "reference_scores"), floor=floor)
+    n_classes = int(first.shape[1]) if first.ndim == 2 else 2
+    return ScorePairs(
+        scores=first,
+        reference_scores=second,
+        kind="probabilities" if kind == "probabilities" else "scores",
+        floor=floor,
+        weights=check_weights(sample_weight, "sample_weight", int(first.shape[0])),
+        prior=_check_prior(prior, n_classes),
+    )
+
+
+def on_cpu(array: Array) -> bool:
+    """Tell whether ``array`` is one that NumPy can look at in place: its own, or torch's on a CPU."""
+    if isinstance(array, np.ndarray):
+        return True
+    return hasattr(array, "detach") and array.device.type == "cpu"
+
+
+def _check_scores(value: Any, argument: str) -> Array:
+    array = as_array(value, argument)
+    if array.ndim == 1:
+        if not is_floating(array):
+            raise TypeError(
+                describe(
+                    argument,
+                    "of shape (n_samples, n_classes), or a one-dimensional array of real margins",
+                    f"{array.shape[0]} one-dimensional values of dtype {array.dtype}",
+                    "Labels have no scores: give one column for each class, or convert margins to float.",
+                )
+            )
+        check_matrix(array[:, None], argument)
+        return array
+    if array.ndim == 2 and array.shape[1] == 1:
+        raise ValueError(
+            describe(
+                argument,
+                "an array of at least two classes",
+                f"one column (shape {tuple(array.shape)})",
+                "Give one column for each class, or a binary margin as a one-dimensional array.",
+            )
+        )
+    return check_matrix(array, argument, min_columns=2)
+
+
+def _check_prior(prior: Any, n_classes: int) -> FloatArray:
+    if prior is None:
+        return np.full(n_classes, 1.0 / n_classes)
+    vector = check_vector(prior, "prior", length=n_classes, low=0.0)
+    total = float(vector.sum())
+    if not (total > 0.0 and np.isfinite(total)):
+        raise ValueError(describe("prior", "positive for at least one class", f"a sum of {total:g}"))
+    return vector / total

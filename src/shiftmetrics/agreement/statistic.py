@@ -1,0 +1,300 @@
+"""The map step of posterior agreement: what a block of pairs adds, and what each pair contributes.
+
+With a prior ``pi`` (uniform unless given) the posteriors of one row are ``p(k) ~ pi_k exp(beta a_k)`` and
+``q(k) ~ pi_k exp(beta b_k)`` [arXiv:2503.16271, eq. (10)], and its contribution to the kernel of theorem 2 is
+
+    f(beta) = log sum_k p(k) q(k) / pi_k = L(a + b) - L(a) - L(b),    L(s) = log sum_k pi_k exp(beta s_k)
+
+with f(0) = 0. Summed over rows it is a difference of two convex functions of ``beta``: ``pair``, the sum of
+L(a + b), and ``single``, the sum of L(a) + L(b). Rows are centred (max a = max b = 0), so that both fall from 0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
+from shiftmetrics._core.blocks import map_blocks, map_reduce
+from shiftmetrics._core.numerics import log_partition
+from shiftmetrics._core.statistics import Statistic
+from shiftmetrics.agreement.scores import ScorePairs
+
+DEEP = -600.0
+"""Rows whose exp(beta (a + b)) stays below e^-600 throughout are summed with a shift of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementStatistic(Statistic):
+    """Both convex parts of posterior agreement and their slopes, summed over rows, for several betas.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the observation weights.
+    pair, pair_slope : ndarray of shape (n_betas,)
+        Weighted sums of L(a + b) and of its derivative by beta.
+    single, single_slope : ndarray of shape (n_betas,)
+        The same for L(a) + L(b).
+    """
+
+    weight: float
+    pair: FloatArray
+    pair_slope: FloatArray
+    single: FloatArray
+    single_slope: FloatArray
+
+    @property
+    def value(self) -> FloatArray:
+        """Agreement at each beta, in nats per sample."""
+        return (self.pair - self.single) / self.weight
+
+    @property
+    def slope(self) -> FloatArray:
+        """Derivative of the agreement by beta."""
+        return (self.pair_slope - self.single_slope) / self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementLimits(Statistic):
+    """What is known of both parts at beta = 0 and towards infinity, and about the predicted classes.
+
+    A and B are the sets of classes with the largest score of a row in either sample, pi(A) their prior mass.
+
+    Attributes
+    ----------
+    weight, n_rows : float
+        Sum of the observation weights, number of rows.
+    start_slope : float
+        Sum of the slopes of both L(a + b) and L(a) + L(b) at beta = 0, which are equal.
+    pair_fall : float
+        Sum of max(a + b): the slope of ``pair`` towards infinity, 0 when every row shares a predicted class.
+    single_limit : float
+        Sum of log(pi(A) pi(B)), the limit of ``single``.
+    pair_limit : float
+        Sum of log pi(A and B) over the rows that share a predicted class.
+    disagreeing : float
+        Weight of the rows that share none.
+    n_identical : float
+        Number of rows whose scores are equal up to a constant.
+    predicted : ndarray of shape (n_classes,)
+        Weight of the rows, of either sample, in which a class is predicted; ties share evenly.
+    pair_spread, single_spread : float
+        Largest max - min of a row, of a + b and of a or b. Their law is the maximum, not the sum.
+    """
+
+    weight: float
+    n_rows: float
+    start_slope: float
+    pair_fall: float
+    single_limit: float
+    pair_limit: float
+    disagreeing: float
+    n_identical: float
+    predicted: FloatArray
+    pair_spread: float
+    single_spread: float
+
+    def __add__(self, other: Self) -> Self:
+        total = super().__add__(other)
+        if total is NotImplemented:
+            return total
+        return dataclasses.replace(
+            total,
+            pair_spread=max(self.pair_spread, other.pair_spread),
+            single_spread=max(self.single_spread, other.single_spread),
+        )
+
+    @property
+    def value(self) -> float:
+        """Agreement towards infinite beta, in nats per sample: minus infinity when any pair disagrees."""
+        return -math.inf if self.disagreeing > 0.0 else (self.pair_limit - self.single_limit) / self.weight
+
+
+def evaluator(
+    pairs: ScorePairs, *, executor: Executor | None = None
+) -> Callable[[Sequence[float] | FloatArray], AgreementStatistic]:
+    """Return ``evaluate(betas) -> AgreementStatistic``: one pass over the pairs, whatever the number of betas.
+
+    The solver needs nothing else. Statistics of shards add up: any sum of such functions, over partitions or over
+    processes, can take the place of this one.
+    """
+    slices = pairs.slices()
+
+    def evaluate(betas: Sequence[float] | FloatArray) -> AgreementStatistic:
+        factors = [float(beta) for beta in betas]
+        return map_reduce(lambda rows: _block_statistic(pairs, rows, factors), slices, executor=executor)
+
+    return evaluate
+
+
+def limits_of(pairs: ScorePairs, *, executor: Executor | None = None) -> AgreementLimits:
+    """Return the `AgreementLimits` of the pairs: one pass."""
+    return map_reduce(lambda rows: _block_limits(pairs, rows), pairs.slices(), executor=executor)
+
+
+def survey(
+    pairs: ScorePairs, *, predicted: bool = False, executor: Executor | None = None
+) -> tuple[ScorePairs, AgreementLimits]:
+    """Return the pairs in a common scale clear of overflow, with the predicted prior if asked for, and limits."""
+    limits = limits_of(pairs, executor=executor)
+    spread = max(limits.pair_spread, limits.single_spread)
+    if not (spread == 0.0 or 1e-150 < spread < 1e150):
+        exponent = math.frexp(spread)[1] if math.isfinite(spread) else 1000
+        pairs = pairs.replace(scale=2.0 ** -max(-1000, min(1000, exponent)))
+        limits = limits_of(pairs, executor=executor)
+    if predicted:
+        pairs = pairs.replace(prior=limits.predicted / limits.predicted.sum())
+        limits = limits_of(pairs, executor=executor)
+    return pairs, limits
+
+
+def row_agreement(pairs: ScorePairs, beta: float, *, executor: Executor | None = None) -> FloatArray:
+    """Return f(beta) of each pair, in nats, of shape (n_samples,); beta may be infinite.
+
+    Its weighted mean is the agreement at that beta. At infinite beta a pair that disagrees has minus infinity.
+    """
+    rows_of = _rows_at_infinity if math.isinf(beta) else _rows_at
+
+    def kernel(rows: slice) -> FloatArray:
+        return rows_of(pairs, rows, beta)
+
+    values = np.empty(pairs.n_samples)
+    slices = pairs.slices()
+    for rows, part in zip(slices, map_blocks(kernel, slices, executor=executor), strict=True):
+        values[rows] = part
+    return values
+
+
+def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> AgreementStatistic:
+    block = pairs.block(rows)
+    weights = pairs.row_weights(rows, block)
+    parts, slopes = _log_partitions(pairs, block, betas)
+    xp = namespace(parts)
+    # One transfer from the device: rows of sums (values, slopes), each of shape (n_betas, 3).
+    sums = to_float64(xp.stack([parts @ weights, slopes @ weights]))
+    (pair, single), (pair_slope, single_slope) = ((part[:, 2], part[:, 0] + part[:, 1]) for part in sums)
+    return AgreementStatistic(float(xp.sum(weights)), pair, pair_slope, single, single_slope)
+
+
+def _rows_at(pairs: ScorePairs, rows: slice, beta: float) -> FloatArray:
+    parts, _ = _log_partitions(pairs, pairs.block(rows), [beta])
+    return to_float64(parts[0, 2, ...] - parts[0, 0, ...] - parts[0, 1, ...])
+
+
+def _log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> tuple[Array, Array]:
+    """Return L and its slope for a, b and a + b, each of shape (n_betas, 3, n_rows).
+
+    Two exponentials for each pair of scores serve all three: exp(beta (a + b)) is a product.
+    """
+    xp = namespace(block)
+    prior = pairs.prior_vector(block)
+    totals, moments = [], []
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        for beta in betas:
+            terms = _exponentials(pairs, block, beta)
+            totals.append(terms @ prior)
+            terms = np.multiply(terms, block, out=terms) if isinstance(terms, np.ndarray) else terms * block
+            moments.append(terms @ prior)
+        total = xp.stack(totals)
+        values, slopes = xp.log(total), xp.stack(moments) / total
+    pair = block[2, ...]
+    deepest = xp.max(pair, axis=1)
+    bottom = float(xp.min(deepest))
+    for j, beta in enumerate(betas):
+        if beta * bottom < DEEP:  # some product vanishes: give those rows a shift of their own
+            deep = beta * deepest < DEEP
+            value, slope = log_partition(pair, prior, beta)
+            values[j, 2, :] = xp.where(deep, value, values[j, 2, :])
+            slopes[j, 2, :] = xp.where(deep, slope, slopes[j, 2, :])
+    return values, slopes
+
+
+def _exponentials(pairs: ScorePairs, block: Array, beta: float) -> Array:
+    """Return exp(beta a), exp(beta b) and their product, for a NumPy block in memory that is used again."""
+    if not isinstance(block, np.ndarray):
+        xp = namespace(block)
+        terms = xp.exp(beta * block[:2, ...])
+        return xp.concat([terms, terms[:1, ...] * terms[1:, ...]])
+    terms = pairs.plane_buffer("terms", block.shape[1:])
+    np.multiply(block[:2], beta, out=terms[:2])
+    np.exp(terms[:2], out=terms[:2])
+    np.multiply(terms[0], terms[1], out=terms[2])
+    return terms
+
+
+def _block_limits(pairs: ScorePairs, rows: slice) -> AgreementLimits:
+    with np.errstate(over="ignore", invalid="ignore"):  # scores of 1e308: `survey` scales them down
+        return _limits_of_block(pairs, pairs.block(rows), rows)
+
+
+def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementLimits:
+    xp = namespace(block)
+    weights, prior = pairs.row_weights(rows, block), pairs.prior_vector(block)
+    best, masses = _predicted(pairs, block, prior)
+    low, high = xp.min(block, axis=2), xp.max(block[2, ...], axis=1)
+    agrees = masses[2, ...] > 0.0
+    one = xp.ones_like(high)
+    means = block @ prior
+    per_row = xp.stack(
+        [
+            one,
+            means[2, ...],
+            high,
+            xp.log(masses[0, ...]) + xp.log(masses[1, ...]),
+            xp.log(xp.where(agrees, masses[2, ...], one)),
+            xp.where(agrees, 0.0 * one, one),
+        ]
+    )
+    sums = [float(part) for part in to_float64(per_row @ weights)]
+    share = weights / (best[:2, ...] @ xp.ones_like(prior))  # a tie is shared evenly; shape (2, n_rows)
+    predicted = np.zeros(pairs.n_classes)
+    predicted[pairs.prior > 0.0] = to_float64(share[0, ...] @ best[0, ...] + share[1, ...] @ best[1, ...])
+    return AgreementLimits(
+        weight=sums[0],
+        n_rows=float(rows.stop - rows.start),
+        start_slope=sums[1],
+        pair_fall=sums[2],
+        single_limit=sums[3],
+        pair_limit=sums[4],
+        disagreeing=sums[5],
+        n_identical=float(_count_identical(block, means)),
+        predicted=predicted,
+        pair_spread=float(xp.max(high - low[2, ...])),
+        single_spread=float(xp.max(-low[:2, ...])),
+    )
+
+
+def _count_identical(block: Array, means: Array) -> int:
+    """Count the rows with a = b; equal means single out the few that need a look at each class."""
+    xp = namespace(block)
+    if not bool(xp.any(means[0, ...] == means[1, ...])):
+        return 0
+    return int(xp.count_nonzero(xp.all(block[0, ...] == block[1, ...], axis=1)))
+
+
+def _predicted(pairs: ScorePairs, block: Array, prior: Array) -> tuple[Array, Array]:
+    """Return the indicators of the sets A, B and (A and B) as float64, and their prior masses."""
+    if isinstance(block, np.ndarray):
+        best: Array = pairs.plane_buffer("terms", block.shape[1:])
+        np.equal(block[:2], 0.0, out=best[:2])
+        np.multiply(best[0], best[1], out=best[2])
+    else:
+        xp = namespace(block)
+        best = xp.astype(block[:2, ...] == 0.0, xp.float64)
+        best = xp.concat([best, best[:1, ...] * best[1:, ...]])
+    return best, best @ prior
+
+
+def _rows_at_infinity(pairs: ScorePairs, rows: slice, beta: float) -> FloatArray:
+    block = pairs.block(rows)
+    _, masses = _predicted(pairs, block, pairs.prior_vector(block))
+    first, second, common = to_float64(masses)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(common) - np.log(first) - np.log(second))
