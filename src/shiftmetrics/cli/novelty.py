@@ -90,7 +90,7 @@ def novelty(
     with named_arguments(ARGUMENTS):
         result = kernel_entropic_novelty(
             first.numbers(), second.numbers(), eta=eta, bandwidth=_bandwidth(bandwidth), kernel=kernel, method=method,
-            rng=seed,
+            rng=seed, progress=output.progress,
         )  # fmt: skip
     from shiftmetrics.report import Context, Rows
 

@@ -1,0 +1,22 @@
+"""Drawings of results, with matplotlib alone: results go in, axes come out.
+
+`plot` draws any result; the functions beside it draw one kind of result and know more options. matplotlib is imported
+when something is drawn, not before.
+"""
+
+from shiftmetrics.plot.agreement import plot_agreement, plot_agreement_curve, plot_confidence
+from shiftmetrics.plot.dispatch import plot
+from shiftmetrics.plot.novelty import plot_mode_frequencies, plot_novelty
+from shiftmetrics.plot.stability import plot_excess_risk, plot_stability, plot_stability_curve
+
+__all__ = [
+    "plot",
+    "plot_agreement",
+    "plot_agreement_curve",
+    "plot_confidence",
+    "plot_excess_risk",
+    "plot_mode_frequencies",
+    "plot_novelty",
+    "plot_stability",
+    "plot_stability_curve",
+]

@@ -1,0 +1,46 @@
+"""One call for any result: it draws what that kind of result is drawn as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftmetrics._core.result import Result
+from shiftmetrics._core.validation import describe
+from shiftmetrics.plot.agreement import plot_agreement
+from shiftmetrics.plot.novelty import plot_novelty
+from shiftmetrics.plot.stability import plot_stability
+
+_DRAWINGS: dict[str, Callable[..., Any]] = {
+    "agreement": plot_agreement,
+    "stability": plot_stability,
+    "novelty": plot_novelty,
+}
+
+
+def plot(result: Result, ax: Any = None, **options: Any) -> Any:
+    """Draw a result of any measure and return the axes.
+
+    Parameters
+    ----------
+    result : Result
+        What a measure returned.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure, which ``matplotlib.pyplot.show`` shows.
+    **options
+        Passed on to the drawing of this kind of result.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    TypeError
+        If ``result`` is not a result, or of a kind that has no drawing.
+    """
+    room = type(result).__module__.split(".")[1] if isinstance(result, Result) else ""
+    draw = _DRAWINGS.get(room)
+    if draw is None:
+        raise TypeError(describe("result", "a result of a measure", type(result).__name__))
+    return draw(result, ax, **options)

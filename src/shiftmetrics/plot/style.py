@@ -1,0 +1,98 @@
+"""One look for all drawings: colours that colour-blind readers can tell apart, few lines, no box.
+
+Each colour has one meaning everywhere: `TEST` is the sample under test (shifted, new), `REFERENCE` the baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+INK = "#1f2a33"
+MUTED = "#66727d"
+RULE = "#d5dbe0"
+TEST = "#c2500e"
+REFERENCE = "#1d6f94"
+THIRD = "#7b5ea7"
+FAINT = "#e9edf0"
+
+SETTINGS: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": MUTED,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelcolor": MUTED,
+    "axes.labelsize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "font.size": 10,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.8,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "xtick.labelsize": 9,
+    "xtick.major.size": 3,
+    "ytick.color": MUTED,
+    "ytick.labelsize": 9,
+    "ytick.major.size": 0,
+}
+
+RASTER_ABOVE = 2000
+"""Points of a scatter plot above which they are drawn as an image: vector files would grow with each of them."""
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the house style inside the block; the user's own settings come back after it."""
+    import matplotlib
+
+    settings: Any = SETTINGS
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def mark(ax: Any, text: str, at: tuple[float, float], *, shift: tuple[float, float], **options: Any) -> None:
+    """Write a few words beside a point, ``shift`` points away from it."""
+    ax.annotate(
+        text, at, xytext=shift, textcoords="offset points", **{"color": INK, "fontsize": 9, **options}
+    )
+
+
+def percent_axes(ax: Any, which: str) -> None:
+    """Print the ticks of the axes named in ``which``, "x" or "y" or both, as percentages."""
+    from matplotlib.ticker import PercentFormatter
+
+    for axis in (ax.xaxis if "x" in which else None, ax.yaxis if "y" in which else None):
+        if axis is not None:
+            axis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+
+
+def plain_log_axis(axis: Any) -> None:
+    """Make an axis logarithmic with few ticks in plain numbers: 0.2, 0.5, 1, 2, 5, 10."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis._set_axes_scale("log")
+    low, high = axis.get_view_interval()
+    narrow = high < 50 * max(low, 1e-300)
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=7))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def new_axes(ax: Any | None, *, width: float = 6.4, height: float = 3.6) -> Any:
+    """Return ``ax``, or the axes of a new figure that ``pyplot.show`` will show."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]

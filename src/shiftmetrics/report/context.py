@@ -1,0 +1,68 @@
+"""What a report may show beside its results: what was evaluated, and the rows behind each number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The rows behind one result, for drawings that the result alone cannot make. Everything is optional.
+
+    Attributes
+    ----------
+    scores, reference_scores : array of shape (n_samples, n_classes), optional
+        What `posterior_agreement` was given, for curves and for the pairs that agree least.
+    loss : object, optional
+        The loss that `stability_criterion` was given, for curves over the threshold and the prices.
+    names, reference_names : sequence of str, optional
+        A name for each row. Default: its number.
+    labels, reference_labels : sequence, optional
+        The true class of each row, as it should be printed.
+    class_names : sequence of str, optional
+        Names of the columns of ``scores``.
+    images, reference_images : array of shape (n_samples, height, width) or (..., channels), optional
+        A picture of each row.
+    table, reference_table : DataFrame, optional
+        Anything else that is known of each row.
+    """
+
+    scores: Any = None
+    reference_scores: Any = None
+    loss: Any = None
+    names: Sequence[str] | None = None
+    reference_names: Sequence[str] | None = None
+    labels: Any = None
+    reference_labels: Any = None
+    class_names: Sequence[str] | None = None
+    images: Any = None
+    reference_images: Any = None
+    table: Any = None
+    reference_table: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What was evaluated, in words and rows.
+
+    Attributes
+    ----------
+    description : str
+        A paragraph under the title.
+    facts : mapping of str to str
+        Short facts beside it, such as the model, the files, the accuracy.
+    rows : mapping of str to Rows
+        The rows behind the result of each name.
+    remarks : mapping of str to str
+        A sentence for the section of the result of each name: how its numbers came about.
+    conclusions : mapping of str to str
+        A sentence for its verdict: what the numbers mean here.
+    """
+
+    description: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, Rows] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    conclusions: Mapping[str, str] = field(default_factory=dict)

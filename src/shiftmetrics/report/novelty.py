@@ -1,0 +1,173 @@
+"""The novelty section: the spectrum, and each mode as a card with its most typical rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.plot import plot_mode_frequencies, plot_novelty
+from shiftmetrics.report.context import Context, Rows
+from shiftmetrics.report.facts import facts_of, percent
+from shiftmetrics.report.figures import figure_svg
+from shiftmetrics.report.grid import Entry
+from shiftmetrics.report.templating import fragment
+from shiftmetrics.report.thumbnails import range_of, thumbnail
+
+LEAD = (
+    "Each mode is a pattern that the test sample shows more often than the reference. A row belongs to "
+    "it with a membership from 0 to 1; rows with a membership of at least a quarter count as members."
+)
+MOST_MODES = 7
+TYPICAL_COLUMNS = 5
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One labelled bar of a card."""
+
+    name: str
+    width: float
+    text: str
+    new: bool
+
+
+@dataclass(kw_only=True)
+class Card:
+    """One mode."""
+
+    title: str
+    chip: str
+    bars: list[Bar]
+    says: str = ""
+    pictures: list[Markup] = field(default_factory=list)
+    reference_pictures: list[Markup] = field(default_factory=list)
+    rows: str = ""
+    columns: list[str] = field(default_factory=list)
+
+
+def build(results: Mapping[str, Result], context: Context, detail: int) -> Markup:
+    """Return the section."""
+    entries = [
+        _entry(name, result, context.rows.get(name, Rows()), context.remarks.get(name), detail)
+        for name, result in results.items()
+    ]
+    return fragment("measure.html.j2", lead=LEAD, comparison=None, entries=entries)
+
+
+def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) -> Entry:
+    entry = Entry(name=name, facts=facts_of(result))
+    if remark:
+        entry.sentences.append(remark)
+    entry.figures.append(
+        figure_svg(
+            lambda ax: plot_novelty(result, ax),
+            alt=f"Eigenvalues of what is new and of what is missing: {name}",
+            caption="A bar that stands out is a mode of its own; the even slope behind is what two "
+            "finite samples of one distribution differ by anyway.",
+        )
+    )
+    if result.modes:
+        entry.figures.append(
+            figure_svg(
+                lambda ax: plot_mode_frequencies(result, ax),
+                alt=f"Frequency of each mode in the test sample and in the reference: {name}",
+                caption="How frequent each mode is on either side. The distance between two dots is the "
+                "eigenvalue, at eta = 1.",
+            )
+        )
+        shown = result.modes[: MOST_MODES if detail else 3]
+        cards = [_card(mode, result, rows, detail if mode.index == 0 else detail // 2) for mode in shown]
+        entry.extra = fragment("modes.html.j2", modes=cards)
+    else:
+        entry.sentences.append("No mode of the test sample is in excess of the reference.")
+    return entry
+
+
+def _card(mode: Any, result: Any, rows: Rows, detail: int) -> Card:
+    top = max(mode.frequency, mode.reference_frequency, 1e-12)
+    card = Card(
+        title=f"Mode {mode.index + 1}",
+        chip=f"excess {percent(mode.eigenvalue)}",
+        bars=[
+            Bar("in the test", 100 * mode.frequency / top, percent(mode.frequency), new=True),
+            Bar(
+                "in the reference",
+                100 * mode.reference_frequency / top,
+                percent(mode.reference_frequency),
+                new=False,
+            ),
+        ],
+    )
+    card.says = _says(mode, rows)
+    exemplars, reference_exemplars = mode.exemplars[:detail], mode.reference_exemplars[: max(detail // 2, 3)]
+    if rows.images is not None and detail:
+        card.pictures = _pictures(rows.images, exemplars, rows.labels, rows.names)
+        if rows.reference_images is not None:
+            card.reference_pictures = _pictures(
+                rows.reference_images, reference_exemplars, rows.reference_labels, rows.reference_names
+            )
+    else:
+        names = rows.names if rows.names is not None else None
+        shown = exemplars[: max(detail, 5)]
+        card.rows = ", ".join(str(names[i]) if names is not None else str(i) for i in shown)
+        if rows.table is not None:
+            card.columns = _typical_columns(mode, rows.table)
+    return card
+
+
+def _says(mode: Any, rows: Rows) -> str:
+    """Say how many rows belong to the mode and, where labels are known, which ones they are."""
+    if mode.n_members:
+        text = (
+            f"{mode.n_members:,} members in the test sample, {mode.n_reference_members:,} in the reference."
+        )
+    else:
+        text = "No row belongs to it by a quarter or more."
+    if rows.labels is None:
+        return text
+    positions, who = _members(mode)
+    counts = Counter(str(rows.labels[i]) for i in positions)
+    total = sum(counts.values())
+    shares = ", ".join(f"{label} ({percent(n / total, digits=0)})" for label, n in counts.most_common(3))
+    return f"Labels of its {who}: {shares}. {text}" if total else text
+
+
+def _members(mode: Any) -> tuple[Any, str]:
+    """Return the members; those of a mode without any, or read from a file, are its exemplars."""
+    if mode.membership is None or mode.n_members == 0:
+        return mode.exemplars, "most typical rows"
+    return mode.members(), "members"
+
+
+def _pictures(images: Any, positions: Any, labels: Any, names: Any) -> list[Markup]:
+    value_range = range_of(images)
+    pictures = []
+    for i in positions:
+        alt = f"row {names[i] if names is not None else i}"
+        if labels is not None:
+            alt += f", label {labels[i]}"
+        pictures.append(thumbnail(np.asarray(images[i]), value_range=value_range, alt=alt))
+    return pictures
+
+
+def _typical_columns(mode: Any, table: Any) -> list[str]:
+    """Return the columns in which the mode's rows differ most from the whole sample, in standard deviations."""
+    positions, _ = _members(mode)
+    found = []
+    for name in table.columns:
+        values = table[name].to_numpy()
+        if values.dtype.kind not in "biuf":
+            continue
+        numbers = values.astype(np.float64)
+        spread = float(np.nanstd(numbers))
+        if spread > 0.0:
+            mean = float(np.nanmean(numbers[positions]))
+            found.append((abs(mean - float(np.nanmean(numbers))) / spread, str(name), mean))
+    found.sort(reverse=True)
+    return [f"{name} {format_number(mean)}" for _, name, mean in found[:TYPICAL_COLUMNS]]

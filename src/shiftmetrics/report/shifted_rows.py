@@ -1,0 +1,129 @@
+"""Tables of the stability section: which rows, labels and columns the worst case is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.result import format_number
+from shiftmetrics.report.context import Rows
+from shiftmetrics.report.facts import percent
+from shiftmetrics.report.grid import Column, Grid
+from shiftmetrics.report.thumbnails import range_of, thumbnail
+
+MOST_CATEGORIES = 20
+MOST_COLUMNS = 6
+
+
+def who_changes(weights: FloatArray, moves: FloatArray, rows: Rows, detail: int) -> list[Grid]:
+    """Compare the sample as it is with its worst case, by label and by column."""
+    grids = []
+    if rows.labels is not None:
+        labels = np.asarray([str(label) for label in rows.labels])
+        if 1 < len(set(labels.tolist())) <= MOST_CATEGORIES:
+            grids.append(_by_label(weights, moves, labels))
+    if rows.table is not None and len(rows.table.columns):
+        grid = _by_column(weights, rows.table, detail)
+        if grid is not None:
+            grids.append(grid)
+    return grids
+
+
+def single_rows(
+    positions: IntArray, caption: str, weights: FloatArray, moves: FloatArray, rows: Rows
+) -> Grid:
+    """Return a table of some rows, with whatever is known about them."""
+    shown = [] if rows.table is None else list(rows.table.columns[:MOST_COLUMNS])
+    columns = [Column("Row")]
+    columns += [Column("")] if rows.images is not None else []
+    columns += [Column("Label")] if rows.labels is not None else []
+    columns += [Column("Move", numeric=True)] if moves.any() else []
+    columns += [Column("Weight", numeric=True)]
+    columns += [Column(str(name), numeric=True) for name in shown]
+    value_range = range_of(rows.images) if rows.images is not None else (0.0, 1.0)
+    lines = []
+    for i in positions:
+        name = rows.names[i] if rows.names is not None else str(i)
+        line: list[Any] = [name]
+        if rows.images is not None:
+            line.append(thumbnail(np.asarray(rows.images[i]), value_range=value_range, alt=f"row {name}"))
+        if rows.labels is not None:
+            line.append(str(rows.labels[i]))
+        if moves.any():
+            line.append(format_number(float(moves[i])))
+        line.append(f"{weights[i]:.2f}")
+        line += [_cell(rows.table[column].iloc[i]) for column in shown]
+        lines.append(line)
+    return Grid(columns=columns, rows=lines, caption=caption)
+
+
+def _by_label(weights: FloatArray, moves: FloatArray, labels: npt.NDArray[Any]) -> Grid:
+    lines = []
+    for label in sorted(set(labels.tolist()), key=_natural):
+        members = labels == label
+        share, weighted = float(members.mean()), float(weights[members].sum() / weights.sum())
+        lines.append((label, share, weighted, float((moves[members] > 0.0).mean())))
+    moving = bool(moves.any())
+    lines.sort(key=lambda line: -line[3] if moving else -line[2] / line[1])
+    columns = [
+        Column("Label"),
+        Column("Share as it is", numeric=True),
+        Column("In the worst case", numeric=True),
+    ]
+    columns += [Column("Moved", numeric=True)] if moving else []
+    return Grid(
+        columns=columns,
+        rows=[
+            [label, percent(share), percent(weighted), *([percent(moved)] if moving else [])]
+            for label, share, weighted, moved in lines
+        ],
+        caption="Who the worst case is about, by label.",
+    )
+
+
+def _by_column(weights: FloatArray, table: Any, detail: int) -> Grid | None:
+    """Return the columns whose mean differs most between the sample and its worst case, in standard deviations."""
+    lines = []
+    for name in table.columns:
+        values = table[name].to_numpy()
+        if values.dtype.kind not in "biuf":
+            continue
+        numbers = values.astype(np.float64)
+        known = np.isfinite(numbers)
+        spread = float(numbers[known].std()) if known.any() else 0.0
+        if spread == 0.0 or weights[known].sum() == 0.0:
+            continue
+        plain = float(numbers[known].mean())
+        weighted = float(np.average(numbers[known], weights=weights[known]))
+        lines.append((str(name), plain, weighted, (weighted - plain) / spread))
+    if not lines:
+        return None
+    lines.sort(key=lambda line: -abs(line[3]))
+    return Grid(
+        columns=[
+            Column("Column"),
+            Column("Mean as it is", numeric=True),
+            Column("In the worst case", numeric=True),
+            Column("Difference (sd)", numeric=True),
+        ],
+        rows=[
+            [name, format_number(plain), format_number(weighted), f"{difference:+.2f}"]
+            for name, plain, weighted, difference in lines[:detail]
+        ],
+        caption="Who gains weight, by column: the largest differences.",
+    )
+
+
+def _cell(value: Any) -> str:
+    return format_number(float(value)) if isinstance(value, float | np.floating) else str(value)
+
+
+def _natural(text: str) -> tuple[int, float, str]:
+    """Sort numbers as numbers and words as words."""
+    try:
+        return 0, float(text), text
+    except ValueError:
+        return 1, 0.0, text

@@ -1,0 +1,72 @@
+"""The verdict: one card for each result, with its value, its sentence and its direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.report.context import Context
+from shiftmetrics.report.facts import direction_of, family_of, percent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """One card."""
+
+    measure: str
+    name: str
+    value: str
+    unit: str
+    says: str
+    concludes: str
+    foot: str
+    status: str = ""
+    meter: float | None = None
+    meter_text: str = ""
+    meter_is_new: bool = False
+
+
+def verdict_of(name: str, result: Result, context: Context) -> Verdict:
+    """Return the card of one result."""
+    foot = direction_of(result).capitalize() + "."
+    if result.interval is not None:
+        foot = f"Interval {result.interval}. {foot}"
+    meter, text = _meter(result)
+    return Verdict(
+        measure=result.title,
+        name="" if name == result.title else name,
+        value=format_number(result.value),
+        unit=result.unit,
+        says=result.headline(),
+        concludes=context.conclusions.get(name, ""),
+        foot=foot,
+        status="" if result.status.ok else str(result.status),
+        meter=meter,
+        meter_text=text,
+        meter_is_new=family_of(result) == "novelty",
+    )
+
+
+def warnings_of(results: Mapping[str, Result]) -> list[str]:
+    """Return what the reader must know before trusting the numbers, each with the result it belongs to."""
+    found = []
+    for name, result in results.items():
+        where = f"{result.title}, {name}: " if name != result.title else f"{result.title}: "
+        if not result.status.ok:
+            found.append(where + result.status.text)
+        found.extend(where + warning for warning in result.warnings)
+    return found
+
+
+def _meter(result: Any) -> tuple[float | None, str]:
+    """Return a share of something that has an end, with its words; most measures have none."""
+    normalized = getattr(result, "normalized", None)
+    if family_of(result) == "agreement" and normalized is not None:
+        share = min(max(float(normalized), 0.0), 1.0)
+        return share, f"{percent(share)} of the most possible"
+    if family_of(result) == "novelty":
+        share = min(max(float(result.total), 0.0), 1.0)
+        return share, f"{percent(share)} of the test sample is in excess"
+    return None, ""
