@@ -14,12 +14,12 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import entropy
+from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics.agreement.channel import equivalent_error
-from shiftmetrics.agreement.probabilities import look_like_probabilities
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import solve_agreement
 from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, limits_of, row_agreement, survey

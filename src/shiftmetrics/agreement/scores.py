@@ -20,6 +20,7 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.numerics import Workspace
+from shiftmetrics._core.probabilities import check_probabilities, is_floating
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
     check_choice,
@@ -31,7 +32,6 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.agreement.probabilities import check_probabilities, is_floating
 
 Kind = Literal["scores", "probabilities"]
 
