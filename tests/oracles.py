@@ -17,9 +17,10 @@ def stability_primal(values, slope_norms, threshold, theta1, theta2, divergence)
 
     n, pieces = values.shape
     norms = np.broadcast_to(slope_norms, values.shape)
-    w, v = cp.Variable((n, pieces), nonneg=True), cp.Variable((n, pieces))
+    w, v, square = (cp.Variable((n, pieces)) for _ in range(3))
     density = cp.sum(w, axis=1)
     constraints = [
+        w >= 0,
         cp.sum(cp.multiply(w, values) + cp.multiply(norms, v)) / n >= threshold,
         cp.sum(density) == n,
     ]
@@ -27,9 +28,11 @@ def stability_primal(values, slope_norms, threshold, theta1, theta2, divergence)
     if np.isinf(theta1):
         constraints.append(v == 0)
     else:
-        pairs = [(i, k) for i in range(n) for k in range(pieces)]
-        constraints += [v[i, k] == 0 for i, k in pairs if norms[i, k] == 0]
-        cost += theta1 * sum(cp.quad_over_lin(v[i, k], w[i, k]) for i, k in pairs if norms[i, k] > 0) / n
+        constraints.append(cp.multiply(v, norms == 0) == 0)
+        flat_w, flat_v, flat_square = (cp.vec(x, order="C") for x in (w, v, square))
+        cone = cp.vstack([2 * flat_v, flat_w - flat_square])  # v^2 <= w square
+        constraints.append(cp.SOC(flat_w + flat_square, cone, axis=0))
+        cost += theta1 * cp.sum(square) / n
     return _solve_primal(cost, constraints, density, theta2, divergence)
 
 
@@ -39,8 +42,9 @@ def candidate_primal(losses, distances, threshold, theta1, theta2, divergence):
 
     n, m = losses.shape
     reachable = np.isfinite(distances) & ((distances == 0) | np.isfinite(theta1))
-    price = np.where(reachable & (distances > 0), theta1 * distances**2, 0.0)
-    price = np.where(np.isnan(price), 0.0, price)
+    price = np.zeros(losses.shape)
+    moved = reachable & (distances > 0)
+    price[moved] = theta1 * distances[moved] ** 2
     w = cp.Variable((n, m), nonneg=True)
     density = cp.sum(w, axis=1)
     constraints = [

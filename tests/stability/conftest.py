@@ -28,7 +28,7 @@ def golden_loss(name: str) -> Loss:
     return {"hinge": HingeLoss, "logistic": LogisticLoss}[name](MARGINS, NORM)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def golden() -> Callable[[str], Loss]:
     return golden_loss
 
@@ -67,7 +67,7 @@ def make_loss(request: pytest.FixtureRequest) -> Callable[..., Loss]:
     return lambda seed=0, n=40: random_loss(request.param, seed, n)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def loss_of() -> Callable[..., Loss]:
     return random_loss
 
@@ -80,6 +80,6 @@ def middle_threshold(loss: Loss, theta1: float, theta2: float, depth: float = 0.
     return float(base + depth * (highest - base))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def between() -> Callable[..., float]:
     return middle_threshold

@@ -139,7 +139,7 @@ def stability_criterion(
         )
     return StabilityResult(
         value=value,
-        error_bound=_error_bound(value - solution.bound, solution.dual * threshold, value, shift),
+        error_bound=_error_bound(solution, value - solution.bound, solution.dual * threshold + value, shift),
         interval=sampling.interval,
         status=solution.status,
         settings=_settings(loss, options, sample_weight, threshold=threshold),
@@ -242,7 +242,7 @@ def worst_case_risk(
     sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
     return WorstCaseRisk(
         value=value,
-        error_bound=_error_bound(solution.bound - value, value, 0.0, shift),
+        error_bound=_error_bound(solution, solution.bound - value, value, shift),
         interval=sampling.interval,
         status=solution.status,
         settings=_settings(loss, options, sample_weight, budget=budget),
@@ -254,17 +254,13 @@ def worst_case_risk(
     )
 
 
-def _error_bound(gap: float, scale: float, cost: float, shift: Shift) -> float:
-    """Add rounding to a primal-dual gap."""
-    if math.isinf(gap):
-        return math.inf
-    if math.isnan(gap):  # inf on both sides
-        return 0.0
-    if math.isinf(scale):
-        scale = 0.0
+def _error_bound(solution: Solution, gap: float, scale: float, shift: Shift) -> float:
+    """Add rounding, of numbers as large as ``scale``, to a primal-dual gap."""
+    if solution.value is not None:  # known without computing: 0, or inf
+        return 0.0 if solution.status.ok else math.inf
     theta2 = shift.problem.options.theta2
-    rounding = _ROUNDING * (scale + cost + (0.0 if math.isinf(theta2) else theta2))
-    return max(gap, 0.0) + rounding + shift.imbalance * (scale + cost)
+    rounding = _ROUNDING * ((0.0 if math.isinf(theta2) else theta2) + (0.0 if math.isinf(scale) else scale))
+    return max(gap, 0.0) + rounding + shift.imbalance * (0.0 if math.isinf(scale) else scale)
 
 
 def _settings(loss: Loss, options: Options, sample_weight: Any, **asked: float) -> dict[str, Any]:

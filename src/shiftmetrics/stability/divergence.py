@@ -36,7 +36,9 @@ class Moment:
     risk: float
     """Risk of the reweighted, moved sample: the slope of the conjugate."""
     normaliser: float = 0.0
-    """KL: log of the mean of ``exp(v / theta2)``. chi2: the level at which a row keeps its weight."""
+    """KL: log of the mean of ``exp(v / theta2 - shift)``. chi2: the level at which a row keeps its weight."""
+    shift: float = 0.0
+    """KL: the greatest ``v / theta2``; apart from the normaliser, so that no digit is lost where it is large."""
     drift: float = 0.0
     """Slope of the normaliser in the dual price, a start for the next one."""
 
@@ -195,17 +197,19 @@ class KullbackLeibler(Divergence):
         """Take the log of the mean: ``g(h) = h r - theta2 log mean exp(v / theta2)``."""
         total = evaluate(0.0)
         assert isinstance(total, ExponentialStatistic)
-        normaliser = total.shift + math.log(total.total / total.weight)
+        normaliser = math.log(total.total / total.weight)
         return Moment(
             dual=dual,
-            conjugate=self.theta2 * normaliser,
+            conjugate=self.theta2 * (total.shift + normaliser),
             risk=total.loss / total.total,
             normaliser=normaliser,
+            shift=total.shift,
         )
 
     def density(self, value: FloatArray, moment: Moment) -> FloatArray:
         """Return ``exp(v / theta2) / mean exp(v / theta2)``."""
         scaled = value / self.theta2
+        scaled -= moment.shift
         scaled -= moment.normaliser
         density: FloatArray = np.exp(scaled, out=scaled)
         return density
@@ -272,7 +276,11 @@ class ChiSquared(Divergence):
                 retreat *= 2.0
                 continue
             step = excess / active
-            if abs(excess) <= _NEWTON_TOLERANCE or level + 2.0 * self.theta2 * step == level:
+            if (
+                not math.isfinite(step)
+                or abs(excess) <= _NEWTON_TOLERANCE
+                or level + 2.0 * self.theta2 * step == level
+            ):
                 break
             level += 2.0 * self.theta2 * step
         active_loss = total.active_loss / total.weight

@@ -170,7 +170,8 @@ class DualPass:
     normaliser: float
 
     def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> Statistic:
-        """Map a block."""
-        value, losses, _ = self.placement(loss, rows)
-        weight = None if weights is None else weights[rows]
-        return self.divergence.statistic(value, losses, weight, self.normaliser)
+        """Map a block. A first guess far too high overflows, which the search takes for the end of its domain."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, losses, _ = self.placement(loss, rows)
+            weight = None if weights is None else weights[rows]
+            return self.divergence.statistic(value, losses, weight, self.normaliser)

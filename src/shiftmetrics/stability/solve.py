@@ -49,7 +49,7 @@ class Solution:
 def least_cost(dual: Dual, threshold: float, options: Options) -> Solution:
     """Find the least cost of a plan whose risk reaches ``threshold``."""
     highest, rest = dual.highest_risk, (Part(AtDual(0.0, dual.theta1), dual.at_rest),)
-    if threshold <= dual.baseline.risk:
+    if threshold <= dual.baseline.risk * (1.0 + _ROUNDING):
         return Solution(StabilityStatus.ALREADY_AT_RISK, rest, 0.0, 0.0, value=0.0)
     if threshold > highest * (1.0 + _ROUNDING):
         reach = (Part(dual.reach, dual.moment_at_reach()),)
