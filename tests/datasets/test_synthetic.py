@@ -120,8 +120,9 @@ def test_bad_arguments(call, message):
 
 
 def test_the_measures_find_the_stated_answers():
-    from shiftmetrics import kernel_entropic_novelty, posterior_agreement, stability_criterion
-    from shiftmetrics.stability import ZeroOneLoss
+    from shiftmetrics.agreement import posterior_agreement
+    from shiftmetrics.novelty import kernel_entropic_novelty
+    from shiftmetrics.stability import ZeroOneLoss, stability_criterion
 
     scores = make_margin_scores(2000, n_classes=5, margin=40.0, contradiction=0.2, rng=0)
     found = posterior_agreement(scores.scores, scores.reference_scores)
