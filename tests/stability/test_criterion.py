@@ -69,7 +69,6 @@ def test_the_logistic_loss_of_the_golden_margins_cannot_reach_one_by_weights(
 PRICES = [(0.4, 0.4), (0.2, INF), (INF, 0.3), (2.0, 0.1), (0.1, 5.0)]
 
 
-@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # asked for more digits than it can give
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize(("theta1", "theta2"), PRICES)
 @pytest.mark.parametrize("seed", [0, 1])

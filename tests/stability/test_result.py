@@ -1,0 +1,142 @@
+"""Results: sentences, tables, JSON, and what travels with them."""
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics._core.result import Result
+from shiftmetrics.stability import (
+    CandidateLoss,
+    FixedLoss,
+    HingeLoss,
+    Loss,
+    StabilityResult,
+    WorstCaseRisk,
+    ZeroOneLoss,
+    stability_criterion,
+    worst_case_risk,
+)
+from shiftmetrics.stability.result import StabilityStatus, WorstCaseStatus
+
+INF = np.inf
+
+
+def test_json_brings_everything_back(
+    make_loss: Callable[..., Loss], between: Callable[..., float], tmp_path
+) -> None:
+    loss = make_loss(seed=1)
+    for result in (
+        stability_criterion(loss, between(loss, 0.4, 0.4)),
+        stability_criterion(loss, between(loss, 0.4, INF, 0.3), theta2=INF),
+        stability_criterion(loss, 1e9, theta1=INF),
+        worst_case_risk(loss, 0.01, keep_rows=False),
+    ):
+        assert type(result).from_json(result.to_json()).equals(result)
+        path = tmp_path / "result.json"
+        result.to_json(path)
+        assert Result.from_json(path).equals(result)
+        document = json.loads(path.read_text())
+        assert document["measure"] in ("stability", "worst_case_risk")
+        assert document["status"] == result.status.value
+
+
+def test_headlines_are_sentences() -> None:
+    margins = np.linspace(-0.5, 2.4, 30)
+    moved = stability_criterion(HingeLoss(margins, 1.5), 1.0)
+    assert moved.headline().startswith(
+        "Stability 0.06903 at risk threshold 1: in the least shift that raises the risk from"
+    )
+    assert "% of the rows move" in moved.headline()
+    assert "effective sample size" in moved.headline()
+    weighed = stability_criterion(FixedLoss([0.0, 1.0, 2.0]), 1.2)
+    assert "move" not in weighed.headline()
+    assert "reweighted" in weighed.headline()
+    worst = worst_case_risk(HingeLoss(margins, 1.5), 0.05)
+    assert worst.headline().startswith("Worst-case risk ")
+    assert "within a budget of 0.05, up from 0.4" in worst.headline()
+    assert moved.summary().startswith(moved.headline())
+    assert "Higher is better" in moved.summary()
+    assert "Lower is better" in worst.summary()
+    nothing = worst_case_risk(FixedLoss([1.0, 1.0]), 0.05)
+    assert "nothing changes" in nothing.headline()
+
+
+def test_every_status_says_cause_and_remedy() -> None:
+    for status in (*StabilityStatus, *WorstCaseStatus):
+        assert status.text.endswith(".")
+        assert status.ok == (status.value != "max_iter")
+    below = stability_criterion(FixedLoss([0.0, 1.0]), 2.0)
+    assert "Choose a lower threshold, or allow rows to move" in below.summary()
+
+
+def test_atoms_split_the_weight_of_a_row() -> None:
+    result = stability_criterion(ZeroOneLoss([0.0, 0.5, 0.5, 1.0]), 0.6, theta2=INF)
+    assert list(result.splits.rows) == [1, 2]
+    atoms = result.atoms()
+    assert isinstance(atoms, pd.DataFrame)
+    assert list(atoms.columns) == ["row", "weight", "loss", "distance"]
+    assert list(atoms["row"]) == [0, 1, 1, 2, 2, 3]
+    np.testing.assert_allclose(atoms["weight"], [1.0, 0.3, 0.7, 0.3, 0.7, 1.0], rtol=1e-6)
+    np.testing.assert_array_equal(atoms["loss"], [1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(atoms["distance"], [0.0, 0.0, 0.5, 0.0, 0.5, 0.0])
+    assert result.share_moved == pytest.approx(0.35)
+    assert result.rms_move == pytest.approx(np.sqrt(0.35 * 0.25))
+    no_split = stability_criterion(FixedLoss([0.0, 1.0]), 0.7).atoms()
+    assert len(no_split) == 2
+
+
+def test_arrays_are_read_only_and_inputs_unchanged() -> None:
+    distances = np.array([0.0, 0.5, 1.0, 2.0])
+    before = distances.copy()
+    loss = ZeroOneLoss(distances)
+    result = stability_criterion(loss, 0.6)
+    np.testing.assert_array_equal(distances, before)
+    for name in ("weights", "moved_losses", "moved_distances"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(result, name)[0] = 9.0
+    with pytest.raises(AttributeError):
+        loss.distances = before
+
+
+def test_settings_record_the_call() -> None:
+    result = stability_criterion(
+        CandidateLoss([[0.0, 1.0]], [[0.0, 1.0]]),
+        0.5,
+        theta1=0.3,
+        theta2=INF,
+        divergence="chi2",
+        sample_weight=[2.0],
+    )
+    settings = result.settings
+    assert (settings["loss"], settings["n_candidates"], settings["threshold"]) == ("CandidateLoss", 2, 0.5)
+    assert (settings["theta1"], settings["theta2"], settings["divergence"]) == (0.3, INF, "chi2")
+    assert settings["sample_weight"] == "given"
+    assert "numpy" in settings["versions"]
+
+
+def test_frames_stack() -> None:
+    loss = HingeLoss(np.linspace(-1, 2, 20), 1.0)
+    frame = pd.concat([stability_criterion(loss, r).to_frame() for r in (0.6, 0.8, 1.0)])
+    assert frame["value"].is_monotonic_increasing
+    assert {"status", "dual", "rms_move", "interval_low"} <= set(frame.columns)
+
+
+def test_kinds_of_result() -> None:
+    assert issubclass(StabilityResult, Result)
+    assert issubclass(WorstCaseRisk, Result)
+    assert StabilityResult.higher_is_better
+    assert not WorstCaseRisk.higher_is_better
+
+
+def test_progress_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    loss = HingeLoss(np.linspace(-1, 2, 20), 1.0)
+    stability_criterion(loss, 1.0, progress=True)
+    worst_case_risk(loss, 0.1, progress=True)
+    shown = capsys.readouterr().err
+    assert "stability" in shown
+    assert "worst-case risk" in shown
+    stability_criterion(loss, 1.0)
+    assert capsys.readouterr().err == ""
