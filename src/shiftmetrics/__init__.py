@@ -9,8 +9,11 @@ Three measures, each from arrays, a file or the command line:
 - `kernel_entropic_novelty`: what is *new* in a sample, against a reference? Features, no labels.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._version import __version__
+from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.stability import (
     CandidateLoss,
     FixedLoss,
@@ -25,6 +28,9 @@ from shiftmetrics.stability import (
     worst_case_risk,
 )
 
+if TYPE_CHECKING:
+    from shiftmetrics.report import write_report
+
 __all__ = [
     "CandidateLoss",
     "FixedLoss",
@@ -32,12 +38,28 @@ __all__ = [
     "Interval",
     "LogisticLoss",
     "PiecewiseLinearLoss",
+    "PosteriorAgreementResult",
     "Result",
     "SquaredLoss",
     "StabilityResult",
     "WorstCaseRisk",
     "ZeroOneLoss",
     "__version__",
+    "posterior_agreement",
     "stability_criterion",
     "worst_case_risk",
+    "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what stands above the measures when it is first asked for."""
+    if name == "write_report":
+        from shiftmetrics.report import write_report
+
+        return write_report
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
