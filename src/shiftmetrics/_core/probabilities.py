@@ -54,7 +54,7 @@ def check_probabilities(*named: tuple[Array, str], floor: float | None) -> float
         smallest, zeros = min(smallest, positive), zeros or has_zero
     if not zeros:
         return floor
-    return smallest / 2 if floor is None else floor
+    return (smallest / 2 or smallest) if floor is None else floor  # half of the smallest double is 0
 
 
 def _row_ranges(array: Array) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
