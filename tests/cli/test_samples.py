@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.cli.samples import align_samples, check_labels, read_sample, same_labels, split_names
+from shiftmetrics.cli.pairing import align_samples, check_labels, same_labels
+from shiftmetrics.cli.samples import read_sample, split_names
 
 RNG = np.random.default_rng(0)
 SCORES = pd.DataFrame(RNG.normal(size=(6, 3)), columns=["cat", "dog", "eel"])

@@ -59,7 +59,8 @@ def agreement(
     from shiftmetrics.agreement import posterior_agreement
     from shiftmetrics.cli.errors import named_arguments
     from shiftmetrics.cli.outputs import Output
-    from shiftmetrics.cli.samples import align_samples, read_sample, same_labels, shared_weights
+    from shiftmetrics.cli.pairing import align_samples, same_labels, shared_weights
+    from shiftmetrics.cli.samples import read_sample
 
     output = Output(json=json, report=report, quiet=quiet)
     read: dict[str, Any] = {
@@ -70,12 +71,13 @@ def agreement(
     output.check([first.source, second.source])
     align_samples(first, second, align=align, rows=True)
     labels = same_labels(first, second, label)
+    class_prior = _prior(prior)
     with named_arguments(ARGUMENTS):
         result = posterior_agreement(
             _scores(first),
             _scores(second),
             kind=kind,
-            prior=_prior(prior),
+            prior=class_prior,
             sample_weight=shared_weights(first, second, weight),
         )
     from shiftmetrics.report import Context, Rows

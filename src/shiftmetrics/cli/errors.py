@@ -77,9 +77,7 @@ def named_arguments(names: Mapping[str, str]) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         # Longer names first, so that `reference_scores` is not taken for `scores`.
-        pattern = (
-            r"\b(" + "|".join(sorted(map(re.escape, names), key=len, reverse=True)) + r")\b(?=[^.]* must )"
-        )
-        message = re.sub(pattern, lambda match: names[match[1]], str(error))
-        message = re.sub(r'align="(\w+)"', r"--align \1", message)
+        known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+        message = re.sub(rf"(?<!-)\b({known})\b(?=[^.]* must )", lambda match: names[match[1]], str(error))
+        message = re.sub(r'\b(\w+)="(\w+)"', r"--\1 \2", message)
         raise type(error)(message) from error

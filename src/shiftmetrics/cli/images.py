@@ -27,7 +27,7 @@ def flatten_images(sample: Sample) -> Any:
         raise ValueError(
             f"{sample.source.argument} must have shape (n_samples, n_features), or (n_samples, height, "
             f"width) for images, got {np.shape(values)}. Choose leading axes, such as "
-            f"{sample.source.path.name}[0]."
+            f"{sample.source.example}."
         )
     sample.values = np.asarray(values).reshape(len(values), -1)
     size = " x ".join(str(side) for side in np.shape(values)[1:])

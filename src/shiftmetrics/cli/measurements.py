@@ -109,7 +109,7 @@ def _from_array(
     if values.ndim != 1:
         raise ValueError(
             f"FILE must hold one value a row, got shape {values.shape}. Choose a part, such as "
-            f"{source.path.name}[0]."
+            f"{source.example}."
         )
     return Measurements(
         source=source,

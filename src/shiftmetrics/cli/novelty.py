@@ -68,7 +68,8 @@ def novelty(
     from shiftmetrics.cli.errors import named_arguments
     from shiftmetrics.cli.images import flatten_images, read_images
     from shiftmetrics.cli.outputs import Output
-    from shiftmetrics.cli.samples import align_samples, check_labels, read_sample
+    from shiftmetrics.cli.pairing import align_samples, check_labels
+    from shiftmetrics.cli.samples import read_sample
     from shiftmetrics.cli.sources import looks_like_source
     from shiftmetrics.novelty import kernel_entropic_novelty
 

@@ -83,21 +83,20 @@ class Output:
         context: Context,
         notes: Sequence[str] = (),
     ) -> None:
-        """Print ``result`` and write the files that were asked for."""
-        if not self.quiet:
-            show({name: result}, notes)
+        """Write the files that were asked for, then print ``result``."""
+        # Files first: a reader of the output that leaves early, such as `head`, must not cost us a file.
         if self.json is not None:
             result.to_json(self.json)
-            self._say(f"JSON: {self.json}")
         if self.report is not None:
             from shiftmetrics.report import write_report
 
             write_report({name: result}, self.report, title=title, context=context)
-            self._say(f"Report: {self.report}")
-
-    def _say(self, line: str) -> None:
-        if not self.quiet:
-            say(line)
+        if self.quiet:
+            return
+        show({name: result}, notes)
+        for what, path in (("JSON", self.json), ("Report", self.report)):
+            if path is not None:
+                say(f"{what}: {path}")
 
 
 def say(line: str) -> None:

@@ -1,53 +1,18 @@
-"""A file taken apart: the numbers to measure, and beside them ids, labels and weights.
-
-An id or a label that slips in among the scores would be measured as one more class, silently. So columns that look
-like either are refused until the user says what they are.
-"""
+"""A file taken apart: the numbers to measure, and beside them ids, labels and weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array
-from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics.cli.readers import read_source
 from shiftmetrics.cli.sources import Source, looks_like_source, parse_source
-
-ID_NAMES = {
-    "id",
-    "ids",
-    "idx",
-    "index",
-    "row",
-    "row_id",
-    "rowid",
-    "key",
-    "uuid",
-    "guid",
-    "name",
-    "filename",
-    "file",
-}
-LABEL_NAMES = {
-    "label",
-    "labels",
-    "target",
-    "targets",
-    "y",
-    "y_true",
-    "truth",
-    "ground_truth",
-    "class",
-    "category",
-}
-WEIGHT_NAMES = {"weight", "weights", "sample_weight", "sample_weights"}
-
-Role = Literal["scores", "features"]
+from shiftmetrics.cli.suspects import Role, refuse_suspect_columns
 
 
 @dataclass(kw_only=True)
@@ -121,6 +86,11 @@ def read_sample(
                     f"{option} must go with a table that has named columns, but {argument} is {source}."
                 )
         sample = Sample(source=source, values=as_array(content, argument))
+        if role == "scores" and np.ndim(content) > 2:
+            raise ValueError(
+                f"{argument} must have shape (n_samples, n_classes), got {np.shape(content)}. Choose leading axes, "
+                f"such as {source.example}."
+            )
         sample.label = read_row_values(label, "--label", None)
         sample.weight = read_row_values(weight, "--weight", None)
         return sample
@@ -152,90 +122,6 @@ def split_names(text: str) -> list[str]:
     import csv
 
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-
-
-def align_samples(first: Sample, second: Sample, *, align: Align, rows: bool) -> None:
-    """Bring the rows and columns of ``second`` into the order of ``first``, in place.
-
-    Raises
-    ------
-    ValueError
-        If names differ, or one of two paired files has ids and the other has not.
-    """
-    if rows and align == "labels" and (first.row_names is None) != (second.row_names is None):
-        without = second if second.row_names is None else first
-        raise ValueError(
-            f"--id must name a column of both files, but {without.source.argument} has no named columns. "
-            "Give tables on both sides, or --align position to take rows as they stand."
-        )
-    if first.row_names is None or not rows:
-        # Without ids the rows pair by place; pandas' default index would say the same, less plainly.
-        if rows and len(first.values) != len(second.values):
-            raise ValueError(
-                f"{first.source.argument} and {second.source.argument} must have the same rows, got "
-                f"{len(first.values)} and {len(second.values)}. Name the id column with --id."
-            )
-        rows = False
-    order = np.arange(len(second.values))
-    if rows and align == "labels":
-        import pandas as pd
-
-        places = pd.Series(order, index=second.values.index)
-        _, places = align_tables(
-            first.values.iloc[:, 0], places, first.source.argument, second.source.argument, rows=True
-        )
-        order = places.to_numpy()
-    if first.is_table and second.is_table:
-        _, second.values = align_tables(
-            first.values, second.values, first.source.argument, second.source.argument, align=align, rows=rows
-        )
-    if second.label is not None:
-        second.label = second.label[order]
-    if second.weight is not None:
-        second.weight = second.weight[order]
-
-
-def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
-    """Raise a ValueError that names the first column that looks like an id, a label or a weight."""
-    for position, name in enumerate(frame.columns):
-        column = frame.iloc[:, position]
-        kind = _suspect_by_name(str(name)) or _suspect_by_values(frame, column, role)
-        if kind is None:
-            continue
-        option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[kind]
-        raise ValueError(
-            f"{argument} must hold {role} only, got the column {str(name)!r}, which looks like {kind}. "
-            f"Say so with {option} {_shell_word(str(name))}, or list the columns to take with --columns."
-        )
-
-
-def _suspect_by_name(name: str) -> str | None:
-    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
-    if plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain:
-        return "a row id"
-    if plain in LABEL_NAMES or plain.endswith("_label"):
-        return "a label"
-    return "a weight" if plain in WEIGHT_NAMES else None
-
-
-def _suspect_by_values(frame: Any, column: Any, role: Role) -> str | None:
-    """Whole numbers that count the rows are ids; among fractional scores, any whole numbers are suspect."""
-    values = column.to_numpy()
-    others_are_fractions = frame.shape[1] > 1 and all(
-        dtype.kind == "f" for other, dtype in frame.dtypes.items() if other != column.name
-    )
-    if values.dtype.kind not in "iu" or len(values) < 3 or frame.shape[1] < 2:
-        return None
-    distinct = len(np.unique(values)) == len(values)
-    if distinct and int(values.max()) - int(values.min()) == len(values) - 1:
-        return "a row id"
-    if role == "features" or not others_are_fractions:
-        return None
-    if distinct:
-        return "a row id"
-    return (
-        "a label" if values.min() >= 0 and values.max() <= frame.shape[1] - 1 and values.max() > 0 else None
-    )
 
 
 def read_vector(text: str, argument: str) -> npt.NDArray[Any]:
@@ -295,74 +181,3 @@ def require_column(frame: Any, name: str, option: str, argument: str) -> str:
 def _listed(names: Sequence[Any]) -> str:
     shown = ", ".join(repr(str(name)) for name in names[:8])
     return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
-def _shell_word(name: str) -> str:
-    import shlex
-
-    return shlex.quote(name)
-
-
-def same_labels(first: Sample, second: Sample, option: str | None) -> npt.NDArray[Any] | None:
-    """Return the labels of two paired samples, which must agree where both files have them.
-
-    Raises
-    ------
-    ValueError
-        If the labels differ, or no file has the column.
-    """
-    check_labels(option, first, second)
-    labels = first.label if first.label is not None else second.label
-    if labels is not None and first.label is not None and second.label is not None:
-        differ = np.flatnonzero(first.label != second.label)
-        if len(differ):
-            raise ValueError(
-                f"--label must agree in paired rows, but {len(differ)} of {len(labels)} rows differ, "
-                f"the first at row {differ[0]}: {first.label[differ[0]]} and {second.label[differ[0]]}. "
-                "Name the id column with --id."
-            )
-    return labels
-
-
-def check_labels(option: str | None, *samples: Sample) -> None:
-    """Make sure that some sample has the labels that were asked for, one for each row.
-
-    Raises
-    ------
-    ValueError
-        If no sample has them, or their number is another one.
-    """
-    if option is not None and all(sample.label is None for sample in samples):
-        names = " or ".join(sample.source.argument for sample in samples)
-        raise ValueError(f"--label must name a column of {names}, got {option!r}.")
-    for sample in samples:
-        if sample.label is not None:
-            _check_length(sample.label, sample, "--label")
-
-
-def shared_weights(first: Sample, second: Sample, option: str | None) -> npt.NDArray[Any] | None:
-    """Return the weights of the rows of a pair: those of the first file, else those of the second.
-
-    Raises
-    ------
-    ValueError
-        If no file has the column.
-    """
-    if option is None:
-        return None
-    weights = first.weight if first.weight is not None else second.weight
-    if weights is None:
-        raise ValueError(
-            f"--weight must name a column of {first.source.argument} or {second.source.argument}, got "
-            f"{option!r}."
-        )
-    _check_length(weights, first, "--weight")
-    return weights
-
-
-def _check_length(values: npt.NDArray[Any], sample: Sample, option: str) -> None:
-    if len(values) != len(sample.values):
-        raise ValueError(
-            f"{option} must have a value for each row of {sample.source.argument}, got {len(values)} for "
-            f"{len(sample.values)} rows."
-        )

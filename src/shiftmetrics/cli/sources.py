@@ -50,6 +50,11 @@ class Source:
         """Whether the file has named columns."""
         return self.suffix in TABLE_SUFFIXES
 
+    @property
+    def example(self) -> str:
+        """How to take a part of this array, for messages."""
+        return f"{self.path.name}:{self.key}[0]" if self.key else f"{self.path.name}[0]"
+
     def __str__(self) -> str:
         parts = ",".join(_index_text(part) for part in self.index)
         return self.path.name + (f":{self.key}" if self.key else "") + (f"[{parts}]" if parts else "")

@@ -70,11 +70,11 @@ def mark(ax: Any, text: str, at: tuple[float, float], *, shift: tuple[float, flo
 
 def percent_axes(ax: Any, which: str) -> None:
     """Print the ticks of the axes named in ``which``, "x" or "y" or both, as percentages."""
-    from matplotlib.ticker import PercentFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    for axis in (ax.xaxis if "x" in which else None, ax.yaxis if "y" in which else None):
-        if axis is not None:
-            axis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    for axis in [ax.xaxis] * ("x" in which) + [ax.yaxis] * ("y" in which):
+        axis.set_major_locator(MaxNLocator(nbins=5))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
 
 
 def plain_log_axis(axis: Any) -> None:

@@ -124,9 +124,8 @@ def _card(mode: Any, result: Any, rows: Rows, detail: int) -> Card:
 def _says(mode: Any, rows: Rows) -> str:
     """Say how many rows belong to the mode and, where labels are known, which ones they are."""
     if mode.n_members:
-        text = (
-            f"{mode.n_members:,} members in the test sample, {mode.n_reference_members:,} in the reference."
-        )
+        noun = "member" if mode.n_members == 1 else "members"
+        text = f"{mode.n_members:,} {noun} in the test sample, {mode.n_reference_members:,} in the reference."
     else:
         text = "No row belongs to it by a quarter or more."
     if rows.labels is None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.result import format_number
+from shiftmetrics.plot.stability import NEARLY_EVEN
 from shiftmetrics.report.context import Rows
 from shiftmetrics.report.facts import percent
 from shiftmetrics.report.grid import Column, Grid
@@ -26,7 +27,14 @@ def who_changes(weights: FloatArray, moves: FloatArray, rows: Rows, detail: int)
         if 1 < len(set(labels.tolist())) <= MOST_CATEGORIES:
             grids.append(_by_label(weights, moves, labels))
     if rows.table is not None and len(rows.table.columns):
-        grid = _by_column(weights, rows.table, detail)
+        uneven = float(np.var(weights)) > 1.0 / NEARLY_EVEN - 1.0
+        if uneven or not moves.any():
+            grid = _by_column(
+                weights, rows.table, detail, "In the worst case", "Who gains weight, by column."
+            )
+        else:
+            moved = weights * (moves > 0.0)
+            grid = _by_column(moved, rows.table, detail, "Of the rows that move", "Who moves, by column.")
         if grid is not None:
             grids.append(grid)
     return grids
@@ -84,8 +92,8 @@ def _by_label(weights: FloatArray, moves: FloatArray, labels: npt.NDArray[Any]) 
     )
 
 
-def _by_column(weights: FloatArray, table: Any, detail: int) -> Grid | None:
-    """Return the columns whose mean differs most between the sample and its worst case, in standard deviations."""
+def _by_column(weights: FloatArray, table: Any, detail: int, head: str, caption: str) -> Grid | None:
+    """Return the columns whose weighted mean differs most from the plain one, in standard deviations."""
     lines = []
     for name in table.columns:
         values = table[name].to_numpy()
@@ -106,14 +114,14 @@ def _by_column(weights: FloatArray, table: Any, detail: int) -> Grid | None:
         columns=[
             Column("Column"),
             Column("Mean as it is", numeric=True),
-            Column("In the worst case", numeric=True),
+            Column(head, numeric=True),
             Column("Difference (sd)", numeric=True),
         ],
         rows=[
             [name, format_number(plain), format_number(weighted), f"{difference:+.2f}"]
             for name, plain, weighted, difference in lines[:detail]
         ],
-        caption="Who gains weight, by column: the largest differences.",
+        caption=caption + " The largest differences of means.",
     )
 
 

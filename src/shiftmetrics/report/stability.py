@@ -114,6 +114,8 @@ def _curves(result: Any, rows: Rows) -> list[Markup]:
             excess = stability_criterion(rows.loss, threshold, keep_rows=False, **prices).excess_risk
             split.append((excess.corruption, excess.reweighting))
         corruption, reweighting = np.array(split, dtype=np.float64).T
+        if not corruption.any():
+            return drawings
         drawings.append(
             figure_svg(
                 lambda ax: plot_excess_risk(shares, corruption, reweighting, ax, share=1.0 / theta1 / budget),

@@ -1,0 +1,86 @@
+"""Columns that are no scores and no features: ids, labels and weights that slipped in among them.
+
+They would be measured as one more class, silently. So columns that look like one are refused until the user says what
+they are.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, Literal
+
+import numpy as np
+
+Role = Literal["scores", "features"]
+
+ID_NAMES = {
+    "id",
+    "ids",
+    "idx",
+    "index",
+    "row",
+    "row_id",
+    "rowid",
+    "key",
+    "uuid",
+    "guid",
+    "name",
+    "filename",
+    "file",
+}
+LABEL_NAMES = {
+    "label",
+    "labels",
+    "target",
+    "targets",
+    "y",
+    "y_true",
+    "truth",
+    "ground_truth",
+    "class",
+    "category",
+}
+WEIGHT_NAMES = {"weight", "weights", "sample_weight", "sample_weights"}
+
+
+def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
+    """Raise a ValueError that names the first column that looks like an id, a label or a weight."""
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position]
+        kind = _suspect_by_name(str(name)) or _suspect_by_values(frame, column, role)
+        if kind is None:
+            continue
+        option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[kind]
+        raise ValueError(
+            f"{argument} must hold {role} only, got the column {str(name)!r}, which looks like {kind}. "
+            f"Say so with {option} {shlex.quote(str(name))}, or list the columns to take with --columns."
+        )
+
+
+def _suspect_by_name(name: str) -> str | None:
+    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+    if plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain:
+        return "a row id"
+    if plain in LABEL_NAMES or plain.endswith("_label"):
+        return "a label"
+    return "a weight" if plain in WEIGHT_NAMES else None
+
+
+def _suspect_by_values(frame: Any, column: Any, role: Role) -> str | None:
+    """Whole numbers that count the rows are ids; among fractional scores, any whole numbers are suspect."""
+    values = column.to_numpy()
+    others_are_fractions = frame.shape[1] > 1 and all(
+        dtype.kind == "f" for other, dtype in frame.dtypes.items() if other != column.name
+    )
+    if values.dtype.kind not in "iu" or len(values) < 3 or frame.shape[1] < 2:
+        return None
+    distinct = len(np.unique(values)) == len(values)
+    if distinct and int(values.max()) - int(values.min()) == len(values) - 1:
+        return "a row id"
+    if role == "features" or not others_are_fractions:
+        return None
+    if distinct:
+        return "a row id"
+    return (
+        "a label" if values.min() >= 0 and values.max() <= frame.shape[1] - 1 and values.max() > 0 else None
+    )
