@@ -184,6 +184,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the (weighted) share of rows that are predicted right."""
+        return float(super().score(X, y, sample_weight))
+
 
 class LogisticClassifier(NetworkClassifier):
     """Logistic regression for tables, trained with any objective.
