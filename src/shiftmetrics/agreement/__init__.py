@@ -1,6 +1,7 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
 
 from shiftmetrics.agreement.channel import channel_capacity, equivalent_error
+from shiftmetrics.agreement.fixed import FixedAgreementResult, FixedAgreementStatus, agreement_at
 from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import solve_agreement
@@ -17,8 +18,11 @@ __all__ = [
     "AgreementLimits",
     "AgreementStatistic",
     "AgreementStatus",
+    "FixedAgreementResult",
+    "FixedAgreementStatus",
     "PosteriorAgreementResult",
     "ScorePairs",
+    "agreement_at",
     "channel_capacity",
     "equivalent_error",
     "evaluator",

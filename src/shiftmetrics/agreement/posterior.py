@@ -227,9 +227,8 @@ def posterior_agreement(
         max_iter=max_iter,
         guesses=_pilot_betas(pairs, atol),
     )
-    uniform = prior is None
     log_classes = math.log(pairs.n_classes)
-    value = min(best.value, log_classes) if uniform else best.value
+    value = min(best.value, log_classes) if prior is None else best.value
     per_sample = row_agreement(pairs, best.x, executor=executor) if keep_rows else None
     shares = limits.predicted / limits.predicted.sum()
     effective_classes = math.exp(entropy(shares))
@@ -254,14 +253,17 @@ def posterior_agreement(
         n_passes=best.n_passes,
         settings=settings_of(
             kind=pairs.kind,
-            prior="predicted" if predicted else "uniform" if uniform else "given",
+            prior=prior_setting(prior),
             sample_weight=sample_weight is not None,
             floor=pairs.floor,
             align=align,
             atol=atol,
             max_iter=max_iter,
         ),
-        warnings=tuple(_warnings(pairs, limits, effective_classes, predicted=predicted)),
+        warnings=(
+            *input_warnings(pairs, limits),
+            *_constant_warning(effective_classes, predicted=predicted),
+        ),
     )
 
 
@@ -297,9 +299,13 @@ def _given_units(beta: float, scale: float) -> float:
     return beta if math.isinf(beta) else min(beta * scale, sys.float_info.max)
 
 
-def _warnings(
-    pairs: ScorePairs, limits: AgreementLimits, effective_classes: float, *, predicted: bool
-) -> Iterator[str]:
+def prior_setting(prior: Any) -> str:
+    """Name the prior for the settings of a result, which holds its numbers."""
+    return prior if isinstance(prior, str) else "uniform" if prior is None else "given"
+
+
+def input_warnings(pairs: ScorePairs, limits: AgreementLimits) -> Iterator[str]:
+    """Say what is odd about the input, with the remedy."""
     if limits.n_identical == limits.n_rows:
         yield (
             "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
@@ -309,10 +315,13 @@ def _warnings(
         if pairs.kind == "scores" and look_like_probabilities(array):
             rows = "rows are non-negative and sum to 1" if array.ndim == 2 else "values lie between 0 and 1"
             yield f'{name} look like probabilities ({rows}). If they are, pass kind="probabilities".'
+
+
+def _constant_warning(effective_classes: float, *, predicted: bool) -> Iterator[str]:
     if effective_classes < 1.0 + 1e-9:
         remedy = (
             "With the predicted prior its agreement is 0."
             if predicted
-            else 'Pass prior="predicted" to measure agreement beyond that.'
+            else 'Pass prior="predicted" to measure the agreement beyond that.'
         )
         yield f"Every row of both samples is predicted to be the same class: the model is constant. {remedy}"
