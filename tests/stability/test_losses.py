@@ -47,7 +47,7 @@ def test_closed_forms_agree_with_a_grid(name: str, dual: float, theta1: float) -
         "squared": SquaredLoss(starts, norm),
         "piecewise": PiecewiseLinearLoss(np.stack([1 - starts, 0 * starts + 0.5], axis=1), [norm, 0.0]),
     }[name]
-    value, losses, squared = loss.transform(dual, theta1, everything(loss))
+    value, losses, squared, *_ = loss.transform(dual, theta1, everything(loss))
     for i, start in enumerate(starts):
         of_move: Any = {
             "hinge": lambda t, m=start: np.maximum(1 - m + norm * t, 0),
@@ -66,7 +66,7 @@ def test_closed_forms_agree_with_a_grid(name: str, dual: float, theta1: float) -
 def test_the_value_is_that_of_the_place(make_loss: Callable[..., Loss], dual: float) -> None:
     loss, theta1 = make_loss(), 0.9
     dual = min(dual, 0.9 * loss.largest_dual(theta1))
-    value, losses, squared = loss.transform(dual, theta1, everything(loss))
+    value, losses, squared, *_ = loss.transform(dual, theta1, everything(loss))
     np.testing.assert_allclose(value, dual * losses - theta1 * squared, rtol=1e-12, atol=1e-12)
     assert np.all(value >= dual * loss.base(everything(loss)) - 1e-12)
     assert np.all(squared >= 0.0)
@@ -86,7 +86,7 @@ def test_nothing_moves_at_dual_zero_or_an_infinite_price(make_loss: Callable[...
     loss = make_loss()
     base = loss.base(everything(loss))
     for dual, theta1 in ((0.0, 0.4), (0.7, INF)):
-        value, losses, squared = loss.transform(dual, theta1, everything(loss))
+        value, losses, squared, *_ = loss.transform(dual, theta1, everything(loss))
         np.testing.assert_array_equal(losses, base)
         np.testing.assert_array_equal(value, dual * base)
         assert not squared.any()
@@ -97,12 +97,16 @@ def test_blocks_are_the_rows_of_the_whole(make_loss: Callable[..., Loss]) -> Non
     loss, part = make_loss(), slice(7, 19)
     whole = loss.transform(0.3, 0.9, everything(loss))
     for mine, all_rows in zip(loss.transform(0.3, 0.9, part), whole, strict=True):
+        if mine is None:
+            continue
         np.testing.assert_array_equal(mine, all_rows[part])
     rows = np.array([5, 0, 30])
     taken = loss.take(rows)
     assert taken.n_samples == 3
     assert taken.kind == loss.kind
     for mine, all_rows in zip(taken.transform(0.3, 0.9, slice(0, 3)), whole, strict=True):
+        if mine is None:
+            continue
         np.testing.assert_array_equal(mine, all_rows[rows])
 
 
@@ -113,7 +117,7 @@ def test_reach_is_the_limit_of_a_high_dual(make_loss: Callable[..., Loss]) -> No
         growing = [loss.transform(h, 0.4, everything(loss)).loss.max() for h in (0.01, 0.1)]
         assert growing[1] > growing[0]
         return
-    _, losses, squared = loss.transform(1e9, 0.4, everything(loss))
+    _, losses, squared, *_ = loss.transform(1e9, 0.4, everything(loss))
     np.testing.assert_array_equal(losses, reach.loss)
     np.testing.assert_array_equal(squared, reach.squared_distance)
 
@@ -150,7 +154,7 @@ def test_squared_keeps_its_digits_near_the_pole() -> None:
     pole = loss.largest_dual(0.4)
     assert pole == pytest.approx(0.4 / 2.25)
     dual = pole * (1 - 2.0**-40)
-    value, losses, squared = loss.transform(dual, 0.4, slice(0, 1))
+    value, losses, squared, *_ = loss.transform(dual, 0.4, slice(0, 1))
     assert losses[0] == pytest.approx(1e-18 * 2.0**80, rel=1e-3)
     assert np.sqrt(squared[0]) == pytest.approx((np.sqrt(losses[0]) - 1e-9) / 1.5, rel=1e-9)
     assert value[0] > 0
@@ -158,7 +162,7 @@ def test_squared_keeps_its_digits_near_the_pole() -> None:
 
 def test_a_weight_norm_of_zero_means_that_nothing_moves() -> None:
     for loss in (HingeLoss([0.3], 0.0), LogisticLoss([0.3], 0.0), SquaredLoss([0.3], 0.0)):
-        value, losses, squared = loss.transform(0.7, 0.4, slice(0, 1))
+        value, losses, squared, *_ = loss.transform(0.7, 0.4, slice(0, 1))
         assert losses[0] == loss.base(slice(0, 1))[0] == loss.reach(0.4, slice(0, 1)).loss[0]
         assert (value[0], squared[0]) == (pytest.approx(0.7 * losses[0]), 0.0)
         assert loss.largest_dual(0.4) == INF
@@ -186,9 +190,6 @@ def test_appending_equals_building_at_once() -> None:
             grown.transform(dual, 0.4, slice(0, 20)), whole.transform(dual, 0.4, slice(0, 20)), strict=True
         ):
             np.testing.assert_array_equal(mine, theirs)
-        np.testing.assert_array_equal(
-            grown.choice(dual, 0.4, slice(0, 20)), whole.choice(dual, 0.4, slice(0, 20))
-        )
     for mine, theirs in zip(grown.reach(0.4, slice(0, 20)), whole.reach(0.4, slice(0, 20)), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -198,17 +199,17 @@ def test_choices_point_at_the_worst_case() -> None:
     losses, distances = rng.exponential(size=(30, 6)), rng.uniform(0.1, 2, size=(30, 6))
     distances[:, 0] = 0
     loss = CandidateLoss(losses, distances)
-    for dual in (0.3, 5.0, INF):
-        choice = loss.choice(dual, 0.4, slice(0, 30))
-        expected = losses if np.isinf(dual) else dual * losses - 0.4 * distances**2
-        np.testing.assert_array_equal(choice, expected.argmax(axis=1))
-    np.testing.assert_array_equal(loss.choice(0.3, INF, slice(0, 30)), 0)
+    for dual in (0.3, 5.0):
+        choice = loss.transform(dual, 0.4, slice(0, 30)).choice
+        np.testing.assert_array_equal(choice, (dual * losses - 0.4 * distances**2).argmax(axis=1))
+    np.testing.assert_array_equal(loss.reach(0.4, slice(0, 30)).choice, losses.argmax(axis=1))
+    np.testing.assert_array_equal(loss.transform(0.3, INF, slice(0, 30)).choice, 0)
 
 
 def test_free_moves_count_as_the_row_itself() -> None:
     loss = CandidateLoss([[0.0, 2.0, 3.0], [1.0, 0.5, 9.0]], [[0.0, 0.0, 1.0], [0.0, 1.0, INF]])
     np.testing.assert_array_equal(loss.base(slice(0, 2)), [2.0, 1.0])
-    np.testing.assert_array_equal(loss.choice(0.0, 0.4, slice(0, 2)), [1, 0])
+    np.testing.assert_array_equal(loss.transform(0.0, 0.4, slice(0, 2)).choice, [1, 0])
     assert stability_criterion(loss, 1.5).status.value == "already_at_risk"
     later = CandidateLoss([[0.0], [1.0]], [[0.0], [0.0]]).appended([4.0, 0.0], [0.0, INF])
     np.testing.assert_array_equal(later.base(slice(0, 2)), [4.0, 1.0])
@@ -245,13 +246,13 @@ def test_hinge_is_piecewise_linear() -> None:
     for norms in (np.array([0.0, 1.7]), np.tile([0.0, 1.7], (50, 1))):
         pieces = PiecewiseLinearLoss(values, norms)
         for mine, theirs in zip(
-            pieces.transform(0.3, 0.4, slice(0, 50)),
-            HingeLoss(margins, 1.7).transform(0.3, 0.4, slice(0, 50)),
+            pieces.transform(0.3, 0.4, slice(0, 50))[:3],
+            HingeLoss(margins, 1.7).transform(0.3, 0.4, slice(0, 50))[:3],
             strict=True,
         ):
             np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
     moved = pieces.transform(0.3, 0.4, slice(0, 50)).squared_distance > 0
-    np.testing.assert_array_equal(pieces.choice(0.3, 0.4, slice(0, 50)), moved)
+    np.testing.assert_array_equal(pieces.transform(0.3, 0.4, slice(0, 50)).choice, moved)
 
 
 # --- the door --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence
@@ -40,10 +40,7 @@ class Placement(Protocol):
     """Where the rows of a block go."""
 
     def __call__(self, loss: Loss, rows: slice) -> Transform:
-        """Return transformed values, losses and squared distances."""
-
-    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
-        """Return the candidate or piece that each row takes, for losses that have any."""
+        """Return transformed values, losses, squared distances and choices."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +54,6 @@ class AtDual:
         """Transform a block."""
         return loss.transform(self.dual, self.theta1, rows)
 
-    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
-        """Return the candidate or piece that each row takes."""
-        return loss.choice(self.dual, self.theta1, rows)
-
 
 @dataclass(frozen=True)
 class AtReach:
@@ -71,15 +64,11 @@ class AtReach:
 
     def __call__(self, loss: Loss, rows: slice) -> Transform:
         """Transform a block; rows that take no part have the value -inf."""
-        highest, squared = loss.reach(self.theta1, rows)
+        highest, squared, choice = loss.reach(self.theta1, rows)
         value = np.zeros_like(squared) if math.isinf(self.theta1) else -self.theta1 * squared
         if self.top is not None:
             value = np.where(highest >= self.top, value, -math.inf)
-        return Transform(value, highest, squared)
-
-    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
-        """Return the candidate or piece that each row takes."""
-        return loss.choice(math.inf, self.theta1, rows)
+        return Transform(value, highest, squared, choice)
 
 
 @dataclass(frozen=True)
@@ -94,10 +83,6 @@ class AtRisk:
         if lifted is None:
             raise TypeError(f"{type(loss).__name__} has a largest dual, so it must implement lift.")
         return lifted
-
-    def choice(self, loss: Loss, rows: slice) -> IntArray | None:
-        """Return None: such losses have no candidates."""
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +157,6 @@ class DualPass:
     def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> Statistic:
         """Map a block. A first guess far too high overflows, which the search takes for the end of its domain."""
         with np.errstate(over="ignore", invalid="ignore"):
-            value, losses, _ = self.placement(loss, rows)
+            value, losses, *_ = self.placement(loss, rows)
             weight = None if weights is None else weights[rows]
             return self.divergence.statistic(value, losses, weight, self.normaliser)

@@ -84,10 +84,10 @@ class RowOutputs:
         self._choices: dict[int, IntArray] = {}
         self._splits: dict[int, Splits] = {}
 
-    def keep(self, rows: slice, mixture: Mixture, choices: list[IntArray | None]) -> None:
+    def keep(self, rows: slice, mixture: Mixture) -> None:
         """Store what a block of rows does; blocks may come in any order, from any thread."""
         loss, distance = mixture.loss.copy(), np.sqrt(mixture.squared_distance)
-        choice = choices[0]
+        choice = mixture.places[0].choice
         if len(mixture.places) > 1:
             # Where both places are one, their mean stands for them; the few other rows are told apart.
             near, far = mixture.places
@@ -99,8 +99,9 @@ class RowOutputs:
             distance[apart] = np.sqrt(
                 np.where(second, far.squared_distance[apart], near.squared_distance[apart])
             )
-            if choice is not None and choices[1] is not None:
-                choice[apart[second]] = choices[1][apart[second]]
+            if choice is not None and far.choice is not None:
+                choice = choice.copy()
+                choice[apart[second]] = far.choice[apart[second]]
             where = apart[split]
             if where.size:
                 self._splits[rows.start] = Splits(
@@ -108,7 +109,7 @@ class RowOutputs:
                     weights=mixture.density[where] * mixture.share[where],
                     losses=far.loss[where],
                     distances=np.sqrt(far.squared_distance[where]),
-                    choices=None if choices[1] is None else choices[1][where],
+                    choices=None if far.choice is None else far.choice[where],
                 )
         self.weights[rows], self.losses[rows], self.distances[rows] = mixture.density, loss, distance
         if choice is not None:
@@ -189,7 +190,7 @@ class PlanPass:
         places = tuple(part.placement(loss, rows) for part in self.parts)
         mixture = Mixture.of(places, [self._density(*pair) for pair in zip(self.parts, places, strict=True)])
         if self.rows_out is not None:
-            self.rows_out.keep(rows, mixture, [part.placement.choice(loss, rows) for part in self.parts])
+            self.rows_out.keep(rows, mixture)
         base, density = loss.base(rows), mixture.density
         weight = np.ones_like(base) if weights is None else weights[rows]
         reweighted = density if weights is None else weight * density

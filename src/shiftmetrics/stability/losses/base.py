@@ -24,14 +24,17 @@ class Transform(NamedTuple):
     """The loss at the best such point."""
     squared_distance: FloatArray
     """How far away that point is."""
+    choice: IntArray | None = None
+    """Which candidate or piece it is, for losses that have any."""
 
 
 class Reach(NamedTuple):
-    """The highest loss of each row of a block, and the least squared distance at which it is attained."""
+    """A loss that each row of a block can have, such as its highest, and the least squared distance to it."""
 
     loss: FloatArray
     """Inf where the loss has no upper limit."""
     squared_distance: FloatArray
+    choice: IntArray | None = None
 
 
 class Loss(ABC):
@@ -76,26 +79,21 @@ class Loss(ABC):
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows, in that order."""
 
+    def _rest(self, rows: slice) -> Reach:
+        """Return the losses of rows that stay where they are."""
+        loss = self.base(rows)
+        return Reach(loss, np.zeros_like(loss))
+
     def transform(self, dual: float, theta1: float, rows: slice) -> Transform:
         """Return the worst case of ``rows`` at the dual price ``dual`` of a unit of loss."""
         if math.isinf(theta1) or dual == 0.0:
-            loss = self.base(rows)
-            return Transform(dual * loss, loss, np.zeros_like(loss))
+            rest = self._rest(rows)
+            return Transform(dual * rest.loss, *rest)
         return self._moved(dual, theta1, rows)
 
     def reach(self, theta1: float, rows: slice) -> Reach:
         """Return the highest losses of ``rows``; at ``theta1 = inf`` those are the losses where they stand."""
-        if math.isinf(theta1):
-            loss = self.base(rows)
-            return Reach(loss, np.zeros_like(loss))
-        return self._reach(rows)
-
-    def choice(self, dual: float, theta1: float, rows: slice) -> IntArray | None:
-        """Return which candidate or piece of each row is the worst case; None for losses without any.
-
-        At ``dual = inf`` that is the one with the highest loss.
-        """
-        return None
+        return self._rest(rows) if math.isinf(theta1) else self._reach(rows)
 
     def largest_dual(self, theta1: float) -> float:
         """Return the dual price at which the worst case becomes infinite.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from shiftmetrics._core.arrays import (
     float64_rows,
     namespace,
     to_float64,
-    to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import (
@@ -28,6 +27,7 @@ from shiftmetrics._core.validation import (
     describe,
 )
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, take_rows
+from shiftmetrics.stability.losses.columns import as_positions, pick
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -148,32 +148,34 @@ class CandidateLoss(Loss):
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` where they stand (or where a free move brings them)."""
-        if not any(part.free for part in self.columns):
-            return to_float64(float64_rows(self.columns[0].losses, rows)[:, 0])
-        return self._best(0.0, math.inf, rows).loss
+        return self._rest(rows).loss
+
+    def _rest(self, rows: slice) -> Reach:
+        if any(part.free for part in self.columns):
+            return Reach(*self._best(0.0, math.inf, rows)[1:])
+        loss = to_float64(float64_rows(self.columns[0].losses, rows)[:, 0])
+        return Reach(loss, np.zeros_like(loss), np.zeros(len(loss), dtype=np.int64))
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        best = self._best(dual, theta1, rows)
-        return Transform(best.score, best.loss, best.squared_distance)
+        return self._best(dual, theta1, rows)
 
     def _reach(self, rows: slice) -> Reach:
-        best = self._best(math.inf, 0.0, rows)
-        return Reach(best.loss, best.squared_distance)
+        return Reach(*self._best(math.inf, 0.0, rows)[1:])
 
-    def choice(self, dual: float, theta1: float, rows: slice) -> IntArray:
-        """Return the column of the candidate of each row that is the worst case."""
-        return self._best(dual, theta1, rows).column
-
-    def _best(self, dual: float, theta1: float, rows: slice) -> _Best:
+    def _best(self, dual: float, theta1: float, rows: slice) -> Transform:
         best = self.columns[0].best(dual, theta1, rows)
         offset = self.columns[0].n_columns
         for part in self.columns[1:]:
-            other = part.best(dual, theta1, rows)
-            other = other._replace(column=other.column + offset)
+            other = part.best(dual, theta1, rows, first=offset)
             offset += part.n_columns
             nearer = other.squared_distance < best.squared_distance
-            better = (other.score > best.score) | ((other.score == best.score) & nearer)
-            best = _Best(*(np.where(better, new, old) for new, old in zip(other, best, strict=True)))
+            better = (other.value > best.value) | ((other.value == best.value) & nearer)
+            best = Transform(
+                np.where(better, other.value, best.value),
+                np.where(better, other.loss, best.loss),
+                np.where(better, other.squared_distance, best.squared_distance),
+                np.where(better, as_positions(other.choice), as_positions(best.choice)),
+            )
         return best
 
     def take(self, rows: IntArray) -> Self:
@@ -185,15 +187,6 @@ class CandidateLoss(Loss):
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
         return {"loss": type(self).__name__, "n_candidates": self.n_candidates, "kind": self.kind}
-
-
-class _Best(NamedTuple):
-    """The best candidate of each row of a block."""
-
-    score: FloatArray
-    loss: FloatArray
-    squared_distance: FloatArray
-    column: IntArray
 
 
 class _Columns:
@@ -229,8 +222,11 @@ class _Columns:
             self.padded |= bool(unreachable.any())
             self.zeros += int(np.count_nonzero(distances == 0.0))
 
-    def best(self, dual: float, theta1: float, rows: slice) -> _Best:
-        """Return the best candidate of each row: a free one at dual 0 or theta1 inf, the highest at dual inf."""
+    def best(self, dual: float, theta1: float, rows: slice, *, first: int = 0) -> Transform:
+        """Return the best candidate of each row: a free one at dual 0 or theta1 inf, the highest at dual inf.
+
+        Choices count from ``first``.
+        """
         losses, squared = self._block(rows)
         xp = namespace(losses)
         if dual == 0.0 or math.isinf(theta1):
@@ -239,14 +235,12 @@ class _Columns:
             scores = xp.where(xp.isinf(squared), -math.inf, losses)
         else:
             scores = dual * losses - theta1 * squared
-        best = xp.argmax(scores, axis=1)[:, None]
+        column = xp.argmax(scores, axis=1)
         if math.isinf(dual):  # the nearest of those
-            top = xp.take_along_axis(scores, best, axis=1)
-            best = xp.argmin(xp.where(scores == top, squared, math.inf), axis=1)[:, None]
-        score, loss, distance = (
-            to_float64(xp.take_along_axis(part, best, axis=1)[:, 0]) for part in (scores, losses, squared)
-        )
-        return _Best(score, loss, distance, to_numpy(best[:, 0]).astype(np.int64))
+            top = xp.max(scores, axis=1)[:, None]
+            column = xp.argmin(xp.where(scores == top, squared, math.inf), axis=1)
+        score, loss, distance = pick([scores, losses, squared], column)
+        return Transform(score, loss, distance, as_positions(column) + first)
 
     def take(self, rows: IntArray) -> _Columns:
         return _Columns(take_rows(self.losses, rows), take_rows(self.distances, rows), checked=self)

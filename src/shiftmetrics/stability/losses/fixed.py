@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -51,12 +52,10 @@ class FixedLoss(Loss):
         return losses
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        loss = self.base(rows)
-        return Transform(dual * loss, loss, np.zeros_like(loss))
+        return self.transform(dual, math.inf, rows)
 
     def _reach(self, rows: slice) -> Reach:
-        loss = self.base(rows)
-        return Reach(loss, np.zeros_like(loss))
+        return self._rest(rows)
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""

@@ -137,8 +137,7 @@ class LogisticLoss(_MarginLoss):
         norm = self.weight_norm
         gain = dual * norm * norm / (2.0 * theta1)
         if gain == 0.0:
-            loss = self.base(rows)
-            return Transform(dual * loss, loss, np.zeros_like(loss))
+            return self.transform(dual, math.inf, rows)
         upper = margins < 0.5 * gain
         reflected = np.where(upper, gain - margins, margins)
         point = _lower_root(reflected, gain)
@@ -237,7 +236,7 @@ class SquaredLoss(Loss):
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         base = self.base(rows)
         if self.weight_norm == 0.0:
-            return Transform(dual * base, base, np.zeros_like(base))
+            return self.transform(dual, math.inf, rows)
         # t = h |w| |e| / (theta1 - h |w|^2), loss (|e| + |w| t)^2; the slack of h keeps its digits near the pole.
         pole = self.largest_dual(theta1)
         growth = pole / (pole - dual)

@@ -17,7 +17,6 @@ from shiftmetrics._core.arrays import (
     float64_rows,
     namespace,
     to_float64,
-    to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import (
@@ -29,6 +28,7 @@ from shiftmetrics._core.validation import (
     describe,
 )
 from shiftmetrics.stability.losses.base import Loss, Reach, Transform, take_rows
+from shiftmetrics.stability.losses.columns import as_positions, pick
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,13 @@ class PiecewiseLinearLoss(Loss):
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` where they stand."""
+        return self._rest(rows).loss
+
+    def _rest(self, rows: slice) -> Reach:
         values = float64_rows(self.values, rows)
-        return to_float64(namespace(values).max(values, axis=1))
+        piece = namespace(values).argmax(values, axis=1)
+        (loss,) = pick([values], piece)
+        return Reach(loss, np.zeros_like(loss), as_positions(piece))
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         values = float64_rows(self.values, rows)
@@ -127,27 +132,18 @@ class PiecewiseLinearLoss(Loss):
         norms = self._norms(rows, values)
         gains = norms * norms * (dual / (2.0 * theta1))  # what the best move along a piece adds to it
         scores = dual * (values + 0.5 * gains)  # h u_k + h^2 |a_k|^2 / (4 theta1)
-        best = xp.argmax(scores, axis=1)[:, None]
-        gain = xp.take_along_axis(xp.broadcast_to(gains, values.shape), best, axis=1)[:, 0]
-        loss = xp.take_along_axis(values, best, axis=1)[:, 0] + gain
-        value = xp.take_along_axis(scores, best, axis=1)[:, 0]
+        wide = xp.broadcast_to(gains, values.shape)
+        piece = xp.argmax(scores, axis=1)
+        value, loss, gain = pick([scores, values, wide], piece)
         # |h a / (2 theta1)|^2 = gain h / (2 theta1)
-        return Transform(to_float64(value), to_float64(loss), to_float64(gain) * (dual / (2.0 * theta1)))
-
-    def choice(self, dual: float, theta1: float, rows: slice) -> IntArray:
-        """Return the index of the piece of each row that is the worst case."""
-        values = float64_rows(self.values, rows)
-        if not math.isinf(theta1) and not math.isinf(dual):
-            norms = self._norms(rows, values)
-            values = values + norms * norms * (dual / (4.0 * theta1))
-        return to_numpy(namespace(values).argmax(values, axis=1)).astype(np.int64)
+        return Transform(value, loss + gain, gain * (dual / (2.0 * theta1)), as_positions(piece))
 
     def _reach(self, rows: slice) -> Reach:
         values = float64_rows(self.values, rows)
         norms = to_float64(self._norms(rows, values))
         steepest = norms.max(axis=-1)
-        loss = np.where(steepest > 0.0, math.inf, self.base(rows))
-        return Reach(loss, np.zeros_like(loss))
+        rest = self._rest(rows)
+        return rest._replace(loss=np.where(steepest > 0.0, math.inf, rest.loss))
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
