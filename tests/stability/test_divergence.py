@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from shiftmetrics.stability.divergence import ExponentialStatistic, divergence_of
+from shiftmetrics.stability.divergence import divergence_of
+from shiftmetrics.stability.statistics import ExponentialStatistic
 
 INF = np.inf
 

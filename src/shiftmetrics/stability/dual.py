@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.root import Bracket, Probe, monotone_root
 from shiftmetrics._core.statistics import Statistic
-from shiftmetrics.stability.divergence import Divergence, Moment
+from shiftmetrics.stability.divergence import Divergence
 from shiftmetrics.stability.options import Options
 from shiftmetrics.stability.passes import (
     AtDual,
@@ -21,6 +21,7 @@ from shiftmetrics.stability.passes import (
     Kernel,
     Placement,
 )
+from shiftmetrics.stability.statistics import Moment
 
 _KEPT_MOMENTS = 8
 _EPS = float(np.finfo(np.float64).eps)

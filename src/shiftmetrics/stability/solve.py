@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.root import Bracket
-from shiftmetrics.stability.divergence import Moment
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.options import Options
 from shiftmetrics.stability.passes import AtDual, AtRisk
 from shiftmetrics.stability.plan import Part
 from shiftmetrics.stability.result import StabilityStatus, WorstCaseStatus
+from shiftmetrics.stability.statistics import Moment
 
 _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
