@@ -1,0 +1,128 @@
+"""Euclidean distances between the rows of two samples, and nearest neighbours, by matrix products tile by tile.
+
+Exact search by brute force: in the dimensions of embeddings no index beats a matrix product, and memory stays bounded
+by the size of a tile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import Executor
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, namespace, to_float64
+from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.threads import one_blas_thread
+
+TILE_ROWS = 512
+TILE_POINTS = 4096
+TILE_BYTES = 1 << 25
+
+_CANCELLED = 1e-6
+"""Share of the squared norms below which a squared distance is taken from differences: a product lost its digits."""
+
+
+def pairwise_distances(rows: Array, points: Array) -> FloatArray:
+    """Return the Euclidean distances of ``rows`` (a, d) to ``points`` (b, d), all float64: NumPy of shape (a, b).
+
+    Equal rows are at distance exactly 0, and no value overflows that is itself finite.
+    """
+    xp = namespace(rows, points)
+    center = xp.mean(points, axis=0)
+    rows, points = rows - center, points - center
+    unit = max(float(xp.max(xp.abs(rows))), float(xp.max(xp.abs(points))))
+    if unit == 0.0:
+        return np.zeros((int(rows.shape[0]), int(points.shape[0])))
+    rows, points = rows / unit, points / unit
+    row_norms = to_float64(xp.sum(rows * rows, axis=1))
+    point_norms = to_float64(xp.sum(points * points, axis=1))
+    squares = -2.0 * to_float64(rows @ points.T)
+    sums = row_norms[:, None] + point_norms
+    squares += sums
+    close = squares < _CANCELLED * sums
+    if close.any():
+        near, far = to_float64(rows), to_float64(points)
+        for row in np.flatnonzero(close.any(axis=1)):
+            others = np.flatnonzero(close[row])
+            squares[row, others] = ((far[others] - near[row]) ** 2).sum(axis=1)
+    distances: FloatArray = np.sqrt(squares, out=squares)
+    distances *= unit
+    return distances
+
+
+def distance_tiles(
+    features: Array, rows: slice, reference: Array, *, exclude_self: bool = False
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield slices of ``reference`` with the distances of a block of ``features`` to them.
+
+    With ``exclude_self`` both are one sample, and the distance of a row to itself is infinite.
+    """
+    block = float64_rows(features, rows)
+    columns = int(reference.shape[1])
+    size = max(1, min(TILE_POINTS, TILE_BYTES // (8 * max(1, columns))))
+    for tile in row_blocks(int(reference.shape[0]), 1, block_bytes=size):
+        distances = pairwise_distances(block, float64_rows(reference, tile))
+        if exclude_self:
+            own = np.arange(max(rows.start, tile.start), min(rows.stop, tile.stop))
+            distances[own - rows.start, own - tile.start] = math.inf
+        yield tile, distances
+
+
+def distance_blocks(features: Array) -> list[slice]:
+    """Cut a sample into the blocks of rows that `distance_tiles` works on."""
+    columns = int(features.shape[1])
+    size = max(1, min(TILE_ROWS, TILE_BYTES // (8 * max(1, columns))))
+    return row_blocks(int(features.shape[0]), 1, block_bytes=size)
+
+
+def nearest_neighbours(
+    features: Array,
+    reference: Array,
+    n_neighbours: int = 1,
+    *,
+    exclude_self: bool = False,
+    executor: Executor | None = None,
+) -> tuple[FloatArray, IntArray]:
+    """Find the nearest rows of ``reference`` to each row of ``features``.
+
+    Parameters
+    ----------
+    features : array of shape (n_samples, n_columns)
+        Finite.
+    reference : array of shape (n_reference, n_columns)
+        Of the same library, with at least ``n_neighbours`` rows (one more with ``exclude_self``).
+    n_neighbours : int, default 1
+        How many.
+    exclude_self : bool, default False
+        Both arrays are one sample, whose rows are no neighbours of themselves.
+    executor : concurrent.futures.Executor, optional
+        Where blocks of rows run. Default: a thread for each CPU.
+
+    Returns
+    -------
+    distances, indices : ndarray of shape (n_samples, n_neighbours)
+        Nearest first; the rows of ``reference``.
+    """
+    shape = (int(features.shape[0]), n_neighbours)
+    distances, indices = np.empty(shape), np.empty(shape, dtype=np.int64)
+
+    def search(rows: slice) -> None:
+        best = np.empty((rows.stop - rows.start, 0))
+        place = np.empty(best.shape, dtype=np.int64)
+        for tile, found in distance_tiles(features, rows, reference, exclude_self=exclude_self):
+            positions = np.broadcast_to(np.arange(tile.start, tile.stop), found.shape)
+            best = np.concatenate([best, found], axis=1)
+            place = np.concatenate([place, positions], axis=1)
+            if best.shape[1] > n_neighbours:
+                kept = np.argpartition(best, n_neighbours - 1, axis=1)[:, :n_neighbours]
+                best, place = (np.take_along_axis(part, kept, axis=1) for part in (best, place))
+        order = np.lexsort((place, best), axis=1)
+        distances[rows] = np.take_along_axis(best, order, axis=1)
+        indices[rows] = np.take_along_axis(place, order, axis=1)
+
+    with one_blas_thread():
+        for _ in map_blocks(search, distance_blocks(features), executor=executor):
+            pass
+    return distances, indices
