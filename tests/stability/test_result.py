@@ -53,7 +53,7 @@ def test_headlines_are_sentences() -> None:
     assert "effective sample size" in moved.headline()
     weighed = stability_criterion(FixedLoss([0.0, 1.0, 2.0]), 1.2)
     assert "move" not in weighed.headline()
-    assert "reweighted" in weighed.headline()
+    assert "reweighting leaves" in weighed.headline()
     worst = worst_case_risk(HingeLoss(margins, 1.5), 0.05)
     assert worst.headline().startswith("Worst-case risk ")
     assert "within a budget of 0.05, up from 0.4" in worst.headline()

@@ -27,8 +27,8 @@ class StabilityStatus(Status):
     BOUNDARY = (
         "boundary",
         True,
-        "The threshold lies at the end of what shifts reach: the value is exact, but it is found in a limit, and the "
-        "smallest higher threshold may cost infinitely more.",
+        "The value is exact but attained in a limit: the threshold is the highest risk that any allowed shift "
+        "reaches, or no row has a loss to start from. A slightly lower threshold has a smooth answer.",
     )
     UNATTAINABLE = (
         "unattainable",
@@ -230,9 +230,9 @@ class ShiftResult(Result):
                 f"{100 * self.share_moved:.3g} % of the rows move "
                 f"(root mean square {format_number(self.rms_move)})"
             )
-        if self.effective_sample_fraction < 1.0 - 1e-12:
+        if self.effective_sample_fraction < 0.9995:
             parts.append(
-                f"rows are reweighted to {100 * self.effective_sample_fraction:.3g} % of the effective sample size"
+                f"reweighting leaves {100 * self.effective_sample_fraction:.3g} % of the effective sample size"
             )
         return " and ".join(parts) or "nothing changes"
 
