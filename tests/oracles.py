@@ -7,6 +7,55 @@ import numpy as np
 # --- posterior agreement ---------------------------------------------------------------------------------
 
 
+def agreement_rows(scores, reference_scores, beta, prior=None):
+    """log sum_k p_k q_k / pi_k of each row, from probabilities, with extended exponents instead of shifts."""
+    a, b = (np.asarray(x, np.longdouble) for x in (scores, reference_scores))
+    pi = (
+        np.full(a.shape[1], np.longdouble(1) / a.shape[1])
+        if prior is None
+        else np.asarray(prior, np.longdouble)
+    )
+    a, b, pi = a[:, pi > 0], b[:, pi > 0], pi[pi > 0]
+    p, q = (pi * np.exp(np.longdouble(beta) * (x - x.max(axis=1, keepdims=True))) for x in (a, b))
+    p, q = (x / x.sum(axis=1, keepdims=True) for x in (p, q))
+    with np.errstate(divide="ignore"):
+        return np.log(np.sum(p * q / pi, axis=1))
+
+
+def agreement(scores, reference_scores, beta, prior=None, weights=None):
+    """Mean of the rows' agreement at one beta, in nats."""
+    return float(np.average(agreement_rows(scores, reference_scores, beta, prior), weights=weights))
+
+
+def binary_scores(*groups):
+    """Scores of shape (n, 2) from groups (count, margin)."""
+    margins = np.concatenate([np.full(count, float(margin)) for count, margin in groups])
+    return np.stack([np.zeros_like(margins), margins], axis=1)
+
+
+def hard_pairs(seed):
+    """Pairs that are hard to maximise over beta: several maxima, ties, one contradiction, mixed scales."""
+    rng = np.random.default_rng(seed)
+    n, k = 300, (2, 3, 10, 50, 200)[seed % 5]
+    kind = ("several maxima", "ties", "one contradiction", "mixed scales")[seed % 4]
+    reference = rng.normal(size=(n, k)) * 3
+    if kind == "several maxima":  # agreeing groups of very different scales, few and faint contradictions
+        scales = np.repeat(10.0 ** rng.uniform(-2, 2, size=3), n // 3)[:, None]
+        reference = reference * scales
+        scores = reference + rng.normal(size=(n, k)) * 0.3 * scales
+        scores[:2] = -reference[:2] * 3
+    elif kind == "ties":
+        reference = np.round(reference)
+        scores = np.round(reference + rng.normal(size=(n, k)) * 0.7)
+    elif kind == "one contradiction":
+        scores = reference * 1.3
+        scores[0] = -5 * reference[0]
+    else:
+        scales = 10.0 ** rng.uniform(-3, 3, size=(n, 1))
+        scores, reference = (reference + rng.normal(size=(n, k))) * scales, reference * scales
+    return scores, reference
+
+
 # --- stability -------------------------------------------------------------------------------------------
 
 

@@ -64,7 +64,9 @@ def _row_ranges(array: Array) -> Iterator[tuple[FloatArray, FloatArray, FloatArr
         block = block if block.ndim == 2 else block[:, None]
         xp = namespace(block)
         low, high = xp.min(block, axis=1), xp.max(block, axis=1)
-        yield to_float64(low), to_float64(high), to_float64(xp.sum(block, axis=1))
+        with np.errstate(over="ignore"):  # scores of any size are looked at, too
+            sums = xp.sum(block, axis=1)
+        yield to_float64(low), to_float64(high), to_float64(sums)
 
 
 def _smallest_positive(array: Array) -> tuple[float, bool]:

@@ -237,7 +237,7 @@ def posterior_agreement(
         error_bound=best.error_bound,
         status=_status(best),
         n_samples=pairs.n_samples,
-        beta=_given_units(best.x, pairs.scale),
+        beta=float(_given_units(np.asarray(best.x), pairs.scale)),
         log_pa=pairs.n_samples * (value - log_classes),
         normalized=value / log_classes,
         equivalent_error=equivalent_error(value, pairs.n_classes),
@@ -246,7 +246,7 @@ def posterior_agreement(
         n_classes=pairs.n_classes,
         prior=pairs.prior,
         per_sample=per_sample,
-        curve_beta=best.points * pairs.scale,
+        curve_beta=_given_units(best.points, pairs.scale),
         curve_value=best.values,
         curve_bound=best.bounds,
         n_evaluations=best.n_evaluations,
@@ -294,9 +294,10 @@ def _status(best: Maximum) -> AgreementStatus:
     return AgreementStatus.boundary if math.isinf(best.x) else AgreementStatus.converged
 
 
-def _given_units(beta: float, scale: float) -> float:
-    """Undo the common scale: finite betas stay finite."""
-    return beta if math.isinf(beta) else min(beta * scale, sys.float_info.max)
+def _given_units(betas: FloatArray, scale: float) -> FloatArray:
+    """Undo the common scale; a finite beta stays finite, since infinity means the limit."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(betas), np.minimum(betas * scale, sys.float_info.max), betas)
 
 
 def prior_setting(prior: Any) -> str:

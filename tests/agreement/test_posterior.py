@@ -1,0 +1,655 @@
+"""Posterior agreement: golden numbers, an oracle on a dense grid, invariances, boundaries and bad input."""
+
+import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import oracles
+from shiftmetrics._core.result import Result
+from shiftmetrics.agreement import (
+    AgreementStatus,
+    PosteriorAgreementResult,
+    agreement_at,
+    channel_capacity,
+    posterior_agreement,
+)
+
+LOG2 = math.log(2)
+
+
+def pairs(*groups: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Binary pairs from groups (count, margin, reference margin)."""
+    return (
+        oracles.binary_scores(*((count, margin) for count, margin, _ in groups)),
+        oracles.binary_scores(*((count, margin) for count, _, margin in groups)),
+    )
+
+
+def noisy(seed: int, n: int, k: int, noise: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    reference = rng.normal(size=(n, k)) * 3
+    return reference + rng.normal(size=(n, k)) * noise, reference
+
+
+# --- golden numbers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("margin", [1.0, 300.0, 1e-3, 1e6])
+def test_binary_channel(margin: float) -> None:
+    result = posterior_agreement(*pairs((700, margin, margin), (300, -margin, margin)))
+    assert result.beta * margin == pytest.approx(1.49099631, abs=5e-9)
+    assert result.beta * margin == pytest.approx(math.acosh(700 / 300), rel=1e-8)
+    assert result.log_pa == pytest.approx(-610.864302, abs=5e-7)
+    assert result.status is AgreementStatus.converged
+    assert result.disagreement == pytest.approx(0.3)
+    assert result.equivalent_error == pytest.approx(0.3, abs=1e-9)
+
+
+@pytest.mark.parametrize(("k", "n", "contradicting"), [(3, 50, 10), (10, 40, 8), (10, 40, 30), (100, 200, 3)])
+def test_symmetric_channel(k: int, n: int, contradicting: int) -> None:
+    reference = np.zeros((n, k))
+    reference[:, 0] = 7.0
+    scores = reference.copy()
+    scores[:contradicting] = 0.0
+    scores[range(contradicting), 1 + np.arange(contradicting) % (k - 1)] = 7.0
+    e = contradicting / n
+    result = posterior_agreement(scores, reference)
+    expected = math.log(k) + (1 - e) * math.log(1 - e) + e * math.log(e / (k - 1))
+    assert result.value == pytest.approx(expected, abs=1e-12)
+    assert result.value == pytest.approx(channel_capacity(e, k), abs=1e-12)
+    assert result.equivalent_error == pytest.approx(e, abs=1e-6)
+    assert result.normalized == pytest.approx(expected / math.log(k))
+
+
+@pytest.mark.parametrize("agreeing", [500, 499, 100, 0])
+def test_no_more_than_half_agreeing_is_chance(agreeing: int) -> None:
+    result = posterior_agreement(*pairs((agreeing, 1, 1), (1000 - agreeing, -1, 1)))
+    assert result.beta == 0.0
+    assert result.value == 0.0
+    assert result.log_pa == pytest.approx(-693.147, abs=5e-4)
+    assert result.status is AgreementStatus.no_agreement
+    assert result.status.ok
+    assert result.equivalent_error == 0.5
+    np.testing.assert_array_equal(result.per_sample, np.zeros(1000))
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_perfect_agreement(k: int) -> None:
+    reference = np.random.default_rng(k).normal(size=(50, k))
+    constant = np.zeros((50, k))
+    constant[:, 1] = 0.3
+    for scores, against in (
+        (reference * np.arange(1, 51)[:, None], reference),
+        (reference, reference.copy()),
+        (constant, constant),
+    ):
+        result = posterior_agreement(scores, against)
+        assert result.beta == math.inf
+        assert result.value == pytest.approx(math.log(k), rel=1e-14)
+        assert result.value <= math.log(k)
+        assert result.log_pa == pytest.approx(0.0, abs=1e-12)
+        assert result.log_pa <= 0.0
+        assert result.status is AgreementStatus.boundary
+        assert result.status.ok
+        assert result.error_bound < 1e-6
+        assert result.equivalent_error == pytest.approx(0.0, abs=1e-12)
+        assert result.per_sample is not None
+        assert result.per_sample == pytest.approx(np.full(50, math.log(k)))
+
+
+def test_one_contradiction_among_faint_agreement() -> None:
+    scores, reference = pairs((100, 0.09, 0.09), (1, -1, 1))
+    result = posterior_agreement(scores, reference)
+    assert result.beta == pytest.approx(30.66, abs=5e-3)
+    assert result.log_pa == pytest.approx(-41.848, abs=5e-4)
+    # Where a projected gradient method ends, and stays:
+    assert agreement_at(scores, reference, 0.0).log_pa == pytest.approx(-70.008, abs=5e-4)
+
+
+def test_margins_of_300() -> None:
+    result = posterior_agreement(*pairs((60, 300, 300), (40, -300, 300)))
+    assert result.beta == pytest.approx(0.00321, abs=5e-6)
+    assert result.log_pa == pytest.approx(-67.301, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("faint", "value", "beta"), [(60, 0.419140, 0.07419), (400, 0.385882, 2.8802)], ids=["trap", "shoulder"]
+)
+def test_beta_zero_is_a_trap(faint: int, value: float, beta: float) -> None:
+    """Scores (50, -50), (0.5, -0.5) and contradicting (5, -5): Adam from beta = 1 ends at 0."""
+    scores, reference = pairs((100, 100, 100), (faint, 1, 1), (4, -10, 10))
+    result = posterior_agreement(scores, reference)
+    assert result.value == pytest.approx(value, abs=5e-7)
+    assert result.beta == pytest.approx(beta, rel=1e-4)
+    assert agreement_at(scores, reference, 0.0).value == 0.0
+
+
+def test_several_local_maxima() -> None:
+    scores, reference = pairs((100, 50, 50), (60, 1, 1), (1, -10, 10))
+    result = posterior_agreement(scores, reference)
+    assert result.value == pytest.approx(0.48714, abs=5e-6)
+    assert result.beta == pytest.approx(2.26600471, rel=1e-7)  # from a root of the slope with 30 digits
+    betas = np.linspace(0.05, 3.0, 200)
+    values = [oracles.agreement(scores, reference, beta) for beta in betas]
+    peaks = [i for i in range(1, 199) if values[i - 1] < values[i] > values[i + 1]]
+    assert len(peaks) == 2
+    assert betas[peaks[0]] == pytest.approx(0.17145, abs=0.01)
+    assert values[peaks[0]] == pytest.approx(0.42891, abs=1e-4)
+
+
+@pytest.mark.parametrize("scale", [0.1, 10.0, 1000.0, 1e-12, 1e12, 1e-200, 1e200, 1e-308, 1e307])
+def test_any_common_scale(scale: float) -> None:
+    scores, reference = noisy(0, 60, 4)
+    expected = posterior_agreement(scores, reference)
+    result = posterior_agreement(scores * scale, reference * scale)
+    tolerance = 1e-12 if scale > 1e-300 else 1e-9  # subnormal numbers have lost digits
+    assert result.value == pytest.approx(expected.value, abs=tolerance)
+    assert result.status is AgreementStatus.converged
+    if scale >= 1e-300:
+        assert result.beta * scale == pytest.approx(expected.beta, rel=1e-7)
+    assert np.isfinite(result.curve_value).all()
+
+
+def test_a_scale_whose_beta_no_float_holds() -> None:
+    margins = np.full(10, 2e-311)
+    result = posterior_agreement(np.where(np.arange(10) < 3, -margins, margins), margins)
+    assert result.value == pytest.approx(channel_capacity(0.3, 2), abs=1e-9)
+    assert result.beta == np.finfo(np.float64).max  # true: 7e310; infinity would mean another status
+    assert result.status is AgreementStatus.converged
+
+
+@pytest.mark.parametrize(("p", "log_pa"), [(0.3, -680.3), (0.5, -1000 * LOG2), (0.0, 0.0), (1.0, 0.0)])
+def test_random_classifier(p: float, log_pa: float) -> None:
+    """A permutation of its own labels, P(y = 1) = p, in the proportions of a large sample."""
+    agreeing = round(1000 * (p**2 + (1 - p) ** 2))
+    result = posterior_agreement(*pairs((agreeing, 1, 1), (1000 - agreeing, -1, 1)))
+    assert result.log_pa == pytest.approx(log_pa, abs=0.05)
+
+
+# --- the certificate -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_hard_inputs_are_certified_in_few_evaluations(seed: int) -> None:
+    scores, reference = oracles.hard_pairs(seed)
+    result = posterior_agreement(scores, reference, atol=1e-6)
+    assert result.status.ok
+    assert result.error_bound <= 1.001e-6
+    assert result.n_evaluations < 40
+    assert result.n_evaluations == len(result.curve_beta) - 1
+    if math.isfinite(result.beta):
+        assert oracles.agreement(scores, reference, result.beta) == pytest.approx(result.value, abs=1e-11)
+    spread = max(np.ptp(scores, axis=1).max(), np.ptp(reference, axis=1).max())
+    for beta in np.geomspace(1e-3 / spread, 1e7 / spread, 40):
+        assert oracles.agreement(scores, reference, beta) <= result.value + result.error_bound
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_the_curve_lies_below_its_bounds(seed: int) -> None:
+    scores, reference = oracles.hard_pairs(seed)
+    result = posterior_agreement(scores, reference)
+    beta, bound = result.curve_beta, result.curve_bound
+    assert beta[0] == 0.0
+    assert (np.diff(beta) > 0).all()
+    ends = np.append(beta, 10 * beta[-1])
+    for i in range(len(beta)):
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+            inside = ends[i] + share * (ends[i + 1] - ends[i])
+            assert oracles.agreement(scores, reference, inside) <= bound[i] + 1e-11
+    assert bound.max() <= result.value + result.error_bound
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0]))
+def test_no_beta_on_a_dense_grid_is_better(seed: int, k: int, n: int, noise: float) -> None:
+    scores, reference = noisy(seed, n, k, noise)
+    if seed % 3 == 0:
+        scores, reference = np.round(scores), np.round(reference)
+    result = posterior_agreement(scores, reference)
+    assert result.status.ok
+    grid = [oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-4, 1e4, 60)]
+    assert max(grid) <= result.value + result.error_bound
+    if 0.0 < result.beta < math.inf:
+        assert oracles.agreement(scores, reference, result.beta) == pytest.approx(result.value, abs=1e-12)
+
+
+def test_a_tighter_tolerance_is_kept() -> None:
+    scores, reference = noisy(1, 200, 5)
+    loose, tight = (posterior_agreement(scores, reference, atol=atol) for atol in (1e-3, 1e-9))
+    assert tight.error_bound <= 1.1e-9
+    assert loose.n_evaluations < tight.n_evaluations
+    assert abs(loose.value - tight.value) <= loose.error_bound
+
+
+def test_running_out_of_evaluations_is_said_with_an_honest_bound() -> None:
+    scores, reference = noisy(1, 200, 5)
+    full = posterior_agreement(scores, reference)
+    for limit in (1, 2, 5):
+        result = posterior_agreement(scores, reference, max_iter=limit)
+        assert result.status is AgreementStatus.max_iter
+        assert not result.status.ok
+        assert result.n_evaluations == limit
+        assert result.value <= full.value + full.error_bound <= result.value + result.error_bound + 1e-6
+        assert "max_iter" in result.summary()
+
+
+def test_a_large_problem_starts_from_a_pilot() -> None:
+    scores, reference = noisy(2, 9000, 3)
+    order = np.argsort(reference[:, 0])  # ordered rows must not mislead the pilot
+    result = posterior_agreement(scores[order], reference[order])
+    assert result.status is AgreementStatus.converged
+    assert result.error_bound <= 1.001e-6
+    assert result.n_evaluations < 40
+    assert result.value == pytest.approx(oracles.agreement(scores, reference, result.beta), abs=1e-10)
+    for beta in result.beta * np.array([0.9, 0.99, 1.01, 1.1]):
+        assert oracles.agreement(scores, reference, beta) < result.value
+
+
+def test_the_pilot_may_be_wrong() -> None:
+    """Each n-th row contradicts, the others agree: the guesses are poor, the answer is not."""
+    margins = np.ones(8000)
+    margins[::8] = -1.0
+    result = posterior_agreement(margins, np.ones(8000))
+    assert result.value == pytest.approx(channel_capacity(1 / 8, 2), abs=1e-9)
+    weights = np.ones(8000)
+    weights[::8] = 0.0  # the pilot has no weight at all
+    result = posterior_agreement(margins, np.ones(8000), sample_weight=weights)
+    assert result.beta == math.inf
+
+
+def test_rounding_is_in_the_bound_at_large_margins_and_many_rows() -> None:
+    margins = np.where(np.arange(1_000_000) % 10 == 0, -1e6, 1e6)
+    result = posterior_agreement(margins, np.full(1_000_000, 1e6), atol=1e-13, keep_rows=False, max_iter=60)
+    exact = channel_capacity(0.1, 2)
+    assert abs(result.value - exact) <= result.error_bound
+    assert 1e-12 < result.error_bound < 1e-8
+    assert result.status.ok
+
+
+# --- invariances -----------------------------------------------------------------------------------------
+
+SCORES = hnp.arrays(
+    np.float64,
+    st.tuples(st.just(2), st.integers(1, 8), st.integers(2, 5)),
+    elements=st.integers(-40, 40).map(lambda i: i / 4),
+)
+
+
+@given(SCORES, st.integers(0, 1000))
+def test_invariances(both: np.ndarray, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores, reference = both
+    n, k = scores.shape
+    result = posterior_agreement(scores, reference)
+    rows, classes = rng.permutation(n), rng.permutation(k)
+    shifts = rng.integers(-100, 100, size=(2, n, 1)) / 4
+    scale = 2.0 ** rng.integers(-5, 5)
+    for other, factor in (
+        (posterior_agreement(scores + shifts[0], reference + shifts[1]), 1.0),
+        (posterior_agreement(reference, scores), 1.0),
+        (posterior_agreement(scores * scale, reference * scale), scale),
+        (posterior_agreement(scores[rows], reference[rows]), 1.0),
+        (posterior_agreement(scores[:, classes], reference[:, classes]), 1.0),
+        (posterior_agreement(np.repeat(scores, 3, axis=0), np.repeat(reference, 3, axis=0)), 1.0),
+    ):
+        assert abs(other.value - result.value) <= other.error_bound + result.error_bound
+        assert other.normalized == pytest.approx(other.value / math.log(k))
+        assert 0.0 <= other.value <= math.log(k)
+        if result.value > 1e-3:
+            assert (other.beta == math.inf) == (result.beta == math.inf)
+            if abs(other.value - result.value) < 1e-14 and result.beta < 1e3:
+                at_other = oracles.agreement(scores, reference, min(other.beta * factor, 1e6))
+                assert at_other == pytest.approx(result.value, abs=2e-6)
+
+
+@given(SCORES, st.integers(0, 1000))
+def test_weights_are_repetitions(both: np.ndarray, seed: int) -> None:
+    scores, reference = both
+    counts = np.random.default_rng(seed).integers(0, 4, size=len(scores))
+    counts[0] = 2
+    weighted = posterior_agreement(scores, reference, sample_weight=counts)
+    repeated = posterior_agreement(np.repeat(scores, counts, axis=0), np.repeat(reference, counts, axis=0))
+    assert abs(weighted.value - repeated.value) <= weighted.error_bound + repeated.error_bound
+    assert weighted.status is repeated.status
+    assert weighted.disagreement == pytest.approx(repeated.disagreement)
+    assert weighted.effective_classes == pytest.approx(repeated.effective_classes)
+    used = counts > 0  # at infinite beta a row of no weight may have minus infinity
+    average = np.average(weighted.per_sample[used], weights=counts[used])
+    assert average == pytest.approx(weighted.value, abs=1e-12)
+
+
+# --- priors ----------------------------------------------------------------------------------------------
+
+
+def test_a_uniform_prior_is_the_default() -> None:
+    scores, reference = noisy(3, 100, 4)
+    first, second = (posterior_agreement(scores, reference, prior=prior) for prior in (None, np.full(4, 5.0)))
+    assert first.value == pytest.approx(second.value, abs=1e-14)
+    assert second.prior == pytest.approx(np.full(4, 0.25))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_prior_stands_inside_the_posteriors(seed: int) -> None:
+    scores, reference = noisy(seed, 60, 4)
+    prior = np.random.default_rng(seed).dirichlet(np.ones(4))
+    result = posterior_agreement(scores, reference, prior=prior)
+    assert oracles.agreement(scores, reference, result.beta, prior) == pytest.approx(result.value, abs=1e-12)
+    assert agreement_at(scores, reference, 0.0, prior=prior).value == pytest.approx(0.0, abs=1e-15)
+    assert result.value <= -math.log(prior.min())
+    for beta in np.geomspace(1e-3, 1e3, 100):
+        assert oracles.agreement(scores, reference, beta, prior) <= result.value + result.error_bound
+
+
+def test_with_the_predicted_prior_a_constant_classifier_scores_nothing() -> None:
+    constant = np.zeros((100, 5))
+    constant[:, 2] = np.linspace(1, 2, 100)
+    robust = posterior_agreement(constant, constant[::-1])
+    assert robust.value == pytest.approx(math.log(5))
+    assert robust.effective_classes == pytest.approx(1.0)
+    assert "constant" in robust.warnings[0]
+    assert 'prior="predicted"' in robust.warnings[0]
+    result = posterior_agreement(constant, constant[::-1], prior="predicted")
+    assert result.value == 0.0
+    assert result.status is AgreementStatus.no_agreement
+    assert result.settings["prior"] == "predicted"
+
+
+def test_the_predicted_prior_is_the_share_of_predictions_with_ties_shared() -> None:
+    scores = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    reference = np.array([[0.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
+    result = posterior_agreement(scores, reference, prior="predicted")
+    assert result.prior == pytest.approx([(1 + 0.5 + 1) / 4, 0.5 / 4, 1 / 4])
+    shares = result.prior
+    assert result.effective_classes == pytest.approx(math.exp(-np.sum(shares * np.log(shares))))
+
+
+def test_perfect_agreement_under_the_predicted_prior_is_its_entropy() -> None:
+    reference = np.random.default_rng(0).normal(size=(200, 4)) + np.array([2.0, 1.0, 0.0, 0.0])
+    result = posterior_agreement(reference * 1.7, reference, prior="predicted")
+    assert result.status is AgreementStatus.boundary
+    assert result.value == pytest.approx(math.log(result.effective_classes), abs=1e-12)
+
+
+def test_a_class_of_prior_zero_drops_out() -> None:
+    scores, reference = noisy(4, 50, 4)
+    scores[:, 3] += 100  # it would be predicted everywhere
+    result = posterior_agreement(scores, reference, prior=[0.5, 0.25, 0.25, 0.0])
+    without = posterior_agreement(scores[:, :3], reference[:, :3], prior=[0.5, 0.25, 0.25])
+    assert result.value == pytest.approx(without.value, abs=1e-13)
+    assert result.n_classes == 4
+    assert posterior_agreement(scores, reference, prior=[0, 0, 1, 0]).value == 0.0
+
+
+# --- ties ------------------------------------------------------------------------------------------------
+
+
+def test_ties_cost_agreement_at_the_boundary() -> None:
+    reference = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    result = posterior_agreement(reference, reference[:, [0, 1, 2]].copy())
+    # both sets {0, 1}: log(3 * 2 / 4); both {0}: log 3
+    assert result.status is AgreementStatus.boundary
+    assert result.value == pytest.approx((math.log(1.5) + math.log(3)) / 2)
+    assert result.per_sample == pytest.approx([math.log(1.5), math.log(3)])
+
+
+def test_a_finite_beta_can_beat_a_limit_with_ties() -> None:
+    # Rows of ties gain nothing at infinity; the middle class is shared by near misses.
+    scores = np.array([[1.0, 0.99, -5.0], [1.0, 1.0, 1.0]])
+    reference = np.array([[1.0, 0.99, -5.0], [1.0, 1.0, 1.0]])
+    result = posterior_agreement(scores, reference)
+    grid = [oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-3, 1e5, 300)]
+    assert max(grid) <= result.value + result.error_bound
+
+
+def test_all_scores_tied_is_no_agreement() -> None:
+    result = posterior_agreement(np.ones((5, 3)), np.full((5, 3), 7.0))
+    assert result.value == 0.0
+    assert result.beta == 0.0
+    assert result.status is AgreementStatus.no_agreement
+    assert result.n_evaluations == 0
+
+
+# --- what comes in ---------------------------------------------------------------------------------------
+
+
+def test_a_margin_is_the_pair_zero_and_margin() -> None:
+    rng = np.random.default_rng(0)
+    margin, reference = rng.normal(size=(2, 100)) + np.array([[1.0], [1.0]])
+    first = posterior_agreement(margin, reference)
+    second = posterior_agreement(
+        np.stack([np.zeros(100), margin], axis=1), np.stack([np.zeros(100), reference], axis=1)
+    )
+    assert first.value == second.value
+    assert first.n_classes == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int64, np.uint8, np.bool_])
+def test_dtypes_count_as_the_numbers_they_hold(dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    scores, reference = ((rng.normal(size=(40, 3)) * 5).astype(np.int8) % 5 for _ in range(2))
+    scores, reference = scores.astype(dtype), reference.astype(dtype)
+    result = posterior_agreement(scores, reference)
+    exact = posterior_agreement(scores.astype(np.float64), reference.astype(np.float64))
+    assert result.value == exact.value
+    assert result.beta == exact.beta
+
+
+def test_lists_and_tables() -> None:
+    scores, reference = noisy(5, 6, 3)
+    expected = posterior_agreement(scores, reference).value
+    assert posterior_agreement(scores.tolist(), reference.tolist()).value == expected
+    columns, index = ["cat", "dog", "owl"], list("uvwxyz")
+    table = pd.DataFrame(scores, columns=columns, index=index)
+    shuffled = pd.DataFrame(reference, columns=columns, index=index).iloc[[3, 1, 5, 0, 2, 4], [2, 0, 1]]
+    weights = pd.Series(np.arange(1.0, 7.0), index=index)
+    assert posterior_agreement(table, shuffled).value == pytest.approx(expected, abs=1e-14)
+    assert posterior_agreement(
+        table,
+        shuffled,
+        sample_weight=weights.iloc[::-1],
+        prior=pd.Series([1, 2, 3], index=["owl", "dog", "cat"]),
+    ).value == pytest.approx(
+        posterior_agreement(scores, reference, sample_weight=np.arange(1, 7), prior=[3, 2, 1]).value,
+        abs=1e-14,
+    )
+    by_position = posterior_agreement(table, shuffled, align="position").value
+    assert by_position == posterior_agreement(scores, shuffled.to_numpy()).value
+
+
+def test_probabilities_are_logarithms_of_scores() -> None:
+    scores, reference = noisy(6, 80, 4)
+    probabilities = [np.exp(x) / np.exp(x).sum(axis=1, keepdims=True) for x in (scores, reference)]
+    expected = posterior_agreement(scores, reference)
+    result = posterior_agreement(*probabilities, kind="probabilities")
+    assert result.value == pytest.approx(expected.value, abs=1e-12)
+    assert result.settings["floor"] is None  # no zeros, nothing to replace
+    assert result.warnings == ()
+
+
+def test_zeros_among_probabilities_get_a_recorded_floor() -> None:
+    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.3, 0.2], [0.0, 0.96, 0.04]])
+    reference = np.array([[1.0, 0.0, 0.0], [0.2, 0.4, 0.4], [0.1, 0.8, 0.1]])
+    result = posterior_agreement(scores, reference, kind="probabilities")
+    assert result.settings["floor"] == pytest.approx(0.02)
+    floored = [np.log(np.maximum(x, 0.02)) for x in (scores, reference)]
+    assert result.value == pytest.approx(posterior_agreement(*floored).value, abs=1e-14)
+    given_floor = posterior_agreement(scores, reference, kind="probabilities", floor=1e-6)
+    assert given_floor.settings["floor"] == 1e-6
+    one_dimensional = posterior_agreement([0.9, 0.2, 1.0], [0.8, 0.4, 0.7], kind="probabilities")
+    assert one_dimensional.settings["floor"] == pytest.approx(0.1 / 2 * 1, abs=0.06)
+
+
+def test_probabilities_of_the_second_class() -> None:
+    p, q = np.random.default_rng(0).uniform(0.05, 0.95, size=(2, 50))
+    first = posterior_agreement(p, q, kind="probabilities")
+    second = posterior_agreement(
+        np.stack([1 - p, p], axis=1), np.stack([1 - q, q], axis=1), kind="probabilities"
+    )
+    assert first.value == pytest.approx(second.value, abs=1e-14)
+
+
+def test_probabilities_given_as_scores_are_noticed() -> None:
+    scores, reference = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 20))
+    warned = posterior_agreement(scores, reference).warnings
+    assert len(warned) == 2
+    assert 'kind="probabilities"' in warned[0]
+    assert "sum to 1" in warned[0]
+    assert "between 0 and 1" in posterior_agreement(scores[:, 0], reference[:, 0]).warnings[0]
+    assert posterior_agreement(np.eye(3, dtype=int), np.eye(3, dtype=int)[::-1]).warnings == ()  # votes
+    assert posterior_agreement(np.log(scores), np.log(reference)).warnings == ()
+
+
+def test_identical_samples_are_noticed() -> None:
+    scores = np.round(noisy(7, 10, 3)[0], 1)
+    (warning,) = posterior_agreement(scores, scores).warnings
+    assert "identical in every row" in warning
+    changed = scores.copy()
+    changed[0, 0] += 0.001
+    assert posterior_agreement(changed, scores).warnings == ()
+    eighths = np.round(8 * scores) / 8  # a constant added to a row is exact here
+    (warning,) = posterior_agreement(eighths + np.arange(10)[:, None], eighths).warnings
+    assert "identical in every row" in warning
+
+
+def test_memory_maps_are_read_block_by_block(tmp_path: Path) -> None:
+    scores, reference = noisy(8, 500, 6)
+    maps = []
+    for name, values in (("scores", scores), ("reference", reference)):
+        np.save(tmp_path / f"{name}.npy", values.astype(np.float32))
+        maps.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    expected = posterior_agreement(scores.astype(np.float32), reference.astype(np.float32))
+    result = posterior_agreement(*maps)
+    assert result.equals(expected)
+
+
+def test_inputs_stay_as_they_are() -> None:
+    scores, reference = noisy(9, 30, 3)
+    copies = scores.copy(), reference.copy()
+    for array in (scores, reference):
+        array.flags.writeable = False
+    posterior_agreement(scores, reference, prior="predicted", sample_weight=np.arange(30.0))
+    np.testing.assert_array_equal(scores, copies[0])
+    np.testing.assert_array_equal(reference, copies[1])
+
+
+def test_threads_change_nothing() -> None:
+    scores, reference = noisy(10, 3000, 30)
+    expected = posterior_agreement(scores, reference)
+    with ThreadPoolExecutor(3) as executor:
+        assert posterior_agreement(scores, reference, executor=executor).equals(expected)
+
+
+# --- the result ------------------------------------------------------------------------------------------
+
+
+def test_the_rows_average_to_the_value() -> None:
+    scores, reference = noisy(11, 400, 5)
+    result = posterior_agreement(scores, reference)
+    assert result.per_sample is not None
+    assert result.per_sample.dtype == np.float64
+    assert result.per_sample.shape == (400,)
+    assert result.per_sample.mean() == pytest.approx(result.value, abs=1e-13)
+    expected = oracles.agreement_rows(scores, reference, result.beta).astype(float)
+    np.testing.assert_allclose(result.per_sample, expected, rtol=0, atol=1e-12)
+    assert posterior_agreement(scores, reference, keep_rows=False).per_sample is None
+
+
+def test_common_fields_and_round_trip(tmp_path: Path) -> None:
+    scores, reference = noisy(12, 40, 5)
+    for result in (
+        posterior_agreement(scores, reference, sample_weight=np.arange(1, 41)),
+        posterior_agreement(scores, scores, keep_rows=False),
+    ):
+        assert isinstance(result, Result)
+        assert result.higher_is_better
+        assert result.n_samples == 40
+        assert result.n_classes == 5
+        assert result.interval is None
+        assert result.log_pa == pytest.approx(40 * (result.value - math.log(5)), abs=1e-12)
+        assert result.settings["versions"]["numpy"] == np.__version__
+        assert PosteriorAgreementResult.from_json(result.to_json()).equals(result)
+        result.to_json(tmp_path / "result.json")
+        assert Result.from_json(tmp_path / "result.json").equals(result)
+        assert pickle.loads(pickle.dumps(result)).equals(result)
+        frame = result.to_frame()
+        assert frame.loc[0, "beta"] == result.beta
+
+
+def test_the_summary_reads() -> None:
+    text = posterior_agreement(*pairs((700, 1, 1), (300, -1, 1))).summary()
+    assert "0.08228 nats of at most 0.6931" in text
+    assert "flips 30 % of the labels" in text
+    assert "30 % of the 1000 pairs have no predicted class in common" in text
+    assert "Higher is better" in text
+    assert "infinite beta" in posterior_agreement([[0.0, 1.0]], [[0.0, 1.0]]).summary()
+    assert "chance" in posterior_agreement([[0.0, 1.0]], [[1.0, 0.0]]).summary()
+
+
+# --- bad input -------------------------------------------------------------------------------------------
+
+GOOD = [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "reference", "options", "message"),
+    [
+        ([[1.0, np.nan, 0.0], [0.0, 1.0, 3.0]], GOOD, {}, "scores must be finite everywhere, got nan at row 0"),
+        (GOOD, [[1.0, 2.0, 0.0], [0.0, np.inf, 3.0]], {}, "reference_scores must be finite"),
+        (np.empty((0, 3)), np.empty((0, 3)), {}, "scores must be"),
+        (np.empty(0), np.empty(0), {}, "scores must be"),
+        ([[1.0], [2.0]], [[1.0], [2.0]], {}, "at least two classes.*one-dimensional"),
+        (GOOD, [[1.0, 2.0], [0.0, 1.0]], {}, r"same shape, got \(2, 3\) and \(2, 2\)"),
+        (GOOD, GOOD[:1], {}, "same shape"),
+        ([1.0, 2.0], GOOD, {}, "same shape"),
+        (np.ones((2, 2, 2)), np.ones((2, 2, 2)), {}, "scores must be"),
+        (GOOD, GOOD, {"kind": "logits"}, "kind must be one of 'scores', 'probabilities'"),
+        (GOOD, GOOD, {"kind": "probabilities"}, 'scores must be probabilities.*row 0.*kind="scores"'),
+        (GOOD, GOOD, {"prior": "uniform"}, "prior must be one of 'predicted'"),
+        (GOOD, GOOD, {"prior": [0.5, 0.5]}, "prior must be of length 3"),
+        (GOOD, GOOD, {"prior": [0.5, -0.5, 1.0]}, "prior must be at least 0"),
+        (GOOD, GOOD, {"prior": [0.0, 0.0, 0.0]}, "prior must be positive for at least one class"),
+        (GOOD, GOOD, {"sample_weight": [1.0]}, "sample_weight must be of length 2"),
+        (GOOD, GOOD, {"sample_weight": [0.0, 0.0]}, "sample_weight must be positive"),
+        (GOOD, GOOD, {"sample_weight": [1.0, -1.0]}, "sample_weight must be at least 0"),
+        (GOOD, GOOD, {"floor": 0.1}, "floor must be None for scores"),
+        (GOOD, GOOD, {"kind": "probabilities", "floor": 0.0}, "floor must be a number greater than 0"),
+        (GOOD, GOOD, {"atol": 0.0}, "atol must be a number greater than 0"),
+        (GOOD, GOOD, {"max_iter": 0}, "max_iter must be an integer at least 1"),
+        (GOOD, GOOD, {"align": "rows"}, "align must be one of"),
+    ],
+)  # fmt: skip
+def test_bad_values(scores: object, reference: object, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        posterior_agreement(scores, reference, **options)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reference", "message"),
+    [
+        (["a", "b"], ["a", "b"], "scores must hold real numbers"),
+        ([[1.0, 2.0], [1.0]], GOOD, "scores must be an array of numbers"),
+        ([0, 1, 1], [0, 1, 0], "scores must be of shape.*Labels have no scores"),
+        ([True, False], [True, True], "Labels have no scores"),
+        (np.ones((2, 2), dtype=complex), GOOD, "scores must hold real numbers"),
+    ],
+)
+def test_bad_types(scores: object, reference: object, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        posterior_agreement(scores, reference)
+
+
+def test_tables_that_do_not_match() -> None:
+    table = pd.DataFrame(GOOD, columns=list("abc"))
+    with pytest.raises(ValueError, match="same columns"):
+        posterior_agreement(table, table.rename(columns={"a": "z"}))
+    with pytest.raises(ValueError, match="same rows"):
+        posterior_agreement(table, table.set_axis([5, 6], axis=0))
+    with pytest.raises(ValueError, match="scores and prior must have the same classes"):
+        posterior_agreement(table, table, prior=pd.Series([1, 2, 3], index=list("abz")))
