@@ -95,9 +95,21 @@ def test_columns_that_are_not_there_are_named(tmp_path, options, message):
         read_sample(write(tmp_path, "s.csv", SCORES), "SHIFTED", role="scores", **options)
 
 
-def test_text_among_the_scores_is_named(tmp_path):
-    path = write(tmp_path, "s.csv", SCORES.assign(colour=list("rgbrgb")))
-    with pytest.raises(TypeError, match="column 'colour'"):
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (list("abcdef"), "'colour', which looks like a row id"),
+        (list("rgbrgb"), "'colour', which looks like a label"),
+    ],
+)
+def test_text_among_the_scores_is_caught(tmp_path, values, message):
+    with pytest.raises(ValueError, match=message):
+        read_sample(write(tmp_path, "s.csv", SCORES.assign(colour=values)), "SHIFTED", role="scores")
+
+
+def test_a_slip_among_numbers_is_named(tmp_path):
+    path = write(tmp_path, "s.csv", SCORES.assign(fox=["1.5", "2.5", "oops", "1", "2", "3"]))
+    with pytest.raises(TypeError, match="column 'fox'.* got '1.5'|'oops'"):
         read_sample(path, "SHIFTED", role="scores").numbers()
 
 

@@ -63,6 +63,7 @@ def agreement(
     from shiftmetrics.cli.samples import read_sample
 
     output = Output(json=json, report=report, quiet=quiet)
+    output.check_folders()
     read: dict[str, Any] = {
         "role": "scores", "id_column": id_column, "columns": columns, "label": label, "weight": weight,
     }  # fmt: skip
@@ -84,7 +85,7 @@ def agreement(
 
     rows = Rows(
         scores=_scores(first), reference_scores=_scores(second), names=first.row_names, labels=labels,
-        class_names=first.columns or second.columns,
+        class_names=_class_names(first) or _class_names(second),
     )  # fmt: skip
     output.write(
         str(first.source),
@@ -103,6 +104,11 @@ def _scores(sample: Sample) -> Any:
     """Return the scores; a table of one column is a column of binary margins."""
     values = sample.numbers()
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _class_names(sample: Sample) -> list[str] | None:
+    """Return the names of the columns; a column of margins names no class."""
+    return sample.columns if sample.columns is not None and len(sample.columns) > 1 else None
 
 
 def _prior(text: str) -> Any:

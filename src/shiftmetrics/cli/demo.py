@@ -49,5 +49,5 @@ def demo(
     if quiet:
         return
     show(found.results)
-    say(found.conclusion())
+    say(str(found.withheld))
     say(f"\nReport:  {report}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s.")

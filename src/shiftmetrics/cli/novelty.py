@@ -74,6 +74,7 @@ def novelty(
     from shiftmetrics.novelty import kernel_entropic_novelty
 
     output = Output(json=json, report=report, quiet=quiet)
+    output.check_folders()
     read: dict[str, Any] = {"role": "features", "id_column": id_column, "columns": columns, "label": label}
     first = read_sample(test, "TEST", **read)
     if label is not None and looks_like_source(label):  # a file of labels goes with TEST

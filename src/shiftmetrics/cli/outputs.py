@@ -36,8 +36,7 @@ class Output:
         ValueError
             If a folder is missing, a path is a folder, or a path is (or has beside it) one of the inputs.
         """
-        taken = {source.path.resolve(): source.argument for source in inputs}
-        self.check_folders()
+        taken = {source.path.resolve(): source.argument for source in reversed(inputs)}
         for option, path in (("--json", self.json), ("--report", self.report)):
             if path is None:
                 continue
@@ -133,7 +132,7 @@ def print_table(console: Any, header: Sequence[str], rows: Sequence[Sequence[str
         return
     if not console.is_terminal:
         for row in rows:
-            console.out("\t".join(row), highlight=False)
+            say("\t".join(row))  # rich would turn tabs into spaces
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

@@ -64,6 +64,7 @@ def stability(
     from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 
     output = Output(json=json, report=report, quiet=quiet)
+    output.check_folders()
     sample = read_measurements(
         file, losses=losses, distances=distances, kind=kind, id_column=id_column, label=label, weight=weight
     )

@@ -47,7 +47,11 @@ def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
     """Raise a ValueError that names the first column that looks like an id, a label or a weight."""
     for position, name in enumerate(frame.columns):
         column = frame.iloc[:, position]
-        kind = _suspect_by_name(str(name)) or _suspect_by_values(frame, column, role)
+        kind = (
+            _suspect_by_name(str(name), frame)
+            or _suspect_text(column)
+            or _suspect_by_values(frame, column, role)
+        )
         if kind is None:
             continue
         option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[kind]
@@ -57,13 +61,24 @@ def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
         )
 
 
-def _suspect_by_name(name: str) -> str | None:
+def _suspect_by_name(name: str, frame: Any) -> str | None:
     plain = name.strip().lower().replace(" ", "_").replace("-", "_")
     if plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain:
         return "a row id"
+    if plain == "y" and {"x", "X"} & set(frame.columns):  # coordinates
+        return None
     if plain in LABEL_NAMES or plain.endswith("_label"):
         return "a label"
     return "a weight" if plain in WEIGHT_NAMES else None
+
+
+def _suspect_text(column: Any) -> str | None:
+    """Words are ids where all differ, and labels where they repeat; numbers with a few slips are neither."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(column) or pd.to_numeric(column, errors="coerce").notna().mean() > 0.5:
+        return None
+    return "a row id" if column.nunique() == len(column) else "a label"
 
 
 def _suspect_by_values(frame: Any, column: Any, role: Role) -> str | None:

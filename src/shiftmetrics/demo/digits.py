@@ -26,12 +26,13 @@ class Digits:
     test_labels: IntArray
 
 
-def split_digits(seed: int) -> Digits:
-    """Cut the bundled digits in two halves, drawn by ``seed``."""
+def split_digits(seed: int, n_images: int | None = None) -> Digits:
+    """Cut the first ``n_images`` of the bundled digits (default: all) in two halves, drawn by ``seed``."""
     from sklearn.model_selection import train_test_split
 
     data = load_digits()
-    parts = train_test_split(data.X, data.y, test_size=0.5, stratify=data.y, random_state=seed)
+    images, labels = data.X[:n_images], data.y[:n_images]
+    parts = train_test_split(images, labels, test_size=0.5, stratify=labels, random_state=seed)
     return Digits(train_images=parts[0], test_images=parts[1], train_labels=parts[2], test_labels=parts[3])
 
 

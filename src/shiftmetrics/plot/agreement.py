@@ -44,14 +44,10 @@ def plot_agreement(result: Any, ax: Any = None, *, bins: int = 40) -> Any:
         ax = new_axes(ax)
         values = np.asarray(result.per_sample, dtype=np.float64)
         finite = values[np.isfinite(values)]
-        ax.hist(
-            finite,
-            bins=_edges(finite, bins),
-            color=TEST,
-            alpha=0.85,
-            rwidth=0.92,
-            log=_is_steep(finite, bins),
-        )
+        ax.hist(finite, bins=_edges(finite, bins), color=TEST, alpha=0.85, rwidth=0.92)
+        if _is_steep(finite, bins):
+            ax.set_ylim(0.7, None)
+            plain_log_axis(ax.yaxis)
         ax.axvline(result.value, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
         mark(
             ax,
@@ -109,7 +105,8 @@ def plot_agreement_curve(result: Any, ax: Any = None) -> Any:
         ax.axhline(0, color=MUTED, linewidth=0.8)
         plain_log_axis(ax.xaxis)
         ax.set(ylim=(low, high), xlabel="inverse temperature beta", ylabel="agreement (nats)")
-        ax.legend(loc="lower center", ncols=2)
+        if beta.size:
+            ax.legend(loc="lower center", ncols=2)
         ax.set_title("Agreement at each confidence")
     return ax
 

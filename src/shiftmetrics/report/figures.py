@@ -72,6 +72,7 @@ def inline_svg(text: str, alt: str) -> str:
     text = re.sub(r'(?:xlink:)?href="#([^"]+)"', rf'href="#{prefix}\1"', text)
     text = text.replace("xlink:href=", "href=")
     text = re.sub(r"font: ([^;\"]*?[\d.]+px) [^;\"]+", r"font: \1 var(--sans)", text)
+    text = re.sub(r"font-family: [^;\"]+", "font-family: var(--sans)", text)
     for colour, variable in _THEMED.items():
         text = text.replace(colour, variable)
     text = re.sub(r">\s+<", "><", text)

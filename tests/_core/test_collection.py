@@ -1,0 +1,60 @@
+import json
+
+import numpy as np
+import pytest
+
+from shiftmetrics._core.collection import read_results, write_results
+from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def results():
+    scores = RNG.normal(size=(30, 3))
+    return {
+        "mild": posterior_agreement(scores, scores + 0.1),
+        "out of reach": stability_criterion(FixedLoss(RNG.random(20)), 2.0),
+        "0/1 ü": stability_criterion(ZeroOneLoss(RNG.random(25)), 0.2),
+    }
+
+
+def test_results_come_back_under_their_names_in_their_order(results, tmp_path):
+    write_results(results, tmp_path / "all.json")
+    back = read_results(tmp_path / "all.json")
+    assert list(back) == list(results)
+    for name, result in results.items():
+        assert back[name].equals(result), name
+    document = json.loads((tmp_path / "all.json").read_text())
+    assert document["results"][1]["value"] == "inf"
+    assert document["results"][0]["measure"] == "posterior_agreement"
+
+
+def test_a_single_result_reads_as_a_collection_of_one(results, tmp_path):
+    results["mild"].to_json(tmp_path / "one.json")
+    back = read_results(tmp_path / "one.json")
+    assert list(back) == ["Posterior agreement"]
+    assert back["Posterior agreement"].equals(results["mild"])
+
+
+def test_arrays_of_another_run_are_noticed(results, tmp_path):
+    write_results(results, tmp_path / "all.json")
+    np.savez(tmp_path / "all.npz", other=np.zeros(3))
+    with pytest.raises(ValueError, match="damaged file or one of another result"):
+        read_results(tmp_path / "all.json")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[1]", b'{"schema_version": 1}'])
+def test_what_is_no_result_is_refused(content, tmp_path):
+    (tmp_path / "bad.json").write_bytes(content)
+    with pytest.raises(ValueError, match="JSON"):
+        read_results(tmp_path / "bad.json")
+
+
+def test_a_later_schema_is_refused(results, tmp_path):
+    write_results(results, tmp_path / "all.json")
+    document = json.loads((tmp_path / "all.json").read_text())
+    (tmp_path / "all.json").write_text(json.dumps({**document, "schema_version": 99}))
+    with pytest.raises(ValueError, match="schema_version at most"):
+        read_results(tmp_path / "all.json")

@@ -1,0 +1,181 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import Result
+from shiftmetrics.agreement import posterior_agreement
+
+
+def test_rows_are_matched_by_id_and_columns_by_name(run, folder):
+    result = run("agreement", folder / "noisy.csv", folder / "clean.csv", "--id", "image", "--label", "truth")
+    assert result.exit_code == 0, result.output
+    with np.load(folder / "runs.npz") as arrays:
+        expected = posterior_agreement(arrays["noisy"], arrays["clean"])
+    assert expected.headline() in result.stdout
+    assert "equivalent error" in result.stdout
+
+
+def test_ids_matter(run, folder):
+    options = ["--columns", "cat,dog,eel", "--quiet", "--json", folder / "out.json"]
+    values = []
+    for matching in (["--id", "image"], []):
+        assert (
+            run("agreement", folder / "noisy.csv", folder / "clean.csv", *matching, *options).exit_code == 0
+        )
+        values.append(json.loads((folder / "out.json").read_text())["value"])
+    assert values[0] > values[1] + 0.1
+
+
+def test_json_comes_back_as_the_result(run, folder):
+    path = folder / "out.json"
+    source = f"{folder / 'runs.npz'}:noisy", f"{folder / 'runs.npz'}:clean"
+    assert run("agreement", *source, "--json", path, "--prior", "predicted", "--quiet").stdout == ""
+    with np.load(folder / "runs.npz") as arrays:
+        expected = posterior_agreement(arrays["noisy"], arrays["clean"], prior="predicted")
+    assert Result.from_json(path).equals(expected)
+    assert path.with_suffix(".npz").is_file()
+
+
+@pytest.mark.parametrize("prior", ["0.5,0.25,0.25", "file"])
+def test_priors_as_numbers_and_from_a_file(run, folder, prior):
+    np.save(folder / "prior.npy", [2.0, 1.0, 1.0])
+    given = folder / "prior.npy" if prior == "file" else prior
+    source = f"{folder / 'runs.npz'}:noisy", f"{folder / 'runs.npz'}:clean"
+    assert run("agreement", *source, "--json", folder / "out.json", "--prior", given).exit_code == 0
+    with np.load(folder / "runs.npz") as arrays:
+        expected = posterior_agreement(arrays["noisy"], arrays["clean"], prior=[0.5, 0.25, 0.25])
+    assert json.loads((folder / "out.json").read_text())["value"] == pytest.approx(expected.value)
+
+
+def test_weights_come_from_a_column(run, folder):
+    frame = pd.read_csv(folder / "noisy.csv")
+    weights = np.random.default_rng(1).random(60)
+    frame.assign(w=weights).to_csv(folder / "weighted.csv", index=False)
+    arguments = [
+        folder / "weighted.csv",
+        folder / "clean.csv",
+        "--id",
+        "image",
+        "--label",
+        "truth",
+        "--weight",
+        "w",
+    ]
+    assert run("agreement", *arguments, "--json", folder / "out.json").exit_code == 0
+    with np.load(folder / "runs.npz") as arrays:
+        expected = posterior_agreement(arrays["noisy"], arrays["clean"], sample_weight=weights)
+    assert json.loads((folder / "out.json").read_text())["value"] == pytest.approx(expected.value, abs=1e-9)
+
+
+def test_probabilities(run, folder):
+    scores = np.random.default_rng(0).normal(size=(40, 3))
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    np.savez(folder / "p.npz", a=probabilities, b=probabilities[::-1])
+    source = f"{folder / 'p.npz'}:a", f"{folder / 'p.npz'}:b"
+    assert "--kind probabilities" in run("agreement", *source).output.replace(
+        'kind="probabilities"', "--kind probabilities"
+    )
+    assert run("agreement", *source, "--kind", "probabilities", "--report", folder / "r.html").exit_code == 0
+
+
+def test_binary_margins_in_one_column(run, folder):
+    margins = np.random.default_rng(0).normal(size=50)
+    pd.DataFrame({"margin": margins}).to_csv(folder / "a.csv", index=False)
+    np.save(folder / "b.npy", margins + 0.1)
+    result = run(
+        "agreement",
+        folder / "a.csv",
+        folder / "b.npy",
+        "--report",
+        folder / "r.html",
+        "--json",
+        folder / "o.json",
+    )
+    assert result.exit_code == 0, result.output
+    expected = posterior_agreement(margins, margins + 0.1)
+    assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(expected.value, abs=1e-9)
+
+
+def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
+    report = folder / "r.html"
+    run(
+        "agreement",
+        folder / "noisy.csv",
+        folder / "clean.csv",
+        "--id",
+        "image",
+        "--label",
+        "truth",
+        "--report",
+        report,
+    )
+    page = report.read_text(encoding="utf-8")
+    assert "predictions changed" in page
+    assert "image-" in page
+    assert "eel (" in page
+    assert "Accuracy against the known labels" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["noisy.csv", "clean.csv"], "got the column 'image', which looks like a row id"),
+        (["noisy.csv", "clean.csv", "--id", "image"], "got the column 'truth', which looks like a label"),
+        (["noisy.csv", "clean.csv", "--id", "picture"], "--id must name a column of SHIFTED, got 'picture'"),
+        (["noisy.csv", "runs.npz:clean", "--id", "image", "--label", "truth"], "--id must go with a table"),
+        (
+            ["noisy.csv", "clean.csv", "--id", "image", "--label", "label"],
+            "column 'truth', which looks like a label",
+        ),
+        (["noisy.csv", "clean.csv", "--columns", "cat,cow"], "got 'cow'"),
+        (["missing.csv", "clean.csv"], "SHIFTED must be an existing file"),
+        (
+            ["runs.npz:noisy", "runs.npz"],
+            "REFERENCE must name one of the arrays; runs.npz holds noisy (60, 3) float64",
+        ),
+        (["runs.npz:noisy", "runs.npz:labels"], "Labels have no scores"),
+        (["runs.npz:noisy", "points.npz:new"], "must have the same shape, got (60, 3) and (60, 2)"),
+        (["runs.npz:noisy", "runs.npz:clean[:9]"], "must have the same rows, got 60 and 9"),
+        (["runs.npz:noisy", "runs.npz:clean", "--prior", "flat"], "--prior must be uniform, predicted"),
+        (["runs.npz:noisy", "runs.npz:clean", "--prior", "1,x"], "--prior must be numbers"),
+        (["runs.npz:noisy", "runs.npz:clean", "--prior", "1,1"], "--prior must be of length 3, got length 2"),
+        (["runs.npz:noisy", "runs.npz:clean", "--kind", "logits"], "'--kind'"),
+        (["runs.npz:noisy", "runs.npz:clean", "--kind", "probabilities"], "SHIFTED must be probabilities"),
+        (["runs.npz:noisy"], "Missing argument 'REFERENCE'"),
+        (
+            ["runs.npz:noisy", "runs.npz:clean", "--json", "no/out.json"],
+            "--json must be in a folder that exists",
+        ),
+        (["runs.npz:noisy", "runs.npz:clean", "--json", "runs.json"], "would overwrite SHIFTED, runs.npz"),
+        (["runs.npz:noisy", "runs.npz:clean", "--json", "points.json"], "exists and is not ours"),
+        (
+            ["runs.npz:noisy", "runs.npz:clean", "--report", "noisy.csv"],
+            "must not end like a data file",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(fails, folder, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert message in fails(
+        "agreement", *arguments, *(["--report", "r.html"] if "--report" not in arguments else [])
+    )
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_values_that_are_no_numbers_are_placed(fails, folder):
+    frame = pd.read_csv(folder / "noisy.csv")
+    frame.loc[7, "cat"] = np.nan
+    frame.to_csv(folder / "gap.csv", index=False)
+    message = fails(
+        "agreement", folder / "gap.csv", folder / "clean.csv", "--id", "image", "--label", "truth"
+    )
+    assert message.startswith("SHIFTED must be finite everywhere, got nan at row 7")
+    frame["cat"] = "many"
+    frame.to_csv(folder / "text.csv", index=False)
+    message = fails(
+        "agreement", folder / "text.csv", folder / "clean.csv", "--id", "image", "--label", "truth"
+    )
+    assert "column 'cat'" in message

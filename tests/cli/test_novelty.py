@@ -1,0 +1,116 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import Result
+from shiftmetrics.novelty import kernel_entropic_novelty
+
+
+def expected(folder, **options):
+    with np.load(folder / "points.npz") as arrays:
+        return kernel_entropic_novelty(arrays["new"], arrays["reference"], rng=0, **options)
+
+
+def test_columns_match_by_name(run, folder):
+    arguments = [folder / "new.csv", folder / "reference.csv", "--label", "kind", "--bandwidth", "1.0"]
+    result = run("novelty", *arguments, "--json", folder / "o.json", "--report", folder / "r.html")
+    assert result.exit_code == 0, result.output
+    stored = json.loads((folder / "o.json").read_text())
+    assert stored["value"] == pytest.approx(expected(folder, bandwidth=1.0).value, rel=1e-9)
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "Labels of its members: new (100 %)" in page
+    assert "Typical values" in page
+
+
+def test_json_comes_back_as_the_result(run, folder):
+    source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
+    assert run("novelty", *source, "--json", folder / "o.json", "-q", "--seed", "0").exit_code == 0
+    assert Result.from_json(folder / "o.json").equals(Result.from_json(expected(folder).to_json()))
+
+
+def test_options_reach_the_measure(run, folder):
+    source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
+    options = ["--eta", "2", "--bandwidth", "0.7", "--method", "dense", "--json", folder / "o.json"]
+    assert run("novelty", *source, *options).exit_code == 0
+    wanted = expected(folder, eta=2.0, bandwidth=0.7, method="dense").value
+    assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(wanted, rel=1e-9)
+    assert run("novelty", *source, "--kernel", "cosine").exit_code == 0
+
+
+def test_images_are_features_and_pictures(run, folder):
+    images = f"{folder / 'points.npz'}:images"
+    report = folder / "r.html"
+    result = run(
+        "novelty", f"{images[:-7]}:images[:30]", f"{images}[30:]", "--bandwidth", "0.5", "--report", report
+    )
+    assert result.exit_code == 0, result.output
+    assert "images of 4 x 4; its features are their pixels" in result.stdout
+    assert report.read_text().count("data:image/png") >= 3
+
+
+def test_pictures_beside_the_features(run, folder):
+    report = folder / "r.html"
+    source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
+    result = run("novelty", *source, "--images", f"{folder / 'points.npz'}:images", "--report", report)
+    assert result.exit_code == 0, result.output
+    assert "data:image/png" in report.read_text()
+
+
+def test_labels_of_the_test_sample_from_a_file(run, folder):
+    np.save(folder / "kinds.npy", np.array(["a"] * 40 + ["b"] * 20))
+    source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
+    report = folder / "r.html"
+    assert (
+        run(
+            "novelty", *source, "--label", folder / "kinds.npy", "--bandwidth", "1", "--report", report
+        ).exit_code
+        == 0
+    )
+    assert "Labels of its members: b (100 %)" in report.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["reference.csv", "reference.csv", "--label", "colour"],
+            "--label must name a column of TEST or REFERENCE",
+        ),
+        (["new.csv", "reference.csv"], "column 'kind'"),
+        (["new.csv", "noisy.csv", "--label", "kind"], "which looks like a"),
+        (["points.npz:new", "points.npz:images"], "REFERENCE must be of as many columns"),
+        (["points.npz:new[0]", "points.npz:reference"], "TEST must be an array of shape (n_samples"),
+        (["points.npz:new[:1]", "points.npz:reference"], "TEST must be an array of at least 2 row(s)"),
+        (["points.npz:new", "points.npz:reference", "--eta", "0.5"], "--eta must be a number at least 1"),
+        (
+            ["points.npz:new", "points.npz:reference", "--bandwidth", "0"],
+            "--bandwidth must be a number greater than 0",
+        ),
+        (
+            ["points.npz:new", "points.npz:reference", "--bandwidth", "wide"],
+            "--bandwidth must be auto or a number",
+        ),
+        (
+            ["points.npz:new", "points.npz:reference", "--images", "points.npz:new"],
+            "--images must hold images",
+        ),
+        (
+            ["points.npz:new", "points.npz:reference", "--images", "points.npz:images[1:]"],
+            "got 59 for 60 rows",
+        ),
+        (["points.npz:new", "points.npz:reference", "--label", "runs.npz:labels[:3]"], "got 3 for 60 rows"),
+        (["points.npz:new", "points.npz:reference", "--method", "magic"], "'--method'"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(fails, folder, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    assert message in fails("novelty", *arguments, "--json", "o.json", "--report", "r.html")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_text_among_the_features_is_named(fails, folder):
+    pd.DataFrame({"x": [1.0, 2.0], "colour": ["red", "blue"]}).to_csv(folder / "t.csv", index=False)
+    assert "column 'colour'" in fails("novelty", folder / "t.csv", folder / "reference.csv")

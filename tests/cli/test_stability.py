@@ -1,0 +1,102 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import Result
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
+
+
+def test_distances_from_a_column(run, folder):
+    result = run(
+        "stability", folder / "patients.csv", "--distances", "distance", "--threshold", "0.4", "--id", "patient",
+        "--label", "died", "--json", folder / "out.json", "--report", folder / "r.html",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    distances = pd.read_csv(folder / "patients.csv")["distance"].to_numpy()
+    expected = stability_criterion(ZeroOneLoss(distances), 0.4)
+    assert expected.headline() in result.stdout
+    assert Result.from_json(folder / "out.json").equals(expected)
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "What each level of risk would cost" in page
+    assert ">age<" in page
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+def test_losses_prices_and_weights(run, folder, divergence):
+    frame = pd.read_csv(folder / "patients.csv")
+    weights = np.random.default_rng(0).random(len(frame))
+    np.save(folder / "w.npy", weights)
+    arguments = [
+        "--losses",
+        "loss",
+        "-r",
+        "1.3",
+        "--theta2",
+        "0.2",
+        "--divergence",
+        divergence,
+        "--id",
+        "patient",
+    ]
+    result = run(
+        "stability",
+        folder / "patients.csv",
+        *arguments,
+        "--weight",
+        folder / "w.npy",
+        "--json",
+        folder / "o.json",
+    )
+    assert result.exit_code == 0, result.output
+    loss = FixedLoss(frame["loss"].to_numpy())
+    expected = stability_criterion(loss, 1.3, theta2=0.2, divergence=divergence, sample_weight=weights)
+    assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
+
+
+def test_a_vector_in_an_array_file(run, folder):
+    result = run("stability", folder / "distances.npy", "--kind", "distances", "-r", "0.4", "--theta1", "inf")
+    expected = stability_criterion(ZeroOneLoss(np.load(folder / "distances.npy")), 0.4, theta1=np.inf)
+    assert expected.headline() in result.stdout
+
+
+@pytest.mark.parametrize(("threshold", "status"), [("0.01", "already_at_risk"), ("1.5", "unattainable")])
+def test_boundaries_are_answers(run, folder, threshold, status):
+    arguments = [folder / "distances.npy", "--kind", "distances", "-r", threshold]
+    result = run("stability", *arguments, "--json", folder / "o.json", "--report", folder / "r.html")
+    assert result.exit_code == 0, result.output
+    assert status in result.stdout
+    assert json.loads((folder / "o.json").read_text())["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["distances.npy", "-r", "0.4"], "must say which numbers to take"),
+        (
+            ["patients.csv", "-r", "0.4", "--losses", "loss", "--distances", "distance"],
+            "must say which numbers",
+        ),
+        (["patients.csv", "-r", "0.4", "--losses", "los"], "--losses must name a column of FILE, got 'los'"),
+        (["patients.csv", "-r", "0.4", "--kind", "losses"], "must go with a file of one column"),
+        (["patients.csv", "-r", "0.4", "--losses", "loss", "--id", "name"], "--id must name a column"),
+        (["patients.csv", "-r", "0.4", "--losses", "loss", "--label", "dead"], "--label must name a column"),
+        (["distances.npy", "-r", "0.4", "--distances", "d"], "but FILE is distances.npy, an array"),
+        (["runs.npz:noisy", "-r", "0.4", "--kind", "losses"], "must hold one value a row, got shape (60, 3)"),
+        (["distances.npy", "--kind", "distances"], "Missing option '--threshold'"),
+        (["distances.npy", "--kind", "distances", "-r", "high"], "'--threshold'"),
+        (["distances.npy", "--kind", "distances", "-r", "nan"], "--threshold must be"),
+        (["distances.npy", "--kind", "distances", "-r", "0.4", "--theta1", "0"], "--theta1 must be"),
+        (["points.npz:new[:,0]", "--kind", "losses", "-r", "0.4"], "--losses must be at least 0 everywhere"),
+        (
+            ["distances.npy", "--kind", "distances", "-r", "0.4", "--weight", "points.npz:new[:,0]"],
+            "--weight must",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(fails, folder, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    assert message in fails("stability", *arguments, "--json", "o.json", "--report", "r.html")
+    assert sorted(folder.iterdir()) == before
