@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import oracles
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.stability import (
     FixedLoss,
     HingeLoss,
@@ -17,7 +18,6 @@ from shiftmetrics.stability import (
     stability_criterion,
     worst_case_risk,
 )
-from shiftmetrics.stability.sampling import binomial_interval
 
 INF = np.inf
 SETTINGS = [

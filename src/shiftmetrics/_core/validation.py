@@ -98,6 +98,20 @@ def check_rng(rng: Any) -> np.random.Generator:
         raise type(error)(describe("rng", "a seed, a numpy Generator or None", repr(rng))) from error
 
 
+def seed_of(rng: Any) -> int:
+    """Return a seed that stands for ``rng``: a seed is itself, a Generator or None gives a fresh one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``rng`` is not a seed, a Generator or None.
+    """
+    generator = check_rng(rng)
+    if isinstance(rng, int | np.integer):
+        return int(rng)
+    return int(generator.integers(2**63))
+
+
 def check_matrix(value: Any, argument: str, *, min_rows: int = 1, min_columns: int = 1) -> Array:
     """Return a finite two-dimensional array, in its own array library, of at least the stated size.
 
@@ -195,12 +209,14 @@ def check_finite(array: Array, argument: str) -> None:
                 raise ValueError(_not_finite(argument, values, bad, first_row=rows.start))
 
 
-def check_same_shape(first: Array, second: Array, first_name: str, second_name: str) -> None:
+def check_same_shape(
+    first: Array, second: Array, first_name: str, second_name: str, *, remedy: str = ""
+) -> None:
     """Raise a ValueError unless both arrays have the same shape."""
     if tuple(first.shape) != tuple(second.shape):
         raise ValueError(
             f"{first_name} and {second_name} must have the same shape, "
-            f"got {tuple(first.shape)} and {tuple(second.shape)}."
+            f"got {tuple(first.shape)} and {tuple(second.shape)}." + (f" {remedy}" if remedy else "")
         )
 
 
@@ -267,4 +283,5 @@ __all__ = [
     "check_vector",
     "check_weights",
     "describe",
+    "seed_of",
 ]

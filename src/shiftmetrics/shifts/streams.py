@@ -10,29 +10,16 @@ from __future__ import annotations
 import math
 import zlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_rng
+from shiftmetrics._core.validation import seed_of
+
+__all__ = ["RowStreams", "child_seed", "seed_of"]
 
 _DRAWS_PER_COUNT = 4  # Philox gives four 64-bit numbers for each step of its counter
-
-
-def seed_of(rng: Any) -> int:
-    """Return a seed that stands for ``rng``: a seed is itself, a Generator or None gives a fresh one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``rng`` is not a seed, a Generator or None.
-    """
-    generator = check_rng(rng)
-    if isinstance(rng, int | np.integer):
-        return int(rng)
-    return int(generator.integers(2**63))
 
 
 def child_seed(seed: int, position: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.result import Interval
 from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.problem import Problem
@@ -17,16 +18,6 @@ def normal_interval(value: float, standard_error: float, level: float) -> Interv
 
     half = float(ndtri(0.5 + 0.5 * level)) * standard_error
     return Interval(low=max(value - half, 0.0), high=value + half, level=level, method="influence function")
-
-
-def binomial_interval(rate: float, n_samples: float, level: float) -> tuple[float, float]:
-    """Return the exact (Clopper-Pearson) interval of an error rate seen in ``n_samples`` rows."""
-    from scipy.special import betaincinv
-
-    errors, tail = rate * n_samples, 0.5 * (1.0 - level)
-    low = 0.0 if rate <= 0.0 else float(betaincinv(errors, n_samples - errors + 1.0, tail))
-    high = 1.0 if rate >= 1.0 else float(betaincinv(errors + 1.0, n_samples - errors, 1.0 - tail))
-    return low, high
 
 
 @dataclass(frozen=True)
