@@ -37,7 +37,7 @@ print(result.summary())
 # %%
 # Stability against the risk that we would call broken. Forbidding one of the two kinds of shift makes the
 # other pay alone.
-thresholds = np.linspace(0.03, 0.5, 20)
+thresholds = np.linspace(0.04, 0.5, 24)
 figure, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")
 for label, prices in {
     "both": {},
