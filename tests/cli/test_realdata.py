@@ -1,0 +1,108 @@
+"""The commands on real outputs, patients and pictures, as a user would run them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.realdata
+
+
+def value_of(path) -> float:
+    return float(json.loads(path.read_text())["value"])
+
+
+def test_five_networks_under_noise(run, data_folder, tmp_path):
+    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
+    with np.load(source) as arrays:
+        names = [str(name) for name in arrays["model_names"]]
+        predicted = arrays["log_probs"].argmax(axis=-1)
+    agreement, kept = [], []
+    for model in range(len(names)):
+        out = tmp_path / f"{model}.json"
+        result = run(
+            "agreement", f"{source}:log_probs[3,{model}]", f"{source}:log_probs[0,{model}]",
+            "--label", f"{source}:labels", "--json", out, "--report", tmp_path / f"{model}.html",
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+        agreement.append(value_of(out))
+        kept.append(float((predicted[3, model] == predicted[0, model]).mean()))
+        assert (tmp_path / f"{model}.html").stat().st_size < 1_000_000
+    assert all(0.0 < value < np.log(16) for value in agreement)
+    # The networks that keep most of their predictions agree most with themselves.
+    order, kept_order = np.argsort(agreement), np.argsort(kept)
+    assert names[order[-1]] == "vgg19"
+    assert set(order[-2:]) == set(kept_order[-2:])
+    assert np.corrcoef(agreement, kept)[0, 1] > 0.9
+
+
+def test_more_noise_means_less_agreement(run, data_folder, tmp_path):
+    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
+    values = []
+    for level in (1, 2, 3):
+        out = tmp_path / f"{level}.json"
+        run("agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--json", out, "-q")
+        values.append(value_of(out))
+    assert values[0] > values[1] > values[2]
+
+
+def test_patients_of_a_logistic_regression(run, data_folder, tmp_path):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz")
+    died = table["is_dead"].to_numpy()
+    features = table.drop(columns=["is_dead", "Days_hospital_to_outcome"])
+    half = len(table) // 2
+    scaler = StandardScaler().fit(features[:half])
+    model = LogisticRegression(max_iter=1000).fit(scaler.transform(features[:half]), died[:half])
+    signed = model.decision_function(scaler.transform(features[half:])) * (2 * died[half:] - 1)
+    distances = np.maximum(signed, 0.0) / np.linalg.norm(model.coef_)
+    patients = features[half:].assign(distance=distances, died=died[half:])
+    patients.to_csv(tmp_path / "patients.csv.gz", index_label="patient")
+
+    values = []
+    for threshold in (0.35, 0.5):
+        out = tmp_path / f"{threshold}.json"
+        result = run(
+            "stability", tmp_path / "patients.csv.gz", "--distances", "distance", "--threshold", threshold,
+            "--id", "patient", "--label", "died", "--json", out, "--report", tmp_path / "r.html",
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+        document = json.loads(out.read_text())
+        assert document["base_risk"] == pytest.approx((distances == 0).mean())
+        values.append(document["value"])
+    assert 0.0 < values[0] < values[1]
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert ">Age<" in page
+    assert "Who moves, by column" in page or "Who gains weight, by column" in page
+
+
+def test_generations_of_a_generator_trained_on_itself(run, data_folder, tmp_path):
+    from sklearn.decomposition import PCA
+
+    with np.load(data_folder / "mnist_wgan_generations" / "wgan_mnist.npz") as arrays:
+        made = arrays["images"][[0, 4, 9]][:, :500]
+    with np.load(data_folder / "mnist_test" / "mnist_t10k.npz") as arrays:
+        real = arrays["images"][:500]
+        pca = PCA(20, random_state=0).fit(arrays["images"].reshape(10_000, -1) / 255)
+    features = {f"made{g}": pca.transform(images.reshape(500, -1) / 255) for g, images in enumerate(made)}
+    pictures = {f"pictures{g}": images for g, images in enumerate(made)}
+    real_features = pca.transform(real.reshape(500, -1) / 255)
+    np.savez(tmp_path / "runs.npz", real=real_features, real_pictures=real, **features, **pictures)
+
+    shares = []
+    for generation in range(3):
+        out, source = tmp_path / f"{generation}.json", tmp_path / "runs.npz"
+        result = run(
+            "novelty", f"{source}:made{generation}", f"{source}:real", "--bandwidth", "5",
+            "--images", f"{source}:pictures{generation}", "--reference-images", f"{source}:real_pictures",
+            "--json", out, "--report", tmp_path / "r.html",
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+        shares.append(json.loads(out.read_text())["total"])
+    assert shares[0] < shares[1] < shares[2]
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png") > 20
+    assert len(page.encode()) < 1_000_000
