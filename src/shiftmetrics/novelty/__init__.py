@@ -1,1 +1,16 @@
 """Kernel entropic novelty: how much, and which modes, one sample holds that a reference lacks."""
+
+from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance_bandwidth
+from shiftmetrics.novelty.entropic import kernel_entropic_novelty
+from shiftmetrics.novelty.modes import Mode
+from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus
+
+__all__ = [
+    "Bandwidth",
+    "Mode",
+    "NoveltyResult",
+    "NoveltyStatus",
+    "kernel_entropic_novelty",
+    "median_bandwidth",
+    "variance_bandwidth",
+]

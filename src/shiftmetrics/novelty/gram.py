@@ -1,0 +1,268 @@
+"""The kernel matrix of two samples taken together, of which only the blocks that are asked for exist.
+
+Rows 0 to n - 1 are the test sample, rows n to n + m - 1 the reference.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    float64_rows,
+    namespace,
+    to_float64,
+)
+from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, row_blocks
+from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.validation import check_matrix, check_same_library, describe
+from shiftmetrics.novelty.kernels import EPSILON, CallableKernel, GaussianKernel, Kernel
+
+TILE_ROWS = 1024
+_PROBES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Rows of the two samples whose similarities to others are asked for."""
+
+    rows: Any
+    """float64 rows in the user's array library, or the positions of the rows for a precomputed kernel."""
+    scale: FloatArray | None
+    """1 / sqrt(k(z, z)) of each, where the user's kernel has another diagonal than 1."""
+
+    @property
+    def size(self) -> int:
+        """Return how many there are."""
+        return int(self.rows.shape[0])
+
+
+class Gram(ABC):
+    """The joint kernel matrix, block by block.
+
+    Attributes
+    ----------
+    n_test, n_reference : int
+        Rows of each sample.
+    scale : ndarray of shape (n_rows,) or None
+        Divides a diagonal that is not 1 out of the user's kernel.
+    entry_error : float
+        Bound on the rounding error of one entry.
+    trusted : bool
+        Whether the matrix is known to be positive semidefinite.
+    """
+
+    n_test: int
+    n_reference: int
+    scale: FloatArray | None = None
+    entry_error: float = EPSILON
+    trusted: bool = True
+
+    @property
+    def n_rows(self) -> int:
+        """Return the rows of both samples."""
+        return self.n_test + self.n_reference
+
+    @abstractmethod
+    def take(self, indices: IntArray) -> Landmarks:
+        """Return the rows at ``indices`` as landmarks."""
+
+    @abstractmethod
+    def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
+        """Return the kernel before scaling; ``rows`` lie within one sample."""
+
+    @abstractmethod
+    def check_points(self, points: Any) -> Array:
+        """Return new points as an array that `against` takes, or raise."""
+
+    @abstractmethod
+    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
+        """Return the similarities of a block of new ``points`` to ``landmarks``."""
+
+    def block(self, rows: slice, landmarks: Landmarks) -> FloatArray:
+        """Return the similarities of ``rows``, which lie within one sample, to ``landmarks``."""
+        block = self._similarities(rows, landmarks)
+        if self.scale is not None and landmarks.scale is not None:
+            block = block * self.scale[rows, None] * landmarks.scale
+        return block
+
+    def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
+        """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
+        size = max(1, block_bytes // max(1, row_bytes))
+        edges = [*range(0, self.n_test, size), *range(self.n_test, self.n_rows, size), self.n_rows]
+        return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+
+    def among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
+        """Return the symmetric matrix of the similarities among ``landmarks``, the rows at ``indices``."""
+        matrix = self._among(landmarks, indices)
+        if landmarks.scale is not None:
+            matrix = matrix * landmarks.scale[:, None] * landmarks.scale
+        np.fill_diagonal(matrix, 1.0)
+        return matrix
+
+    @abstractmethod
+    def _among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
+        """Return the similarities among ``landmarks`` before scaling."""
+
+    def dense(self, *, symmetric: bool = False, executor: Executor | None = None) -> FloatArray:
+        """Return the whole matrix in C order: its lower triangle, or both for ``symmetric``."""
+        matrix = np.zeros((self.n_rows, self.n_rows))
+        tiles = self.blocks(8, block_bytes=8 * TILE_ROWS)
+        landmarks = [self.take(np.arange(tile.start, tile.stop)) for tile in tiles]
+
+        def fill(position: slice) -> None:
+            rows = tiles[position.start]
+            for columns, points in zip(tiles[: position.stop], landmarks[: position.stop], strict=True):
+                block = self.block(rows, points)
+                matrix[rows, columns] = block
+                if symmetric and columns.start < rows.start:
+                    matrix[columns, rows] = block.T
+
+        with one_blas_thread():
+            for _ in map_blocks(fill, [slice(i, i + 1) for i in range(len(tiles))], executor=executor):
+                pass
+        if symmetric:  # the two triangles of a diagonal tile may differ in the last digit
+            for tile in tiles:
+                matrix[tile, tile] = 0.5 * (matrix[tile, tile] + matrix[tile, tile].T)
+        np.fill_diagonal(matrix, 1.0)
+        return matrix
+
+    def _normalise(self, diagonal: FloatArray) -> None:
+        """Set `scale` from the diagonal of the user's kernel, unless it is 1 already."""
+        if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
+            row = int(np.argmax(~(diagonal > 0.0)))
+            raise ValueError(
+                describe(
+                    "kernel", "positive between a row and itself", f"{diagonal[row]:g} at {self._place(row)}"
+                )
+            )
+        if np.abs(diagonal - 1.0).max() > 64.0 * self.entry_error:
+            self.scale = 1.0 / np.sqrt(diagonal)
+
+    def _place(self, row: int) -> str:
+        return f"row {row} of features" if row < self.n_test else f"row {row - self.n_test} of reference"
+
+
+class FeatureGram(Gram):
+    """The kernel matrix of two arrays of features."""
+
+    def __init__(self, features: Array, reference: Array, kernel: Kernel) -> None:
+        self.features = features
+        self.reference = reference
+        self.n_test = int(features.shape[0])
+        self.n_reference = int(reference.shape[0])
+        self.trusted = kernel.positive_semidefinite
+        if isinstance(kernel, GaussianKernel):
+            kernel = GaussianKernel(kernel.bandwidth, self._center())
+        self.kernel = kernel
+        self.entry_error = kernel.entry_error(self._spread())
+        if isinstance(kernel, CallableKernel):
+            self._examine(kernel)
+
+    def take(self, indices: IntArray) -> Landmarks:
+        """Return the rows at ``indices`` as landmarks."""
+        indices = np.asarray(indices, dtype=np.int64)
+        test = indices < self.n_test
+        parts = [
+            _take(self.features, indices[test]),
+            _take(self.reference, indices[~test] - self.n_test),
+        ]
+        order = np.empty(len(indices), dtype=np.int64)  # where each row stands after the two parts are joined
+        order[test] = np.arange(test.sum())
+        order[~test] = test.sum() + np.arange((~test).sum())
+        joined = namespace(*parts).concat(parts, axis=0)
+        return Landmarks(_take(joined, order), None if self.scale is None else self.scale[indices])
+
+    def check_points(self, points: Any) -> Array:
+        """Return new points of the same width and array library as the features."""
+        array = check_matrix(points, "points")
+        if array.shape[1] != self.features.shape[1]:
+            raise ValueError(describe("points", f"of {self.features.shape[1]} columns", f"{array.shape[1]}"))
+        check_same_library(array, self.features, "points", "features")
+        return array
+
+    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
+        """Return the similarities of a block of new ``points`` to ``landmarks``."""
+        block = float64_rows(points, rows)
+        similarities = self.kernel(block, landmarks.rows)
+        if landmarks.scale is not None:
+            diagonal = np.concatenate([_diagonal(self.kernel, block, part) for part in _small_blocks(block)])
+            similarities = similarities * landmarks.scale / np.sqrt(diagonal)[:, None]
+        return similarities
+
+    def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
+        return self.kernel(self._rows(rows), landmarks.rows)
+
+    def _among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
+        matrix = self.kernel(landmarks.rows, landmarks.rows)
+        return 0.5 * (matrix + matrix.T)
+
+    def _rows(self, rows: slice) -> Array:
+        if rows.start < self.n_test:
+            return float64_rows(self.features, rows)
+        return float64_rows(self.reference, slice(rows.start - self.n_test, rows.stop - self.n_test))
+
+    def _each_block(self) -> Iterable[Array]:
+        return (self._rows(rows) for rows in self.blocks(8 * int(self.features.shape[1])))
+
+    def _center(self) -> FloatArray | None:
+        """Return the mean row, or None when it overflows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = sum(to_float64(namespace(block).sum(block, axis=0)) for block in self._each_block())
+        center: FloatArray = np.asarray(total) / self.n_rows
+        return center if np.isfinite(center).all() else None
+
+    def _spread(self) -> float:
+        """Return the largest squared distance of a row from the centre."""
+        center = getattr(self.kernel, "center", None)
+        if center is None:
+            return float("inf") if isinstance(self.kernel, GaussianKernel) else 0.0
+        with np.errstate(over="ignore"):
+            return max(
+                float(((to_float64(block) - center) ** 2).sum(axis=1).max()) for block in self._each_block()
+            )
+
+    def _examine(self, kernel: CallableKernel) -> None:
+        """Check a user's function: symmetric, with a positive diagonal that is divided out, and its precision."""
+        probes = self.take(
+            np.unique(np.linspace(0, self.n_rows - 1, min(_PROBES, self.n_rows)).astype(np.int64))
+        )
+        self.entry_error = max(self.entry_error, 4.0 * kernel.precision(probes.rows))
+        among = kernel(probes.rows, probes.rows)
+        asymmetry = float(np.abs(among - among.T).max())
+        if asymmetry > max(1e-8, 64.0 * self.entry_error) * max(1.0, float(np.abs(among).max())):
+            raise ValueError(
+                describe(
+                    "kernel", "symmetric", f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
+                )
+            )
+        blocks = self.blocks(1, block_bytes=_PROBES)
+        self._normalise(np.concatenate([_diagonal(kernel, self._rows(rows), None) for rows in blocks]))
+
+
+def _take(array: Array, indices: IntArray) -> Array:
+    """Return rows of an array of any library as float64."""
+    if isinstance(array, np.ndarray):
+        return array[indices].astype(np.float64, copy=False)
+    xp = namespace(array)
+    positions = xp.asarray(indices, device=getattr(array, "device", None))
+    return float64_rows(xp.take(array, positions, axis=0), slice(None))
+
+
+def _small_blocks(rows: Array) -> list[slice]:
+    return row_blocks(int(rows.shape[0]), 1, block_bytes=_PROBES)
+
+
+def _diagonal(kernel: Kernel, rows: Array, part: slice | None) -> FloatArray:
+    """Return k(z, z) of a few rows."""
+    few = rows if part is None else rows[part, ...]
+    return np.diagonal(kernel(few, few)).copy()

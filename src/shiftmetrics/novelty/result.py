@@ -1,0 +1,177 @@
+"""The result of novelty: the score, its spectrum and modes, and what scores new points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.record import Status
+from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.novelty.modes import Mode
+from shiftmetrics.novelty.routes import Problem, Solution, solve
+
+
+class NoveltyStatus(Status):
+    """How the computation of novelty ended."""
+
+    EXACT = ("exact", True, "All rows were factored: the value is exact up to rounding.")
+    CERTIFIED = (
+        "certified",
+        True,
+        "The factor reached its tolerance: the error bound covers what it leaves out.",
+    )
+    RANK_LIMITED = (
+        "rank_limited",
+        False,
+        "The rank limit came before the tolerance: the value is a lower bound, and the error bound says how much may "
+        "be missing. Raise max_rank, widen the bandwidth, take fewer rows, or choose method='dense'.",
+    )
+    INDEFINITE = (
+        "indefinite",
+        False,
+        "The kernel is not positive semidefinite, so novelty is not defined for it: the value is that of the nearest "
+        "kernel that is. Use a positive semidefinite kernel, such as 'gaussian'.",
+    )
+
+
+@dataclass(eq=False)
+class PointSource:
+    """What scores new points: the problem, and all positive modes once they are known."""
+
+    problem: Problem
+    solution: Solution
+
+    def point_novelty(self, points: Any) -> FloatArray:
+        """Return the membership of points in all positive modes together."""
+        if not self.solution.complete:
+            self.solution = solve(self.problem, self.solution.method, n_modes=0, complete=True)
+        values = self.solution.functions.evaluate(points, self.solution.coefficients)
+        novelty: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
+        return novelty
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoveltyResult(Result):
+    """Novelty of a sample against a reference.
+
+    Attributes
+    ----------
+    value : float
+        Kernel entropic novelty in nats, from 0 to ``total * log(n_samples)``: higher is more novel.
+    error_bound : float
+        Certificate of the factor, and rounding: up to rounding, the exact value lies between ``value`` and
+        ``value + error_bound``.
+    reverse : float or None
+        Novelty of the reference against the sample: at eta = 1, or when asked for.
+    reverse_error_bound : float or None
+        Its error bound.
+    total : float
+        Sum S of the positive eigenvalues, from 0 to 1: the weight of all that is in excess of the reference.
+    eigenvalues : ndarray
+        Positive eigenvalues of C_X - eta C_Y, largest first: the excess weights of the modes.
+    reverse_eigenvalues : ndarray or None
+        Those of C_Y - eta C_X.
+    modes : tuple of Mode
+        The first modes.
+    eta : float
+        Multiplier of the reference.
+    kernel : str
+        Name of the kernel.
+    bandwidth : float or None
+        Bandwidth of the Gaussian kernel.
+    method : str
+        The route that was taken, "dense" or "cholesky"; ``settings["reason"]`` says why.
+    rank : int
+        Size of the eigenproblem.
+    n_samples, n_reference : int
+        Rows of the sample and of the reference.
+    mode_count, reference_mode_count : float
+        Effective number of modes of each sample at this bandwidth, 1 / |C|_F^2.
+    """
+
+    measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
+    title: ClassVar[str] = "Kernel entropic novelty"
+    unit: ClassVar[str] = "nats"
+    higher_is_better: ClassVar[bool] = True
+
+    reverse: float | None
+    reverse_error_bound: float | None
+    total: float
+    eigenvalues: FloatArray
+    reverse_eigenvalues: FloatArray | None
+    modes: tuple[Mode, ...]
+    eta: float
+    kernel: str
+    bandwidth: float | None
+    method: str
+    rank: int
+    n_reference: int
+    mode_count: float
+    reference_mode_count: float
+    status: NoveltyStatus
+    source: PointSource | None = field(default=None, repr=False)
+
+    @property
+    def effective_modes(self) -> float:
+        """Return how many equal modes would score the same: exp(value / total), or 0 without novelty."""
+        return math.exp(self.value / self.total) if self.total > 0.0 else 0.0
+
+    def point_novelty(self, points: Any) -> FloatArray:
+        """Return how novel each point is: its membership in all novel modes together, from 0 to 1.
+
+        Its mean over the test sample minus eta times its mean over the reference is ``total``.
+
+        Parameters
+        ----------
+        points : array of shape (n_points, n_columns)
+            Features like those of the samples; for a precomputed kernel, similarities to all rows of both.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+
+        Raises
+        ------
+        ValueError
+            If the columns do not match, or the result was read back from a file, which holds no kernel.
+
+        Notes
+        -----
+        With many rows and no low rank, the first call repeats the decomposition, for all eigenvectors this time.
+        """
+        if self.source is None:
+            raise ValueError(
+                "The result must come from a computation, got one read from a file. Compute the novelty again to "
+                "score points."
+            )
+        return self.source.point_novelty(points)
+
+    def headline(self) -> str:
+        """Return one sentence with the value and what it means."""
+        bound = f"Kernel entropic novelty: {format_number(self.value)} nats"
+        if not self.total > 0.0:
+            return f"{bound}: nothing in the test sample is in excess of the reference."
+        times = "" if self.eta == 1.0 else f" taken {self.eta:g} times"
+        return (
+            f"{bound}: {self.total:.1%} of the test sample is in excess of the reference{times}, spread like "
+            f"{self.effective_modes:.3g} equal modes."
+        )
+
+    def notes(self) -> list[str]:
+        """Return the sentences after the headline: the other direction, the first mode, what to compare with."""
+        sentences = []
+        if self.reverse is not None:
+            sentences.append(f"The reference against the test sample: {format_number(self.reverse)} nats.")
+        if self.modes:
+            sentences.append(str(self.modes[0]))
+        common = super().notes()
+        common[0] = common[0].replace("Higher is better", "Higher is more novel")
+        sentences.append(common[0])
+        sentences.append(
+            "Two samples of one distribution score more than 0: compare scores of equal sizes and bandwidths only."
+        )
+        return sentences + common[1:]
