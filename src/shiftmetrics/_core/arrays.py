@@ -6,6 +6,7 @@ Only the map step of a measure sees the user's array library (Python array API s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
 from types import ModuleType
@@ -113,6 +114,15 @@ def float64_rows(array: Array, rows: slice) -> Array:
     if getattr(getattr(block, "device", None), "type", None) == "mps":
         return to_float64(block)
     return xp.astype(block, xp.float64, copy=False)
+
+
+def take_rows(sample: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return the rows at these positions, in this order: of an array, a table or a list."""
+    if is_labelled(sample):
+        return sample.iloc[rows]
+    if isinstance(sample, Sequence) and not isinstance(sample, str):
+        return type(sample)(sample[row] for row in rows)  # type: ignore[call-arg]
+    return sample[rows.copy() if hasattr(sample, "detach") else rows]  # torch dislikes read-only arrays
 
 
 def _table_to_numpy(table: Any, argument: str) -> npt.NDArray[Any]:

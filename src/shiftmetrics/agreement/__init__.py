@@ -2,6 +2,7 @@
 
 from shiftmetrics.agreement.channel import channel_capacity, equivalent_error
 from shiftmetrics.agreement.fixed import FixedAgreementResult, FixedAgreementStatus, agreement_at
+from shiftmetrics.agreement.pairing import Pairing, pair_samples
 from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import solve_agreement
@@ -13,6 +14,7 @@ from shiftmetrics.agreement.statistic import (
     row_agreement,
     survey,
 )
+from shiftmetrics.agreement.unpaired import UnpairedAgreementResult, unpaired_agreement
 
 __all__ = [
     "AgreementLimits",
@@ -20,16 +22,20 @@ __all__ = [
     "AgreementStatus",
     "FixedAgreementResult",
     "FixedAgreementStatus",
+    "Pairing",
     "PosteriorAgreementResult",
     "ScorePairs",
+    "UnpairedAgreementResult",
     "agreement_at",
     "channel_capacity",
     "equivalent_error",
     "evaluator",
     "limits_of",
+    "pair_samples",
     "posterior_agreement",
     "prepare_pairs",
     "row_agreement",
     "solve_agreement",
     "survey",
+    "unpaired_agreement",
 ]

@@ -212,7 +212,13 @@ def prepare_pairs(
     first = _check_scores(scores, "scores")
     second = _check_scores(reference_scores, "reference_scores")
     check_same_library(first, second, "scores", "reference_scores")
-    check_same_shape(first, second, "scores", "reference_scores")
+    unpaired = first.shape[0] != second.shape[0]
+    remedy = (
+        "Rows are pairs: pair the samples first, with shiftmetrics.agreement.pair_samples."
+        if unpaired
+        else ""
+    )
+    check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
     if kind == "probabilities":
         floor = check_probabilities((first, "scores"), (second, "reference_scores"), floor=floor)
     n_classes = int(first.shape[1]) if first.ndim == 2 else 2

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, IntArray, take_rows
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_integer, check_number, describe
-from shiftmetrics.shifts.rows import copy_sample, n_rows, rows_differ, take_rows
+from shiftmetrics.shifts.rows import copy_sample, n_rows, rows_differ
 from shiftmetrics.shifts.streams import RowStreams, child_seed, seed_of
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, is_labelled, namespace, to_numpy
 from shiftmetrics._core.validation import describe
@@ -25,15 +23,6 @@ def copy_sample(sample: Any) -> Any:
     if hasattr(sample, "detach"):
         return sample.detach().clone()
     return sample.copy() if hasattr(sample, "copy") else copy.copy(sample)
-
-
-def take_rows(sample: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return the rows at these positions, in this order."""
-    if is_labelled(sample):
-        return sample.iloc[rows]
-    if isinstance(sample, Sequence) and not isinstance(sample, str):
-        return type(sample)(sample[row] for row in rows)  # type: ignore[call-arg]
-    return sample[rows]
 
 
 def rows_differ(first: Any, second: Any) -> BoolArray:

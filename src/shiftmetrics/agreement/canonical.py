@@ -1,0 +1,118 @@
+"""Canonical correlation of two feature spaces from few anchors: class means, or pairs that are known.
+
+The anchors alone would be matched perfectly in any space that holds them; so the covariances that whiten come from
+all rows, and the anchors give the covariance between the spaces only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
+from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
+from shiftmetrics.distances.features import GaussianFit, gaussian_fit
+
+_NEGLIGIBLE = 1e-8
+"""Canonical correlations below this share of the largest are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalSpace:
+    """Directions of two feature spaces that vary together, and how strongly.
+
+    Attributes
+    ----------
+    correlations : ndarray of shape (n_components,)
+        Descending.
+    mean, reference_mean : ndarray of shape (n_columns,)
+        What is subtracted from the rows of each sample.
+    directions, reference_directions : ndarray of shape (n_columns, n_components)
+        Maps from the features of each sample; components have variance 1.
+    """
+
+    correlations: FloatArray
+    mean: FloatArray
+    reference_mean: FloatArray
+    directions: FloatArray
+    reference_directions: FloatArray
+
+    def coordinates(self, features: Array, *, reference: bool = False) -> FloatArray:
+        """Return the canonical variables of the rows, each weighted by its correlation: (n_rows, n_components)."""
+        mean = self.reference_mean if reference else self.mean
+        directions = (self.reference_directions if reference else self.directions) * self.correlations
+
+        def project(rows: slice) -> FloatArray:
+            return np.asarray((to_float64(float64_rows(features, rows)) - mean) @ directions)
+
+        return np.concatenate(list(map_blocks(project, _slices(features))))
+
+
+def fit_class_means(
+    features: Array, codes: IntArray, reference: Array, reference_codes: IntArray, *, ridge: float
+) -> CanonicalSpace:
+    """Fit on the means of the classes, weighted by the size of a class in both samples."""
+    n_classes = int(max(codes.max(), reference_codes.max())) + 1
+    sizes = [np.bincount(part, minlength=n_classes) for part in (codes, reference_codes)]
+    weights = np.sqrt(sizes[0] / len(codes) * sizes[1] / len(reference_codes))
+    weights /= weights.sum()
+    spaces = [gaussian_fit(features), gaussian_fit(reference)]
+    means = [
+        class_means(array, part, n_classes) - space.mean
+        for array, part, space in zip((features, reference), (codes, reference_codes), spaces, strict=True)
+    ]
+    means = [part - weights @ part for part in means]
+    cross = (means[0] * weights[:, None]).T @ means[1]
+    return _solve(spaces[0], spaces[1], cross, n_classes - 1, ridge)
+
+
+def fit_pairs(features: Array, reference: Array, seeds: IntArray, *, ridge: float) -> CanonicalSpace:
+    """Fit on known pairs: rows of ``features`` and of ``reference``, of shape (n_pairs, 2)."""
+    spaces = [gaussian_fit(features), gaussian_fit(reference)]
+    sides = [to_float64(array[seeds[:, side], ...]) for side, array in enumerate((features, reference))]
+    sides = [side - side.mean(axis=0) for side in sides]
+    cross = sides[0].T @ sides[1] / len(seeds)
+    return _solve(spaces[0], spaces[1], cross, len(seeds) - 1, ridge)
+
+
+def class_means(features: Array, codes: IntArray, n_classes: int) -> FloatArray:
+    """Return the mean row of each class; every class must have a row."""
+    counts = np.bincount(codes, minlength=n_classes)
+
+    def total(rows: slice) -> FloatArray:
+        block = to_float64(float64_rows(features, rows))
+        sums = np.zeros((n_classes, block.shape[1]))
+        np.add.at(sums, codes[rows], block)
+        return sums
+
+    sums: FloatArray = map_reduce(total, _slices(features))
+    return sums / counts[:, None]
+
+
+def _whitening(fit: GaussianFit, ridge: float) -> FloatArray:
+    """Return W with W'CW = 1, after the mean variance times ``ridge`` was added to the covariance C."""
+    values, vectors = np.linalg.eigh(fit.factor.T @ fit.factor)
+    values = np.maximum(values, 0.0) + ridge * fit.trace / len(values)
+    scales = np.where(values > 0.0, 1.0 / np.sqrt(np.where(values > 0.0, values, 1.0)), 0.0)
+    return vectors * scales
+
+
+def _solve(
+    first: GaussianFit, second: GaussianFit, cross: FloatArray, max_rank: int, ridge: float
+) -> CanonicalSpace:
+    left, right = _whitening(first, ridge), _whitening(second, ridge)
+    u, correlations, v = np.linalg.svd(left.T @ cross @ right, full_matrices=False)
+    kept = correlations[:max_rank] > _NEGLIGIBLE * max(float(correlations[0]), np.finfo(np.float64).tiny)
+    rank = int(kept.sum())
+    return CanonicalSpace(
+        correlations=np.minimum(correlations[:rank], 1.0),
+        mean=first.mean,
+        reference_mean=second.mean,
+        directions=left @ u[:, :rank],
+        reference_directions=right @ v[:rank].T,
+    )
+
+
+def _slices(features: Array) -> list[slice]:
+    return row_blocks(int(features.shape[0]), 8 * int(features.shape[1]))

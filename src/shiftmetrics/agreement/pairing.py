@@ -1,0 +1,308 @@
+"""Pairs for samples that have none: by label, by nearest neighbours, by canonical correlation of their features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows
+from shiftmetrics._core.memory import check_memory_limit
+from shiftmetrics._core.neighbours import nearest_neighbours
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.tables import align_tables
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_matrix,
+    check_number,
+    check_rng,
+    check_same_library,
+    describe,
+)
+from shiftmetrics.agreement.canonical import CanonicalSpace, fit_class_means, fit_pairs
+from shiftmetrics.agreement.partners import (
+    assign_partners,
+    check_seeds,
+    draw_partners,
+    groups_of,
+    pair_distances,
+    shared_classes,
+)
+
+PairingMethod = Literal["label", "neighbour", "correlation"]
+Unmatched = Literal["raise", "drop"]
+
+_WORDS = {
+    "label": "random partners of the same label",
+    "neighbour": "nearest neighbours",
+    "correlation": "nearest neighbours in the canonical space",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pairing(Record):
+    """Which row of a sample goes with which row of the reference, and what had to be dropped or used twice.
+
+    Attributes
+    ----------
+    rows, reference_rows : ndarray of shape (n_pairs,)
+        Positions in the sample and in the reference, in the order of the sample.
+    method : str
+        "label", "neighbour" or "correlation".
+    within_label : bool
+        Whether both rows of each pair have one label.
+    one_to_one : bool
+        Whether no row was used twice.
+    n_samples, n_reference : int
+        Rows of both samples.
+    distance : ndarray of shape (n_pairs,) or None
+        Distance of each pair in the space of the method; None for pairs by label.
+    correlations : ndarray of shape (n_components,) or None
+        Canonical correlations, for the method "correlation".
+    """
+
+    rows: IntArray
+    reference_rows: IntArray
+    method: str
+    within_label: bool
+    one_to_one: bool
+    n_samples: int
+    n_reference: int
+    distance: FloatArray | None = None
+    correlations: FloatArray | None = None
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return len(self.rows)
+
+    @property
+    def dropped(self) -> IntArray:
+        """Rows of the sample without a partner."""
+        return np.setdiff1d(np.arange(self.n_samples), self.rows)
+
+    @property
+    def reference_dropped(self) -> IntArray:
+        """Rows of the reference that are in no pair."""
+        return np.setdiff1d(np.arange(self.n_reference), self.reference_rows)
+
+    @property
+    def reused(self) -> IntArray:
+        """Rows of the reference that are in several pairs."""
+        rows, counts = np.unique(self.reference_rows, return_counts=True)
+        return rows[counts > 1]
+
+    @property
+    def identical(self) -> bool:
+        """Whether the two rows of every pair are the same point, so that the pairs say nothing of a shift."""
+        return self.distance is not None and self.n_pairs > 0 and not self.distance.any()
+
+    def apply(self, sample: Any, reference: Any) -> tuple[Any, Any]:
+        """Take the pairs out of anything that has a row for each row of the two samples, such as scores.
+
+        Parameters
+        ----------
+        sample, reference : array, DataFrame or list
+            With ``n_samples`` and ``n_reference`` rows.
+
+        Returns
+        -------
+        tuple
+            Both with ``n_pairs`` rows; tables lose their index, since rows are now pairs by position.
+
+        Raises
+        ------
+        ValueError
+            If the numbers of rows do not match.
+        """
+        taken = []
+        sides = ((sample, self.rows, self.n_samples), (reference, self.reference_rows, self.n_reference))
+        for (value, rows, expected), name in zip(sides, ("sample", "reference"), strict=True):
+            if len(value) != expected:
+                raise ValueError(
+                    describe(name, f"of {expected} rows, as the sample that was paired", len(value))
+                )
+            part = take_rows(value, rows)
+            taken.append(part.reset_index(drop=True) if hasattr(part, "reset_index") else part)
+        return taken[0], taken[1]
+
+    def __str__(self) -> str:
+        within = " within the label" if self.within_label and self.method != "label" else ""
+        reuse = "no reference row is used twice"
+        if len(self.reused):
+            most = int(np.bincount(self.reference_rows).max())
+            reuse = f"{len(self.reused)} reference rows are used more than once (at most {most} times)"
+        parts = [
+            f"{self.n_pairs} pairs by {_WORDS[self.method]}{within}, "
+            f"{'one to one' if self.one_to_one else 'many to one'}",
+            f"{len(self.dropped)} of {self.n_samples} rows and {len(self.reference_dropped)} of "
+            f"{self.n_reference} reference rows are left out",
+            reuse,
+        ]
+        if self.identical:
+            parts.append("all pairs are identical, so they say nothing of a shift")
+        return "; ".join(parts) + "."
+
+
+def pair_samples(
+    features: Any,
+    reference: Any,
+    *,
+    method: PairingMethod = "neighbour",
+    labels: Any = None,
+    reference_labels: Any = None,
+    within_label: bool = False,
+    one_to_one: bool = False,
+    seeds: Any = None,
+    ridge: float = 1e-3,
+    unmatched: Unmatched = "raise",
+    memory_limit: int | None = None,
+    rng: Any = None,
+) -> Pairing:
+    """Pair the rows of two samples whose rows do not belong together, so that their agreement can be measured.
+
+    Parameters
+    ----------
+    features : array of shape (n_samples, n_columns)
+        The sample under test, in the space in which neighbours are looked for: features, or scores.
+    reference : array of shape (n_reference, n_reference_columns)
+        The reference, in the same space; for "correlation" it may be another one.
+    method : {"label", "neighbour", "correlation"}, default "neighbour"
+        "label" draws a partner of the same label. "neighbour" takes the nearest row. "correlation" takes the nearest
+        row in the space of canonical correlation, fitted on ``seeds`` where they are given, else on the class means.
+    labels, reference_labels : array of shape (n_rows,), optional
+        Labels of the rows, numbers or texts, where the method or ``within_label`` needs them.
+    within_label : bool, default False
+        Whether partners must have the same label; always so for "label".
+    one_to_one : bool, default False
+        Whether each row is used at most once: by the assignment of least total squared distance, for which all
+        distances are held in memory. Otherwise each row of the sample gets a partner, and rows of the reference may
+        be used again.
+    seeds : array of shape (n_seeds, 2), optional
+        Known pairs for "correlation": positions in ``features`` and in ``reference``. They are pairs of the result.
+    ridge : float, default 1e-3
+        Added to the covariances of "correlation", in units of the mean variance of a column.
+    unmatched : {"raise", "drop"}, default "raise"
+        What to do with rows whose label the other sample lacks.
+    memory_limit : int, optional
+        Bytes that an assignment may take. Default: half of what is free.
+    rng : int or Generator, optional
+        Draws the partners of "label".
+
+    Returns
+    -------
+    Pairing
+
+    Raises
+    ------
+    ValueError
+        If labels are needed and missing, a class is in one sample only, or columns differ where they must not.
+    TypeError
+        If features are not numbers, or come from two array libraries.
+    MemoryError
+        If an assignment needs more than ``memory_limit``.
+
+    See Also
+    --------
+    unpaired_agreement : Pairing and agreement in one call, with the spread over random pairings.
+
+    Notes
+    -----
+    The strategies named in V. Jimenez Rodriguez, master thesis, ETH Zurich 2024 (section 3.7). Each changes what the
+    agreement means: partners of one label differ as two samples of a class do, so the agreement measures sampling and
+    shift together; nearest neighbours are favourable partners, which agree more than rows of one label do.
+
+    Examples
+    --------
+    >>> pairing = pair_samples([[0.0], [1.0], [9.0]], [[8.0], [0.2]])
+    >>> pairing.reference_rows
+    array([1, 1, 0])
+    >>> print(pair_samples([[0.0], [1.0], [9.0]], [[8.0], [0.2]], one_to_one=True))
+    2 pairs by nearest neighbours, one to one; 1 of 3 rows and 0 of 2 reference rows are left out; no reference row is
+    used twice.
+    """
+    method = check_choice(method, "method", ("label", "neighbour", "correlation"))
+    unmatched = check_choice(unmatched, "unmatched", ("raise", "drop"))
+    ridge = check_number(ridge, "ridge", low=0.0)
+    limit = check_memory_limit(memory_limit)
+    if method == "neighbour":
+        features, reference = align_tables(features, reference, "features", "reference", rows=False)
+    first, second = check_matrix(features, "features"), check_matrix(reference, "reference")
+    check_same_library(first, second, "features", "reference")
+    counts = (int(first.shape[0]), int(second.shape[0]))
+    if seeds is not None and method != "correlation":
+        raise ValueError(
+            describe("seeds", f"left out with method={method!r}", "pairs", 'They are for "correlation".')
+        )
+    if method == "neighbour" and first.shape[1] != second.shape[1]:
+        raise ValueError(
+            describe(
+                "reference",
+                f"of as many columns as features, {first.shape[1]}",
+                f"{second.shape[1]}",
+                'Compute both by the same features, or pass method="correlation".',
+            )
+        )
+    within_label = bool(within_label) or method == "label"
+    codes = None
+    if within_label or (method == "correlation" and seeds is None):
+        codes = shared_classes(labels, reference_labels, counts, method, unmatched)
+    known = check_seeds(seeds, counts)
+    correlations = None
+    if method == "correlation":
+        space = (
+            fit_pairs(first, second, known, ridge=ridge)
+            if known is not None
+            else _fit_classes(first, second, codes, ridge)
+        )
+        correlations = space.correlations
+        first, second = space.coordinates(first), space.coordinates(second, reference=True)
+    groups = groups_of(codes if within_label else None, counts, known)
+    generator = check_rng(rng)
+    found: list[tuple[IntArray, IntArray]] = [] if known is None else [(known[:, 0], known[:, 1])]
+    for rows, partners in groups:
+        if method == "label":
+            found.append(draw_partners(rows, partners, one_to_one, generator))
+        elif one_to_one:
+            found.append(assign_partners(first, second, rows, partners, limit))
+        else:
+            nearest = nearest_neighbours(take_rows(first, rows), take_rows(second, partners))[1]
+            found.append((rows, partners[nearest[:, 0]]))
+    taken, with_rows = (np.concatenate([part[side] for part in found]) for side in (0, 1))
+    order = np.argsort(taken, kind="stable")
+    taken, with_rows = taken[order], with_rows[order]
+    return Pairing(
+        rows=taken,
+        reference_rows=with_rows,
+        method=method,
+        within_label=within_label,
+        one_to_one=one_to_one,
+        n_samples=counts[0],
+        n_reference=counts[1],
+        distance=None if method == "label" else pair_distances(first, second, taken, with_rows),
+        correlations=correlations,
+    )
+
+
+def _fit_classes(
+    first: Array, second: Array, codes: tuple[IntArray, IntArray] | None, ridge: float
+) -> CanonicalSpace:
+    assert codes is not None
+    kept = [np.flatnonzero(part >= 0) for part in codes]
+    if int(codes[0].max()) < 1:
+        raise ValueError(
+            describe(
+                "labels",
+                "of at least two classes for method='correlation'",
+                "one class",
+                "Give seeds instead.",
+            )
+        )
+    return fit_class_means(
+        take_rows(first, kept[0]),
+        codes[0][kept[0]],
+        take_rows(second, kept[1]),
+        codes[1][kept[1]],
+        ridge=ridge,
+    )

@@ -1,0 +1,143 @@
+"""Partners for the rows of a sample: among which rows they are looked for, and how one is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.labels import check_labels, label_codes
+from shiftmetrics._core.memory import check_memory
+from shiftmetrics._core.neighbours import pairwise_distances
+from shiftmetrics._core.validation import describe
+
+
+def shared_classes(
+    labels: Any, reference_labels: Any, counts: tuple[int, int], method: str, unmatched: str
+) -> tuple[IntArray, IntArray]:
+    """Return the classes of both samples as numbers, -1 for rows that are left out.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or a class is in one sample only and ``unmatched`` is "raise".
+    """
+    named = ((labels, "labels"), (reference_labels, "reference_labels"))
+    for value, name in named:
+        if value is None:
+            raise ValueError(
+                describe(
+                    name,
+                    f"given for method={method!r}" + (" within labels" if method == "neighbour" else ""),
+                    "None",
+                    "Give a label for each row" + (", or seeds." if method == "correlation" else "."),
+                )
+            )
+    checked = [
+        (check_labels(value, name, length=count), name)
+        for (value, name), count in zip(named, counts, strict=True)
+    ]
+    (mine, theirs), classes = label_codes(*checked)
+    for codes, others, name in ((mine, theirs, "labels"), (theirs, mine, "reference_labels")):
+        alone = ~np.isin(codes, others)
+        if alone.any() and unmatched == "raise":
+            shown = ", ".join(repr(classes[code].item()) for code in np.unique(codes[alone])[:3])
+            raise ValueError(
+                describe(
+                    "labels and reference_labels",
+                    "of the same classes",
+                    f"{shown} in {name} only",
+                    'Drop these rows, or pass unmatched="drop".',
+                )
+            )
+    shared = np.intersect1d(mine, theirs)
+    if not len(shared):
+        raise ValueError(describe("labels and reference_labels", "of the same classes", "no class in common"))
+    if unmatched == "drop":
+        place = np.full(len(classes), -1)
+        place[shared] = np.arange(len(shared))
+        mine, theirs = place[mine], place[theirs]
+    return mine, theirs
+
+
+def check_seeds(seeds: Any, counts: tuple[int, int]) -> IntArray | None:
+    """Return known pairs, in which no row repeats, as positions in both samples."""
+    if seeds is None:
+        return None
+    pairs = np.asarray(seeds)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or len(pairs) < 2:
+        raise ValueError(
+            describe(
+                "seeds",
+                "at least 2 pairs of positions, of shape (n_seeds, 2)",
+                f"shape {pairs.shape} of {pairs.dtype}",
+            )
+        )
+    for side, (count, name) in enumerate(zip(counts, ("features", "reference"), strict=True)):
+        if pairs[:, side].min() < 0 or pairs[:, side].max() >= count:
+            raise ValueError(
+                describe("seeds", f"positions in {name}, from 0 to {count - 1}", pairs[:, side].tolist()[:3])
+            )
+        if len(np.unique(pairs[:, side])) < len(pairs):
+            raise ValueError(describe("seeds", f"pairs in which no row of {name} repeats", "repeated rows"))
+    return pairs.astype(np.int64)
+
+
+def groups_of(
+    codes: tuple[IntArray, IntArray] | None, counts: tuple[int, int], known: IntArray | None
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the rows of both samples among which partners are looked for: all, or those of each class."""
+    free = [np.arange(count) for count in counts]
+    if known is not None:
+        free = [np.setdiff1d(part, known[:, side]) for side, part in enumerate(free)]
+    if codes is None:
+        groups = [(free[0], free[1])]
+    else:
+        classes = np.intersect1d(codes[0][codes[0] >= 0], codes[1])
+        groups = [
+            (free[0][codes[0][free[0]] == label], free[1][codes[1][free[1]] == label]) for label in classes
+        ]
+    return [(rows, partners) for rows, partners in groups if len(rows) and len(partners)]
+
+
+def draw_partners(
+    rows: IntArray, partners: IntArray, one_to_one: bool, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Draw partners at random, none of them again before all were used."""
+    if one_to_one:
+        size = min(len(rows), len(partners))
+        return rng.permutation(rows)[:size], rng.permutation(partners)[:size]
+    rounds = -(-len(rows) // len(partners))
+    drawn = np.concatenate([rng.permutation(partners) for _ in range(rounds)])
+    return rows, rng.permutation(drawn[: len(rows)])
+
+
+def assign_partners(
+    first: Array, second: Array, rows: IntArray, partners: IntArray, limit: int
+) -> tuple[IntArray, IntArray]:
+    """Return the one-to-one pairs of least total squared distance."""
+    from scipy.optimize import linear_sum_assignment
+
+    check_memory(
+        24 * len(rows) * len(partners),
+        limit,
+        f"one_to_one=True with {len(rows)} and {len(partners)} rows",
+        "Pair within labels, take fewer rows, or pass one_to_one=False.",
+    )
+    distances = pairwise_distances(
+        to_float64(take_rows(first, rows)), to_float64(take_rows(second, partners))
+    )
+    largest = float(distances.max())
+    mine, theirs = linear_sum_assignment((distances / largest) ** 2 if largest > 0.0 else distances)
+    return rows[mine], partners[theirs]
+
+
+def pair_distances(first: Array, second: Array, rows: IntArray, partners: IntArray) -> FloatArray:
+    """Return the distance of each pair."""
+    parts = []
+    for pairs in row_blocks(len(rows), 8 * int(first.shape[1])):
+        shift = to_float64(take_rows(first, rows[pairs])) - to_float64(take_rows(second, partners[pairs]))
+        parts.append(np.linalg.norm(shift, axis=1))
+    return np.concatenate(parts) if parts else np.empty(0)
