@@ -98,8 +98,8 @@ def next_points(
     points: list[float] = []
     if peak:
         points.append(peak.x)
-        if not settled or peak.step > 0.01 * (x[peak.interval + 1] - x[peak.interval]):
-            too_high[peak.interval] = False  # the peak will split it
+        if peak.interval == len(x) - 1 or peak.step > 0.1 * (x[peak.interval + 1] - x[peak.interval]):
+            too_high[peak.interval] = False  # the peak splits it well enough
     for i in np.flatnonzero(too_high):
         if i == len(x) - 1:
             points.append(max(float(bounds.kink[i]), 4.0 * x[i]))
@@ -187,6 +187,5 @@ def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, r
 
 
 def _cut(left: float, right: float, kink: float) -> list[float]:
-    """Cut an interval where its bound is highest, or in the middle when that is close to an end."""
-    inside = 0.1 <= (kink - left) / (right - left) <= 0.9
-    return [kink if inside else float(left + (right - left) / 2.0)]
+    """Cut an interval where its bound is highest, but not too close to an end."""
+    return [left + (right - left) * min(0.9, max(0.1, (kink - left) / (right - left)))]
