@@ -113,7 +113,7 @@ def pgd(
     """Raise the loss within a ball by projected gradient steps (arXiv:1706.06083).
 
     Kept for each row is the best point met on the way: an error before no error, then the higher loss. So more
-    steps or restarts never make the attack weaker.
+    restarts never make the attack weaker.
 
     Parameters
     ----------
