@@ -11,7 +11,7 @@ import pytest
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.report import Context, Rows, document, render_report, write_report
-from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, worst_case_risk
 
 EVIL = "<script>alert('x')</script>\"&<img src=http://evil.example/x.png>"
 VOID = {
@@ -266,3 +266,21 @@ def test_what_is_no_result_is_refused(results, error, message, tmp_path):
 def test_the_folder_must_exist(results, tmp_path):
     with pytest.raises(ValueError, match="output folder must exist"):
         write_report(results, tmp_path / "no" / "r.html")
+
+
+def test_weights_of_the_rows_reach_the_curves():
+    rng = np.random.default_rng(0)
+    loss, weights = ZeroOneLoss(np.maximum(rng.normal(0.5, 0.5, 80), 0)), rng.random(80)
+    result = stability_criterion(loss, 0.4, sample_weight=weights)
+    with_weights = Context(rows={"Stability": Rows(loss=loss, sample_weight=weights)})
+    assert f"R(0.4) = {result.value:.3g}" in Page(render_report(result, context=with_weights)).text
+    # Without them a curve would belong to another sample, so there is none.
+    without = Context(rows={"Stability": Rows(loss=loss)})
+    assert "R(0.4)" not in Page(render_report(result, context=without)).text
+
+
+def test_other_results_of_the_same_house():
+    loss = FixedLoss(np.random.default_rng(0).random(30))
+    result = worst_case_risk(loss, 0.1)
+    text = Page(render_report(result, context=Context(rows={result.title: Rows(loss=loss)}))).text
+    assert result.headline() in text

@@ -1,7 +1,11 @@
+from dataclasses import dataclass
+
 import pytest
 
-from shiftmetrics.report import facts_of
+from shiftmetrics._core.result import Result
+from shiftmetrics.report import facts_of, render_report
 from shiftmetrics.report.facts import percent, with_unit
+from shiftmetrics.stability import StabilityStatus
 
 
 @pytest.mark.parametrize(
@@ -24,3 +28,21 @@ def test_every_measure_leads_with_itself_and_explains_its_direction(results):
         assert first.name == result.title.lower()
         assert first.meaning.startswith("higher is ")
         assert all(fact.value for fact in facts_of(result))
+
+
+def test_results_without_a_section_print_their_plain_numbers():
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Distance(Result):
+        title = "Some distance"
+        mean_gap: float
+        n_axes: int
+        label: str
+        flag: bool
+
+    result = Distance(
+        value=1.5, error_bound=0.0, status=StabilityStatus.CONVERGED, n_samples=3, mean_gap=0.25, n_axes=2,
+        label="x", flag=True,
+    )  # fmt: skip
+    facts = {fact.name: fact.value for fact in facts_of(result)}
+    assert facts == {"some distance": "1.5", "mean gap": "0.25", "n axes": "2"}
+    assert result.headline() in render_report(result)

@@ -119,6 +119,8 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
             console, ("", "value", "meaning"), [(f.name, f.value, f.meaning) for f in facts_of(result)]
         )
         for sentence in result.notes():
+            if sentence.startswith("Interval:"):  # the table has it
+                continue
             warns = sentence.startswith(("Warning", "Status"))
             console.print(Text(sentence, style="yellow" if warns else "dim"))
         console.print()
@@ -132,7 +134,7 @@ def print_table(console: Any, header: Sequence[str], rows: Sequence[Sequence[str
         return
     if not console.is_terminal:
         for row in rows:
-            say("\t".join(row))  # rich would turn tabs into spaces
+            say("\t".join(row).rstrip())  # rich would turn tabs into spaces
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

@@ -76,7 +76,9 @@ def stability(
         )
     from shiftmetrics.report import Context, Rows
 
-    rows = Rows(loss=loss, names=sample.names, labels=sample.label, table=sample.table)
+    rows = Rows(
+        loss=loss, sample_weight=sample.weight, names=sample.names, labels=sample.label, table=sample.table
+    )
     output.write(
         str(sample.source),
         result,

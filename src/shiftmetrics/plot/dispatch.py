@@ -7,14 +7,17 @@ from typing import Any
 
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
+from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.plot.agreement import plot_agreement
 from shiftmetrics.plot.novelty import plot_novelty
 from shiftmetrics.plot.stability import plot_stability
+from shiftmetrics.stability.result import ShiftResult
 
-_DRAWINGS: dict[str, Callable[..., Any]] = {
-    "agreement": plot_agreement,
-    "stability": plot_stability,
-    "novelty": plot_novelty,
+_DRAWINGS: dict[type[Result], Callable[..., Any]] = {
+    PosteriorAgreementResult: plot_agreement,
+    ShiftResult: plot_stability,
+    NoveltyResult: plot_novelty,
 }
 
 
@@ -39,8 +42,7 @@ def plot(result: Result, ax: Any = None, **options: Any) -> Any:
     TypeError
         If ``result`` is not a result, or of a kind that has no drawing.
     """
-    room = type(result).__module__.split(".")[1] if isinstance(result, Result) else ""
-    draw = _DRAWINGS.get(room)
+    draw = next((draw for kind, draw in _DRAWINGS.items() if isinstance(result, kind)), None)
     if draw is None:
         raise TypeError(describe("result", "a result of a measure", type(result).__name__))
     return draw(result, ax, **options)

@@ -47,9 +47,6 @@ SETTINGS: dict[str, Any] = {
     "ytick.major.size": 0,
 }
 
-RASTER_ABOVE = 2000
-"""Points of a scatter plot above which they are drawn as an image: vector files would grow with each of them."""
-
 
 @contextmanager
 def style() -> Iterator[None]:

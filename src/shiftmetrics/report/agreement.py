@@ -12,6 +12,7 @@ import numpy.typing as npt
 from markupsafe import Markup, escape
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.plot import plot_agreement, plot_agreement_curve, plot_confidence
 from shiftmetrics.report.context import Context, Rows
@@ -215,21 +216,32 @@ def _sides(result: Any, rows: Rows) -> Sides | None:
     """Return what either side predicts, where the scores are at hand."""
     if rows.scores is None or rows.reference_scores is None:
         return None
-    shifted, reference = _probabilities(rows.scores, result), _probabilities(rows.reference_scores, result)
+    shifted, shifted_confidence, n_classes = _predictions(rows.scores, result)
+    reference, reference_confidence, _ = _predictions(rows.reference_scores, result)
     return Sides(
-        shifted=shifted.argmax(axis=1),
-        reference=reference.argmax(axis=1),
-        shifted_confidence=shifted.max(axis=1),
-        reference_confidence=reference.max(axis=1),
-        n_classes=shifted.shape[1],
+        shifted=shifted,
+        reference=reference,
+        shifted_confidence=shifted_confidence,
+        reference_confidence=reference_confidence,
+        n_classes=n_classes,
     )
 
 
-def _probabilities(scores: Any, result: Any) -> FloatArray:
+def _predictions(scores: Any, result: Any) -> tuple[npt.NDArray[np.intp], FloatArray, int]:
+    """Return predicted class and confidence of each row, block by block, and the number of classes."""
+    values = as_array(scores, "scores")
+    n_classes = int(values.shape[1]) if values.ndim == 2 else 2
+    predicted, confidence = np.empty(len(values), dtype=np.intp), np.empty(len(values))
+    for rows in row_blocks(len(values), 8 * n_classes):
+        probabilities = _probabilities(to_float64(values[rows]), result)
+        predicted[rows], confidence[rows] = probabilities.argmax(axis=1), probabilities.max(axis=1)
+    return predicted, confidence, n_classes
+
+
+def _probabilities(values: FloatArray, result: Any) -> FloatArray:
     """Return the model's own probabilities: its softmax at inverse temperature 1."""
     from scipy.special import softmax
 
-    values = to_float64(as_array(scores, "scores"))
     if result.settings.get("kind") == "probabilities":
         values = np.stack([1.0 - values, values], axis=1) if values.ndim == 1 else values
         return np.asarray(values / values.sum(axis=1, keepdims=True))

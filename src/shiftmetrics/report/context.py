@@ -17,6 +17,8 @@ class Rows:
         What `posterior_agreement` was given, for curves and for the pairs that agree least.
     loss : object, optional
         The loss that `stability_criterion` was given, for curves over the threshold and the prices.
+    sample_weight : array of shape (n_samples,), optional
+        What the measure was given.
     names, reference_names : sequence of str, optional
         A name for each row. Default: its number.
     labels, reference_labels : sequence, optional
@@ -32,6 +34,7 @@ class Rows:
     scores: Any = None
     reference_scores: Any = None
     loss: Any = None
+    sample_weight: Any = None
     names: Sequence[str] | None = None
     reference_names: Sequence[str] | None = None
     labels: Any = None

@@ -5,11 +5,21 @@ The terminal and the report print the same facts.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.stability.result import ShiftResult
+
+_FAMILIES: dict[type[Result], str] = {
+    PosteriorAgreementResult: "agreement",
+    ShiftResult: "stability",
+    NoveltyResult: "novelty",
+}
 
 
 @dataclass(frozen=True)
@@ -22,20 +32,22 @@ class Fact:
 
 
 def family_of(result: Result) -> str:
-    """Return the room that a result comes from: "agreement", "stability", "novelty" or another one's name."""
-    parts = type(result).__module__.split(".")
-    return parts[1] if len(parts) > 1 else parts[0]
+    """Return the section that a result belongs to: "agreement", "stability", "novelty" or "other"."""
+    return next((family for kind, family in _FAMILIES.items() if isinstance(result, kind)), "other")
 
 
 def facts_of(result: Result) -> list[Fact]:
     """Return the figures of ``result`` worth printing, the measure itself first."""
     facts = [Fact(result.title.lower(), with_unit(result.value, result.unit), direction_of(result))]
     if result.interval is not None:
+        low, high = format_number(result.interval.low), format_number(result.interval.high)
         facts.append(
-            Fact("interval", str(result.interval), "what other samples of this size would plausibly give")
+            Fact(f"{100 * result.interval.level:g} % interval", f"{low} to {high}", "sampling error")
         )
-    add = {"agreement": _agreement, "stability": _stability, "novelty": _novelty}.get(family_of(result))
-    return facts + (add(result) if add is not None else [])
+    add = {"agreement": _agreement, "stability": _stability, "novelty": _novelty}.get(
+        family_of(result), _other
+    )
+    return facts + add(result)
 
 
 def with_unit(value: float | None, unit: str) -> str:
@@ -65,27 +77,17 @@ def direction_of(result: Result) -> str:
 
 def _agreement(result: Any) -> list[Fact]:
     return [
+        Fact("of the most possible", percent(result.normalized), "0 % is chance, 100 % all kept for sure"),
         Fact(
-            "of the most possible",
-            percent(result.normalized),
-            "0 % is chance, 100 % is every prediction kept for sure",
-        ),
-        Fact(
-            "equivalent error",
-            percent(result.equivalent_error),
-            "agrees as well as a channel that flips this share of the labels",
-        ),
-        Fact("inverse temperature", format_number(result.beta), "beta, where the two sides agree best"),
-        Fact(
-            "log posterior agreement",
-            with_unit(result.log_pa, "nats"),
-            "of the whole sample; 0 is the most possible",
+            "equivalent error", percent(result.equivalent_error), "a channel that flips this share of labels"
         ),
         Fact("pairs in disagreement", percent(result.disagreement), "no predicted class in common"),
+        Fact("inverse temperature", format_number(result.beta), "beta, where the two sides agree best"),
+        Fact("log posterior agreement", with_unit(result.log_pa, "nats"), "of the whole sample, at most 0"),
         Fact(
             "effective classes",
             format_number(result.effective_classes),
-            f"of {result.n_classes}; near 1 when the model always predicts the same",
+            f"of {result.n_classes}; 1 is a collapsed model",
         ),
     ]
 
@@ -93,24 +95,16 @@ def _agreement(result: Any) -> list[Fact]:
 def _stability(result: Any) -> list[Fact]:
     added = result.excess_risk
     return [
-        Fact("standard error", _number(result.standard_error), "sampling error of the value above"),
-        Fact("risk as it is", format_number(result.base_risk), "mean loss of the sample, unshifted"),
-        Fact("risk it reaches", format_number(result.risk), "mean loss of the shifted sample"),
-        Fact("added by rows that move", format_number(added.corruption), "moves first, weights after"),
-        Fact("added by rows that gain weight", format_number(added.reweighting), ""),
+        Fact("standard error", _number(result.standard_error), "of the value above"),
+        Fact("risk as it is", format_number(result.base_risk), "mean loss, unshifted"),
+        Fact("risk it reaches", format_number(result.risk), "mean loss, shifted"),
+        Fact("added by moves", format_number(added.corruption), "moves first, weights after"),
+        Fact("added by weights", format_number(added.reweighting)),
         Fact("root-mean-square move", format_number(result.rms_move), "in the units of the distances"),
         Fact("share of rows moved", percent(result.share_moved)),
-        Fact(
-            "effective sample",
-            percent(result.effective_sample_fraction),
-            "100 % means that no row gained weight",
-        ),
-        Fact(
-            "cost of one more unit of risk",
-            format_number(result.dual),
-            "the dual, slope of the stability in the threshold",
-        ),
-        Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound on the true stability"),
+        Fact("effective sample", percent(result.effective_sample_fraction), "100 %: all rows weigh the same"),
+        Fact("cost of more risk", format_number(result.dual), "the slope in the threshold"),
+        Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound"),
     ]
 
 
@@ -121,17 +115,36 @@ def _novelty(result: Any) -> list[Fact]:
             Fact(
                 "the other way round",
                 with_unit(result.reverse, result.unit),
-                "what the reference has and the test lacks",
+                "missing from the test sample",
             )
         )
-    facts += [
-        Fact("share in excess", percent(result.total), "of the test sample, beyond what the reference has"),
-        Fact("equal modes", format_number(result.effective_modes), "that many equal modes would score the same"),
-        Fact("rows", f"{result.n_samples:,} and {result.n_reference:,}", "of the test sample and of the reference"),
-        Fact("kernel", result.kernel if result.bandwidth is None else f"{result.kernel}, {result.bandwidth:.4g} wide",
-             "rows much nearer than that count as alike"),
-        Fact("modes within each sample", f"{result.mode_count:.3g} and {result.reference_mode_count:.3g}",
-             "near the number of rows, the bandwidth is too narrow"),
+    return [
+        *facts,
+        Fact("share in excess", percent(result.total), "beyond what the reference has"),
+        Fact("equal modes", format_number(result.effective_modes), "that many would score the same"),
+        Fact("rows", f"{result.n_samples:,} and {result.n_reference:,}", "test and reference"),
+        Fact("kernel", result.kernel),
+        *(
+            []
+            if result.bandwidth is None
+            else [Fact("bandwidth", format_number(result.bandwidth), "of the kernel")]
+        ),
+        Fact(
+            "modes within each",
+            f"{format_number(result.mode_count)} and {format_number(result.reference_mode_count)}",
+            "near the rows: bandwidth too narrow",
+        ),
         Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation"),
-    ]  # fmt: skip
-    return facts
+    ]
+
+
+def _other(result: Result) -> list[Fact]:
+    """Print the plain numbers among a result's own fields."""
+    common = {field.name for field in dataclasses.fields(Result)}
+    own = [field.name for field in dataclasses.fields(result) if field.repr and field.name not in common]
+    values = {name: getattr(result, name) for name in own}
+    return [
+        Fact(name.replace("_", " "), format_number(float(value)))
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]

@@ -18,6 +18,7 @@ from shiftmetrics.report.figures import figure_svg
 from shiftmetrics.report.grid import Entry
 from shiftmetrics.report.shifted_rows import single_rows, who_changes
 from shiftmetrics.report.templating import fragment
+from shiftmetrics.stability import StabilityResult, stability_criterion
 
 LEAD = (
     "The worst case within reach: rows move towards an error, or gain weight, whichever is cheaper, "
@@ -40,7 +41,12 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
     entry = Entry(name=name, facts=facts_of(result))
     if remark:
         entry.sentences.append(remark)
-    if rows.loss is not None and result.n_samples <= MOST_ROWS_FOR_CURVES and math.isfinite(result.value):
+    if (
+        isinstance(result, StabilityResult)
+        and rows.loss is not None
+        and result.n_samples <= MOST_ROWS_FOR_CURVES
+        and math.isfinite(result.value)
+    ):
         entry.figures.extend(_curves(result, rows))
     if result.weights is None or not math.isfinite(result.value):
         return entry
@@ -78,50 +84,50 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
     return entry
 
 
-def _curves(result: Any, rows: Rows) -> list[Markup]:
-    from shiftmetrics.stability import stability_criterion
-
-    arguments = {
-        name: result.settings[name] for name in ("theta1", "theta2", "divergence") if name in result.settings
-    }
-    if not {"theta1", "theta2"} <= set(arguments):
+def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
+    """Return R against the threshold, and the added risk against the prices: the same rows, solved again."""
+    threshold, start = float(result.settings["threshold"]), float(result.base_risk)
+    weighted = result.settings.get("sample_weight") is not None
+    if threshold <= start or (weighted and rows.sample_weight is None):
         return []
-    threshold = float(result.settings["threshold"])
-    start = float(result.base_risk)
-    drawings = []
-    if threshold > start:
-        thresholds = np.unique(
-            np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
+    theta1, theta2 = float(result.settings["theta1"]), float(result.settings["theta2"])
+
+    def solve(at: float, price1: float, price2: float) -> StabilityResult:
+        return stability_criterion(
+            rows.loss,
+            at,
+            theta1=price1,
+            theta2=price2,
+            divergence=result.settings["divergence"],
+            sample_weight=rows.sample_weight,
+            keep_rows=False,
         )
-        values = [
-            stability_criterion(rows.loss, float(r), keep_rows=False, **arguments).value for r in thresholds
-        ]
-        drawings.append(
-            figure_svg(
-                lambda ax: plot_stability_curve(thresholds, values, ax, threshold=threshold, risk=start),
-                alt="Stability against the risk threshold",
-                caption="How much the least damaging shift costs for each threshold. The slope at the "
-                "mark is the dual: what one more unit of risk would cost.",
-            )
+
+    thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
+    thresholds = np.unique(thresholds)
+    values = [solve(float(at), theta1, theta2).value for at in thresholds]
+    drawings = [
+        figure_svg(
+            lambda ax: plot_stability_curve(thresholds, values, ax, threshold=threshold, risk=start),
+            alt="Stability against the risk threshold",
+            caption="How much the least damaging shift costs for each threshold. The slope at the mark is the dual: "
+            "what one more unit of risk would cost.",
         )
-    theta1, theta2 = float(arguments["theta1"]), float(arguments["theta2"])
+    ]
+    if not (math.isfinite(theta1) and math.isfinite(theta2)):
+        return drawings
     budget = 1.0 / theta1 + 1.0 / theta2
-    if threshold > start and math.isfinite(theta1) and math.isfinite(theta2):
-        shares = np.linspace(0.05, 0.95, 10)
-        split = []
-        for share in shares:
-            prices = {**arguments, "theta1": 1.0 / (budget * share), "theta2": 1.0 / (budget * (1.0 - share))}
-            excess = stability_criterion(rows.loss, threshold, keep_rows=False, **prices).excess_risk
-            split.append((excess.corruption, excess.reweighting))
-        corruption, reweighting = np.array(split, dtype=np.float64).T
-        if not corruption.any():
-            return drawings
+    shares = np.linspace(0.05, 0.95, 10)
+    split = [solve(threshold, 1.0 / (budget * s), 1.0 / (budget * (1.0 - s))).excess_risk for s in shares]
+    corruption = np.array([excess.corruption for excess in split])
+    reweighting = np.array([excess.reweighting for excess in split])
+    if corruption.any():
         drawings.append(
             figure_svg(
                 lambda ax: plot_excess_risk(shares, corruption, reweighting, ax, share=1.0 / theta1 / budget),
                 alt="Risk added by rows that move and by rows that gain weight, over the prices",
-                caption="The two prices trade places at a constant 1/theta1 + 1/theta2. The dashed line "
-                "marks the prices used here.",
+                caption="The two prices trade places at a constant 1/theta1 + 1/theta2. The dashed line marks the "
+                "prices used here.",
             )
         )
     return drawings
