@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -33,19 +32,20 @@ class BiasCorrected:
     acceleration: float
 
     @classmethod
-    def of(cls, value: float, draws: FloatArray, influence: FloatArray) -> Self:
+    def of(cls, value: float, draws: FloatArray, influence: FloatArray | None = None) -> Self:
         """Return the reading of ``draws`` around the sample's own ``value``.
 
-        ``influence`` is the derivative of the value by the weight of each unit, of mean 0 up to a factor.
+        ``influence`` is what the weight of each unit adds to the value, up to a factor; without it the acceleration
+        is taken to be 0.
         """
         from scipy.special import ndtri
 
         ordered = np.sort(draws)
         if ordered[0] == ordered[-1]:
             return cls(ordered, 0.0, 0.0)
-        spread = float(np.sum(influence**2))
-        skewness = float(np.sum(influence**3)) / (6.0 * spread**1.5) if spread > 0.0 else 0.0
-        return cls(ordered, float(ndtri(_share_below(ordered, value))), skewness)
+        spread = 0.0 if influence is None else float(np.sum(influence**2))
+        skewness = 0.0 if influence is None or spread == 0.0 else float(np.sum(influence**3)) / spread**1.5
+        return cls(ordered, float(ndtri(_share_below(ordered, value))), skewness / 6.0)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that covers the truth with probability ``level``."""
@@ -104,14 +104,31 @@ def permutation_p_value(value: float, draws: FloatArray) -> float:
     return float((1 + np.count_nonzero(draws >= value)) / (1 + len(draws)))
 
 
-def holm_adjusted(p_values: Sequence[float]) -> list[float]:
-    """Return p-values that stay valid together (S. Holm, Scandinavian Journal of Statistics 6, 1979)."""
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(steps, 1.0)
-    return [float(part) for part in adjusted]
+def simultaneous_p_values(values: FloatArray, draws: FloatArray) -> FloatArray:
+    """Return p-values of several values, each against 0, that hold together.
+
+    Single-step studentised maxima: the p-value of a value is the share of draws in which the largest deviation of
+    any of them, in its own standard errors, is as large (J. Romano and M. Wolf, Econometrica 73, 2005,
+    doi:10.1111/j.1468-0262.2005.00615.x).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        The sample's own.
+    draws : ndarray of shape (n_resamples, n_values)
+        Theirs in each draw.
+
+    Returns
+    -------
+    ndarray of shape (n_values,)
+        1 where a value and all its draws are 0.
+    """
+    errors = draws.std(axis=0)
+    moves = errors > 0.0
+    scale = np.where(moves, errors, 1.0)
+    largest = (np.abs(draws - draws.mean(axis=0)) / scale).max(axis=1, initial=0.0)
+    sizes = np.where(moves, np.abs(values) / scale, np.where(values == 0.0, 0.0, np.inf))
+    return np.asarray((1.0 + (largest[:, None] >= sizes).sum(axis=0)) / (1.0 + len(draws)))
 
 
 def _share_below(ordered: FloatArray, value: float) -> float:

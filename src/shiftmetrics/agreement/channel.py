@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, check_number
 
 
@@ -84,8 +87,51 @@ def equivalent_error(agreement: float, n_classes: int) -> float:
             high = middle
 
 
+def prior_channel_capacity(error: float, shares: FloatArray, prior: FloatArray) -> float:
+    """Agreement of a channel that keeps class k with probability 1 - error, and else takes another by its share.
+
+    All predictions are equally confident. With uniform shares and prior this is the capacity of the symmetric
+    channel, up to the largest error at which it agrees at all; beyond, it is 0.
+
+    Parameters
+    ----------
+    error : float
+        Probability that a class changes, in [0, 1).
+    shares : ndarray of shape (n_classes,)
+        How often each class is predicted, with sum 1.
+    prior : ndarray of shape (n_classes,)
+        Class prior, positive, with sum 1.
+
+    Returns
+    -------
+    float
+        Nats per sample.
+    """
+    from scipy.optimize import minimize_scalar
+
+    others = np.maximum(1.0 - shares, 1e-300)
+    change = shares[:, None] * shares / others[:, None]
+    np.fill_diagonal(change, 0.0)
+    if error == 0.0:
+        return float(-shares @ np.log(prior))
+    both = prior[:, None] + prior
+    changed_to = (1.0 - error) * shares + error * change.sum(axis=0)
+
+    def agreement(log_beta: float) -> float:
+        # L(s) = log(1 + pi_k (e^beta - 1)) for scores of beta at class k and 0 elsewhere.
+        x = math.expm1(math.exp(log_beta))
+        kept = shares @ np.log1p(prior * x * (x + 2.0))
+        lost = np.sum(change * np.log1p(both * x))
+        return float((1.0 - error) * kept + error * lost - (shares + changed_to) @ np.log1p(prior * x))
+
+    found = minimize_scalar(
+        lambda t: -agreement(t), bounds=(-7.0, 5.0), method="bounded", options={"xatol": 1e-9}
+    )
+    return max(0.0, -float(found.fun))
+
+
 def _capacity(error: float, n_classes: int) -> float:
     if error == 0.0:
         return math.log(n_classes)
     kept = (1.0 - error) * math.log1p(-error)
-    return max(0.0, math.log(n_classes) + kept + error * math.log(error / (n_classes - 1)))
+    return max(0.0, math.log(n_classes) + kept + error * (math.log(error) - math.log(n_classes - 1)))

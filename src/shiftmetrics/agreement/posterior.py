@@ -16,10 +16,12 @@ from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.record import Status
+from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import Result, format_number, settings_of
-from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics._core.tables import Align, align_tables
+from shiftmetrics._core.validation import check_integer, check_number, seed_of
 from shiftmetrics.agreement.channel import equivalent_error
+from shiftmetrics.agreement.intervals import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import solve_agreement
 from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, limits_of, row_agreement, survey
@@ -82,6 +84,9 @@ class PosteriorAgreementResult(Result):
         The class prior used.
     per_sample : ndarray of shape (n_samples,) or None
         Contribution of each pair in nats; their weighted mean is ``value``.
+    resampled : ndarray of shape (n_resamples,) or None
+        The value in each bootstrap draw, where an interval was asked for; draws of models on the same pairs with
+        one seed are paired.
     curve_beta, curve_value, curve_bound : ndarray of shape (n_points,)
         The betas evaluated, the agreement there, and its upper bound from there to the next beta (the last: to
         infinity). Together they are the certificate.
@@ -104,6 +109,7 @@ class PosteriorAgreementResult(Result):
     n_classes: int
     prior: FloatArray
     per_sample: FloatArray | None = None
+    resampled: FloatArray | None = None
     curve_beta: FloatArray
     curve_value: FloatArray
     curve_bound: FloatArray
@@ -144,6 +150,10 @@ def posterior_agreement(
     max_iter: int = 200,
     executor: Executor | None = None,
     keep_rows: bool = True,
+    confidence_level: float | None = None,
+    n_resamples: int = 1000,
+    groups: Any = None,
+    rng: Any = None,
 ) -> PosteriorAgreementResult:
     """Posterior agreement of paired scores: how far predictions survive a shift. No labels are needed.
 
@@ -178,6 +188,15 @@ def posterior_agreement(
         Threads that work on blocks of rows. Default: one for each CPU.
     keep_rows : bool, default True
         Whether to compute ``per_sample``.
+    confidence_level : float, optional
+        Compute a sampling interval of this level, between 0 and 1: by the bootstrap, with beta found anew in each
+        draw; where no pair disagrees, by the exact binomial bound on contradictions that did not show.
+    n_resamples : int, default 1000
+        Bootstrap draws.
+    groups : array of shape (n_samples,), optional
+        Labels of pairs that belong together, such as the picture that several pairs show: they are drawn together.
+    rng : int, Generator or None
+        Seed of the draws, recorded in the settings. The same seed draws the same pairs for another model.
 
     Returns
     -------
@@ -208,6 +227,14 @@ def posterior_agreement(
     """
     atol = check_number(atol, "atol", low=0.0, open_low=True)
     max_iter = check_integer(max_iter, "max_iter", low=1)
+    seed = None
+    if confidence_level is not None:
+        confidence_level = check_number(
+            confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
+        )
+        n_resamples = check_integer(n_resamples, "n_resamples", low=2)
+        seed = seed_of(rng)
+        _, groups = align_tables(scores, groups, "scores", "groups", align=align)
     pairs = prepare_pairs(
         scores,
         reference_scores,
@@ -227,6 +254,19 @@ def posterior_agreement(
         max_iter=max_iter,
         guesses=_pilot_betas(pairs, atol),
     )
+    sampling = None
+    if confidence_level is not None and seed is not None:
+        sampling = sample_agreement(
+            pairs,
+            limits,
+            best,
+            Units.of(groups, pairs.n_samples),
+            level=confidence_level,
+            n_resamples=n_resamples,
+            seed=seed,
+            predicted=predicted,
+            executor=executor,
+        )
     log_classes = math.log(pairs.n_classes)
     value = min(best.value, log_classes) if prior is None else best.value
     per_sample = row_agreement(pairs, best.x, executor=executor) if keep_rows else None
@@ -235,6 +275,7 @@ def posterior_agreement(
     return PosteriorAgreementResult(
         value=value,
         error_bound=best.error_bound,
+        interval=None if sampling is None else sampling.interval,
         status=_status(best),
         n_samples=pairs.n_samples,
         beta=float(_given_units(np.asarray(best.x), pairs.scale)),
@@ -246,6 +287,7 @@ def posterior_agreement(
         n_classes=pairs.n_classes,
         prior=pairs.prior,
         per_sample=per_sample,
+        resampled=None if sampling is None else sampling.resampled,
         curve_beta=_given_units(best.points, pairs.scale),
         curve_value=best.values,
         curve_bound=best.bounds,
@@ -259,6 +301,10 @@ def posterior_agreement(
             align=align,
             atol=atol,
             max_iter=max_iter,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            groups=groups is not None,
+            rng=seed,
         ),
         warnings=(
             *input_warnings(pairs, limits),

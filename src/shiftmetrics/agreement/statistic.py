@@ -172,6 +172,15 @@ def row_agreement(pairs: ScorePairs, beta: float, *, executor: Executor | None =
     return values
 
 
+def block_agreement(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """Return f and its derivative by beta for a slice of pairs, each of shape (n_betas, n_rows)."""
+    values, slopes = (
+        to_float64(part[:, 2, ...] - part[:, 0, ...] - part[:, 1, ...])
+        for part in _log_partitions(pairs, pairs.block(rows), betas)
+    )
+    return values, slopes
+
+
 def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> AgreementStatistic:
     block = pairs.block(rows)
     weights = pairs.row_weights(rows, block)
@@ -184,8 +193,8 @@ def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> 
 
 
 def _rows_at(pairs: ScorePairs, rows: slice, beta: float) -> FloatArray:
-    parts, _ = _log_partitions(pairs, pairs.block(rows), [beta])
-    return to_float64(parts[0, 2, ...] - parts[0, 0, ...] - parts[0, 1, ...])
+    values, _ = block_agreement(pairs, rows, [beta])
+    return values.ravel()
 
 
 def _log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> tuple[Array, Array]:

@@ -1,0 +1,207 @@
+"""Posterior agreement of resampled pairs: beta is found anew in each draw, from sums at a few common betas.
+
+Every pair's contribution and slope are taken at the betas that the certified solve visited and at some around its
+solution. The sums of each draw are then one matrix product; between two betas they follow a cubic. Where the
+maxima of draws fall into a wide gap, or beyond the last beta, betas are added and the same draws summed again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.maximum import Maximum
+from shiftmetrics._core.resampling import Draws, Units, resampled_sums
+from shiftmetrics.agreement.scores import ScorePairs
+from shiftmetrics.agreement.statistic import block_agreement, row_agreement
+
+Sums = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+NEAR = 1.2
+"""Largest ratio of the two betas around a maximum: the cubic between them errs by about 1e-6 nats."""
+
+MAX_ROUNDS = 12
+"""Times that betas are added; two or three suffice unless single pairs decide everything."""
+
+ATOL = 1e-7
+"""Agreement, in nats per sample, below which it does not matter where its beta is."""
+
+
+@dataclass(frozen=True)
+class AgreementDraws:
+    """Posterior agreement of each draw.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_resamples,)
+        Nats per sample.
+    betas : ndarray of shape (n_resamples,)
+        Where they are reached, in the scale of the solve; infinity where no drawn pair disagrees.
+    influence : ndarray of shape (n_units,)
+        What the weight of each unit adds to the value of the whole sample.
+    """
+
+    values: FloatArray
+    betas: FloatArray
+    influence: FloatArray
+
+
+def draw_agreement(
+    pairs: ScorePairs,
+    best: Maximum,
+    draws: Draws,
+    units: Units,
+    *,
+    predicted: bool = False,
+    executor: Executor | None = None,
+) -> AgreementDraws:
+    """Solve each draw.
+
+    Parameters
+    ----------
+    pairs, best : ScorePairs, Maximum
+        The pairs, as `survey` returns them, and their solution.
+    draws, units : Draws, Units
+        What is drawn.
+    predicted : bool, default False
+        Whether the prior was estimated from these pairs: its own sampling error then counts, to first order.
+    executor : concurrent.futures.Executor, optional
+        Threads that work on blocks.
+    """
+    n_samples = pairs.n_samples
+    weights = np.ones(n_samples) if pairs.weights is None else pairs.weights
+    limits = row_agreement(pairs, math.inf, executor=executor)
+    disagrees = np.isneginf(limits)
+    moved = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n_samples)
+    fixed = weights * np.stack([np.ones(n_samples), disagrees, np.where(disagrees, 0.0, limits), moved])
+    totals = resampled_sums(lambda rows: fixed[:, rows].T, draws, units, executor=executor)
+    weight, disagreeing, limit, shift = (
+        np.maximum(totals[:, :1], 1e-300),
+        totals[:, 1],
+        totals[:, 2],
+        totals[:, 3],
+    )
+
+    def sums(betas: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return agreement and slope of each draw at ``betas``, each of shape (n_resamples, n_betas)."""
+
+        def columns(rows: slice) -> FloatArray:
+            return (np.concatenate(block_agreement(pairs, rows, list(betas))) * weights[rows]).T
+
+        both = resampled_sums(columns, draws, units, executor=executor) / weight
+        return both[:, : len(betas)], both[:, len(betas) :]
+
+    at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight[:, 0])
+    values, betas = _maximise(sums, _first_betas(best), at_limit)
+    mean_shift = float(np.mean(weights * moved))
+    values = np.where(values > 0.0, np.maximum(values + shift / weight[:, 0] - mean_shift, 0.0), values)
+    own = limits if math.isinf(best.x) else row_agreement(pairs, best.x, executor=executor)
+    per_pair = weights * (own + moved - best.value - mean_shift)
+    return AgreementDraws(values, betas, units.sums(per_pair))
+
+
+def _first_betas(best: Maximum) -> FloatArray:
+    """Return the betas of the solve, and some around its solution in place of those nearby."""
+    points = best.points[best.points > 0.0]
+    if not (0.0 < best.x < math.inf):
+        return points
+    around = best.x * NEAR ** np.arange(-4.0, 5.0)
+    return np.sort(np.concatenate([around, points[(points < around[0]) | (points > around[-1])]]))
+
+
+def _maximise(sums: Sums, betas: FloatArray, at_limit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values, slopes = sums(betas)
+    for _ in range(MAX_ROUNDS):
+        best, _, left, right = _piecewise_maximum(betas, values, slopes)
+        more = _missing_betas(betas, best, left, right, at_limit)
+        if not more.size:
+            break
+        new_values, new_slopes = sums(more)
+        betas = np.concatenate([betas, more])
+        order = np.argsort(betas)
+        betas = betas[order]
+        values = np.concatenate([values, new_values], axis=1)[:, order]
+        slopes = np.concatenate([slopes, new_slopes], axis=1)[:, order]
+    best, where, _, _ = _piecewise_maximum(betas, values, slopes)
+    unlimited = at_limit >= best
+    return np.where(unlimited, at_limit, best), np.where(unlimited & (at_limit > 0.0), math.inf, where)
+
+
+def _missing_betas(
+    betas: FloatArray, best: FloatArray, left: FloatArray, right: FloatArray, at_limit: FloatArray
+) -> FloatArray:
+    """Return betas between those around a maximum that are far apart, and beyond the last one."""
+    counts = (best > ATOL) & (best > at_limit)
+    more: list[float] = []
+    for low, high in sorted(set(zip(left[counts], right[counts], strict=True))):
+        if math.isinf(high):
+            more.extend(low * 2.0 ** np.arange(1.0, 4.0))
+        elif low == 0.0:
+            more.extend(high * 2.0 ** -np.arange(1.0, 4.0))
+        elif high > 1.01 * NEAR * low:
+            pieces = math.ceil(math.log(high / low) / math.log(NEAR))
+            more.extend(low * (high / low) ** (np.arange(1, pieces) / pieces))
+    found = np.asarray(more)
+    return found[(found < 1e300) & ~np.isin(found, betas)]
+
+
+def _piecewise_maximum(
+    betas: FloatArray, values: FloatArray, slopes: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Maximise the cubics between betas, and 0, draw by draw.
+
+    Returns the maximum, its beta, and the evaluated betas to its left and right (infinity beyond the last).
+    """
+    x = np.concatenate([[0.0], betas])
+    zero = np.zeros((len(values), 1))  # at beta = 0 both the agreement and its slope vanish
+    values, slopes = np.concatenate([zero, values], axis=1), np.concatenate([zero, slopes], axis=1)
+    width, step = np.diff(x), np.diff(values, axis=1)
+    rise, fall = slopes[:, :-1] * width, slopes[:, 1:] * width
+    square, cube = 3.0 * step - 2.0 * rise - fall, rise + fall - 2.0 * step
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        t = rise / (np.sqrt(square**2 - 3.0 * cube * rise) - square)
+        inside = np.where(
+            (t > 0.0) & (t < 1.0), values[:, :-1] + t * (rise + t * (square + t * cube)), -math.inf
+        )
+    rows = np.arange(len(values))
+    piece, node = inside.argmax(axis=1), values.argmax(axis=1)
+    peak, top = inside[rows, piece], values[rows, node]
+    smooth = peak > top
+    # A maximum at a node has no curvature to tell its side: the slope does.
+    side = np.where(slopes[rows, node] > 0.0, node, np.maximum(node - 1, 0))
+    piece = np.where(smooth, piece, side)
+    left, right = x[piece], np.append(x[1:], math.inf)[piece]
+    t = np.where(smooth, t[rows, np.minimum(piece, len(width) - 1)], 0.0)
+    where = np.where(smooth, left + t * width[np.minimum(piece, len(width) - 1)], x[node])
+    return np.where(smooth, peak, top), where, left, right
+
+
+def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) -> FloatArray:
+    """Return what each pair's predictions add to the agreement through the predicted prior, to first order.
+
+    The derivative of the mean of L(a + b) - L(a) - L(b) by pi_k is that of the posteriors over pi_k.
+    """
+    prior = pairs.prior[pairs.prior > 0.0]
+    slices = pairs.slices()
+
+    def posteriors(rows: slice) -> FloatArray:
+        block = to_float64(pairs.block(rows))
+        below = block - block.max(axis=2, keepdims=True)
+        terms = prior * (np.exp(beta * below) if math.isfinite(beta) else below == 0.0)
+        terms /= terms.sum(axis=2, keepdims=True)
+        weights = np.ones(len(block[0])) if pairs.weights is None else pairs.weights[rows]
+        return np.asarray(weights @ (terms[2] - terms[0] - terms[1]))
+
+    def shares(rows: slice) -> FloatArray:
+        best = to_float64(pairs.block(rows)[:2, ...] == 0.0)
+        return np.asarray((best / best.sum(axis=2, keepdims=True)).mean(axis=0))
+
+    slope = sum(map_blocks(posteriors, slices, executor=executor)) / pairs.n_samples
+    parts = [part @ (slope / prior) for part in map_blocks(shares, slices, executor=executor)]
+    return np.concatenate(parts)
