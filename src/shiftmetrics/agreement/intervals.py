@@ -41,6 +41,7 @@ def sample_agreement(
     best: Maximum,
     units: Units,
     *,
+    value: float,
     level: float,
     n_resamples: int,
     seed: int,
@@ -55,14 +56,14 @@ def sample_agreement(
     bootstrap = Bootstrap(units.n_units, n_resamples, seed)
     draws = draw_agreement(pairs, best, bootstrap, units, predicted=predicted, executor=executor)
     if math.isinf(best.x):
-        return AgreementSampling(_unseen_contradictions(pairs, limits, units, level), draws.values)
+        return AgreementSampling(_unseen_contradictions(pairs, limits, units, value, level), draws.values)
     # At beta = 0 no pair has any influence: the shares of the draws are read as they are.
-    own = best.value if best.value > 0.0 else float(np.median(draws.values))
+    own = value if value > 0.0 else float(np.median(draws.values))
     low, high = BiasCorrected.of(own, draws.values, draws.influence).interval(level)
     what = "pairs" if units.codes is None else "groups"
     return AgreementSampling(
         Interval(
-            low=0.0 if best.value <= 0.0 else low,
+            low=0.0 if value <= 0.0 else low,
             high=high,
             level=level,
             method=f"bias-corrected bootstrap of {units.n_units} {what}, {n_resamples} draws",
@@ -72,7 +73,7 @@ def sample_agreement(
 
 
 def _unseen_contradictions(
-    pairs: ScorePairs, limits: AgreementLimits, units: Units, level: float
+    pairs: ScorePairs, limits: AgreementLimits, units: Units, value: float, level: float
 ) -> Interval:
     """Bound the agreement below by the channel whose error none of the units would have shown."""
     weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
@@ -82,7 +83,6 @@ def _unseen_contradictions(
     shares = limits.predicted / limits.predicted.sum()
     used = pairs.prior > 0.0
     low = prior_channel_capacity(error, shares[used], pairs.prior[used])
-    value = limits.value
     whole = prior_channel_capacity(0.0, shares[used], pairs.prior[used])
     what = "pairs" if units.codes is None else "groups"
     return Interval(

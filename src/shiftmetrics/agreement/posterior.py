@@ -254,6 +254,8 @@ def posterior_agreement(
         max_iter=max_iter,
         guesses=_pilot_betas(pairs, atol),
     )
+    log_classes = math.log(pairs.n_classes)
+    value = min(best.value, log_classes) if prior is None else best.value
     sampling = None
     if confidence_level is not None and seed is not None:
         sampling = sample_agreement(
@@ -261,14 +263,13 @@ def posterior_agreement(
             limits,
             best,
             Units.of(groups, pairs.n_samples),
+            value=value,
             level=confidence_level,
             n_resamples=n_resamples,
             seed=seed,
             predicted=predicted,
             executor=executor,
         )
-    log_classes = math.log(pairs.n_classes)
-    value = min(best.value, log_classes) if prior is None else best.value
     per_sample = row_agreement(pairs, best.x, executor=executor) if keep_rows else None
     shares = limits.predicted / limits.predicted.sum()
     effective_classes = math.exp(entropy(shares))

@@ -1,0 +1,80 @@
+"""Intervals and p-values against SciPy and against their definitions."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shiftmetrics._core.confidence import (
+    BiasCorrected,
+    binomial_interval,
+    permutation_p_value,
+    simultaneous_p_values,
+)
+
+
+def test_the_interval_is_the_one_of_scipy():
+    sample = np.random.default_rng(0).exponential(size=60)
+    expected = stats.bootstrap(
+        (sample,),
+        np.mean,
+        confidence_level=0.9,
+        n_resamples=40_000,
+        method="BCa",
+        rng=np.random.default_rng(1),
+    )
+    draws = np.random.default_rng(2).choice(sample, size=(40_000, 60)).mean(axis=1)
+    interval = BiasCorrected.of(sample.mean(), draws, sample - sample.mean()).interval(0.9)
+    assert interval == pytest.approx(tuple(expected.confidence_interval), abs=0.01)
+    assert interval[0] - sample.mean() > -(
+        interval[1] - sample.mean()
+    )  # skewed to the right, as it should be
+
+
+def test_a_p_value_puts_the_null_at_an_end():
+    rng = np.random.default_rng(0)
+    reading = BiasCorrected.of(0.1, rng.normal(0.12, 0.08, 20_000), rng.exponential(size=30) - 1.0)
+    for null in (-0.05, 0.0, 0.05, 0.3):
+        ends = reading.interval(1.0 - reading.p_value(null))
+        assert min(abs(end - null) for end in ends) < 2e-3
+
+
+def test_p_values_have_a_floor_and_a_ceiling():
+    reading = BiasCorrected.of(5.0, np.random.default_rng(0).normal(5.0, 0.1, 999))
+    assert reading.p_value() == pytest.approx(2 / 1000)
+    assert BiasCorrected.of(0.0, np.zeros(99)).p_value() == 1.0
+    assert BiasCorrected.of(1.0, np.ones(99)).interval(0.9) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("errors", "n"), [(0, 30), (3, 30), (30, 30), (2.5, 17.5)])
+def test_exact_binomial(errors, n):
+    low, high = binomial_interval(errors / n, n, 0.9)
+    beta = stats.beta
+    assert low == pytest.approx(0.0 if errors == 0 else beta.ppf(0.05, errors, n - errors + 1))
+    assert high == pytest.approx(1.0 if errors == n else beta.ppf(0.95, errors + 1, n - errors))
+    assert binomial_interval(0.0, n, 0.9, one_sided=True)[1] == pytest.approx(1.0 - 0.1 ** (1 / n))
+
+
+def test_permutation_counts_the_sample_itself():
+    assert permutation_p_value(3.0, np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(3 / 5)
+
+
+def test_simultaneous_p_values_control_the_whole_family():
+    """Ten true nulls in 300 trials: a false rejection in at most about 10 % of them, and more by single p-values."""
+    rng = np.random.default_rng(0)
+    family = single = 0
+    for _ in range(300):
+        sample = rng.normal(size=(80, 10))
+        draws = rng.multinomial(80, np.full(80, 1 / 80), size=300) @ sample / 80
+        values = sample.mean(axis=0)
+        family += simultaneous_p_values(values, draws).min() <= 0.1
+        single += min(BiasCorrected.of(values[i], draws[:, i]).p_value() for i in range(10)) <= 0.1
+    assert 0.04 < family / 300 < 0.16
+    assert single / 300 > 0.4
+
+
+def test_what_does_not_vary_is_certain():
+    draws = np.zeros((99, 3))
+    draws[:, 1] = 1.0
+    draws[:, 2] = np.random.default_rng(0).normal(size=99)
+    p = simultaneous_p_values(np.array([0.0, 1.0, 0.0]), draws)
+    assert p.tolist() == [1.0, 0.01, 1.0]

@@ -1,0 +1,309 @@
+"""Intervals of posterior agreement: draws against exact solves, the bound at the boundary, coverage, bad input."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import Result
+from shiftmetrics._core.resampling import Bootstrap, Units
+from shiftmetrics.agreement import channel_capacity, posterior_agreement
+from shiftmetrics.agreement.channel import prior_channel_capacity
+
+
+def noisy(seed: int, n: int, k: int, noise: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    reference = 3.0 * rng.normal(size=(n, k)) + np.linspace(0.0, 2.0, k)
+    return reference + noise * rng.normal(size=(n, k)), reference
+
+
+def margins(*groups: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
+    counts = [count for count, _, _ in groups]
+    return tuple(np.repeat([group[i] for group in groups], counts) for i in (1, 2))
+
+
+def drawn_weights(n_units: int, n_resamples: int, seed: int) -> np.ndarray:
+    draws = Bootstrap(n_units, n_resamples, seed)
+    return np.concatenate([draws.counts(block) for block in range(len(draws.blocks))], axis=1)
+
+
+CASES = {
+    "smooth": (noisy(0, 300, 5), {}),
+    "weighted": (noisy(1, 300, 5), {"sample_weight": np.random.default_rng(2).random(300)}),
+    "given prior": (noisy(1, 200, 3), {"prior": [0.5, 0.3, 0.2]}),
+    "a single pair decides": (margins((100, 0.09, 0.09), (1, -1.0, 1.0)), {}),
+    "two maxima": (margins((100, 50.0, 50.0), (60, 1.0, 1.0), (1, -10.0, 10.0)), {}),
+    "a far maximum": (margins((100, 50.0, 50.0), (400, 0.5, 0.5), (4, -5.0, 5.0)), {}),
+    "chance": ((noisy(3, 200, 3)[0], noisy(4, 200, 3)[0]), {}),
+    "no contradiction": ((noisy(3, 100, 3)[0], noisy(3, 100, 3)[0] + 1e-6), {}),
+    "tiny scores": (tuple(1e-200 * part for part in noisy(5, 100, 3)), {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_draws_are_solved_as_the_sample_is(case):
+    (scores, reference), options = CASES[case]
+    result = posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=30, rng=7, **options)
+    weights = drawn_weights(len(scores), 30, 7)[:12] * options.get("sample_weight", 1.0)
+    for draw, own in zip(result.resampled[:12], weights, strict=True):
+        exact = posterior_agreement(scores, reference, **{**options, "sample_weight": own})
+        assert draw == pytest.approx(exact.value, abs=3e-5)
+
+
+def test_groups_are_drawn_together():
+    scores, reference = noisy(0, 300, 4)
+    groups = np.random.default_rng(1).integers(0, 40, 300)
+    result = posterior_agreement(
+        scores, reference, confidence_level=0.9, n_resamples=20, rng=3, groups=groups
+    )
+    _, codes = np.unique(groups, return_inverse=True)
+    weights = drawn_weights(codes.max() + 1, 20, 3)[:, codes]
+    exact = [posterior_agreement(scores, reference, sample_weight=own).value for own in weights]
+    assert result.resampled == pytest.approx(np.array(exact), abs=3e-5)
+    assert "40 groups" in result.interval.method
+
+
+def test_the_predicted_prior_is_uncertain_too():
+    scores, reference = noisy(0, 2000, 4)
+    known = {"confidence_level": 0.9, "n_resamples": 40, "rng": 3}
+    result = posterior_agreement(scores, reference, prior="predicted", **known)
+    fixed = posterior_agreement(scores, reference, prior=result.prior, **known)
+    weights = drawn_weights(2000, 40, 3)
+    exact = np.array(
+        [
+            posterior_agreement(scores, reference, prior="predicted", sample_weight=own).value
+            for own in weights
+        ]
+    )
+    assert np.std(exact - result.resampled) < 0.1 * np.std(exact)
+    assert np.std(exact - result.resampled) < 0.3 * np.std(exact - fixed.resampled)
+
+
+def test_copies_that_form_groups_tell_nothing_new():
+    scores, reference = noisy(0, 200, 4)
+    once = posterior_agreement(scores, reference, confidence_level=0.9, rng=0)
+    copies = [np.repeat(part, 5, axis=0) for part in (scores, reference)]
+    grouped = posterior_agreement(*copies, confidence_level=0.9, rng=0, groups=np.repeat(np.arange(200), 5))
+    naive = posterior_agreement(*copies, confidence_level=0.9, rng=0)
+    assert grouped.interval.low == pytest.approx(once.interval.low, abs=1e-9)
+    assert grouped.interval.high == pytest.approx(once.interval.high, abs=1e-9)
+    width = naive.interval.high - naive.interval.low
+    assert width < 0.6 * (once.interval.high - once.interval.low)
+
+
+def test_the_interval_narrows_and_widens_as_it_should():
+    widths = []
+    for n, level in ((200, 0.9), (200, 0.99), (3200, 0.9)):
+        interval = posterior_agreement(*noisy(0, n, 4), confidence_level=level, rng=0).interval
+        widths.append(interval.high - interval.low)
+    assert widths[1] > 1.3 * widths[0]
+    assert widths[2] == pytest.approx(widths[0] / 4, rel=0.25)
+
+
+def test_a_common_factor_changes_nothing():
+    scores, reference = noisy(0, 200, 4)
+    first = posterior_agreement(scores, reference, confidence_level=0.9, rng=0).interval
+    second = posterior_agreement(1e3 * scores, 1e3 * reference, confidence_level=0.9, rng=0).interval
+    assert (second.low, second.high) == pytest.approx((first.low, first.high), abs=2e-5)
+
+
+def test_float32_torch_gives_the_same_draws():
+    torch = pytest.importorskip("torch")
+    scores, reference = (part.astype(np.float32) for part in noisy(0, 200, 4))
+    options = {"confidence_level": 0.9, "rng": 0, "prior": "predicted", "n_resamples": 50}
+    first = posterior_agreement(scores, reference, **options)
+    second = posterior_agreement(torch.tensor(scores), torch.tensor(reference), **options)
+    assert second.resampled == pytest.approx(first.resampled, abs=1e-9)
+
+
+# --- at the boundary -------------------------------------------------------------------------------------
+
+
+def test_what_fifty_agreeing_pairs_prove():
+    scores = np.eye(10)[np.arange(50) % 10]
+    result = posterior_agreement(scores, 2.0 * scores, confidence_level=0.95, rng=0)
+    error = 1.0 - 0.05 ** (1 / 50)  # the rule of three, exactly
+    assert result.interval.low == pytest.approx(channel_capacity(error, 10), abs=1e-9)
+    assert result.interval.low >= 1.94
+    assert result.interval.high == result.value == pytest.approx(math.log(10))
+    assert "exact binomial" in result.interval.method
+
+
+def test_groups_count_once_at_the_boundary():
+    scores = np.eye(10)[np.arange(50) % 10]
+    grouped = posterior_agreement(
+        np.tile(scores, (4, 1)),
+        np.tile(scores, (4, 1)),
+        confidence_level=0.95,
+        rng=0,
+        groups=np.tile(np.arange(50), 4),
+    )
+    assert grouped.interval.low == pytest.approx(channel_capacity(1.0 - 0.05 ** (1 / 50), 10), abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 10, 100])
+@pytest.mark.parametrize("error", [1e-6, 0.01, 0.3])
+def test_the_channel_of_equal_classes_is_the_symmetric_one(k, error):
+    even = np.full(k, 1.0 / k)
+    assert prior_channel_capacity(error, even, even) == pytest.approx(channel_capacity(error, k), abs=1e-9)
+
+
+def test_the_channel_of_unequal_classes_is_a_sample_of_that_kind():
+    shares, prior, error = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.3, 0.1]), 0.05
+    kinds = [(k, j) for k in range(3) for j in range(3)]
+    weights = [
+        (1 - error) * shares[k] if k == j else error * shares[k] * shares[j] / (1 - shares[k])
+        for k, j in kinds
+    ]
+    expected = posterior_agreement(
+        np.eye(3)[[k for k, _ in kinds]], np.eye(3)[[j for _, j in kinds]], sample_weight=weights, prior=prior
+    )
+    assert prior_channel_capacity(error, shares, prior) == pytest.approx(expected.value, abs=1e-7)
+
+
+# --- coverage --------------------------------------------------------------------------------------------
+
+
+def truth_of(sample, prior) -> float:
+    return posterior_agreement(
+        *sample(np.random.default_rng(999), 400_000), prior=prior, keep_rows=False
+    ).value
+
+
+def channel_sample(rng, n):
+    reference = np.eye(4)[rng.integers(4, size=n)]
+    moved = np.eye(4)[(reference.argmax(axis=1) + rng.integers(1, 4, size=n)) % 4]
+    return np.where(rng.random((n, 1)) < 0.15, moved, reference), reference
+
+
+def gaussian_sample(rng, n):
+    reference = 2.0 * rng.normal(size=(n, 3)) + [0.0, 0.5, 1.5]
+    return reference + 1.5 * rng.normal(size=(n, 3)), reference
+
+
+def clustered_sample(rng, n):
+    clusters = np.repeat(rng.normal(size=(n // 4, 3)), 4, axis=0)
+    reference = 2.0 * clusters + 0.5 * rng.normal(size=(n, 3))
+    shared = np.repeat(rng.normal(size=(n // 4, 3)), 4, axis=0)
+    return reference + 1.5 * shared + 0.3 * rng.normal(size=(n, 3)), reference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sample", "n", "prior", "grouped"),
+    [
+        pytest.param(channel_sample, 150, None, False, id="channel"),
+        pytest.param(gaussian_sample, 200, None, False, id="gaussian"),
+        pytest.param(gaussian_sample, 400, "predicted", False, id="predicted prior"),
+        pytest.param(clustered_sample, 600, None, True, id="clusters"),
+    ],
+)
+def test_coverage(sample, n, prior, grouped):
+    truth = channel_capacity(0.15, 4) if sample is channel_sample else truth_of(sample, prior)
+    hits = 0
+    for seed in range(200):
+        scores, reference = sample(np.random.default_rng(seed), n)
+        groups = np.arange(n) // 4 if grouped else None
+        interval = posterior_agreement(
+            scores,
+            reference,
+            prior=prior,
+            confidence_level=0.9,
+            n_resamples=600,
+            groups=groups,
+            rng=seed,
+            keep_rows=False,
+        ).interval
+        hits += interval.low <= truth <= interval.high
+    assert 0.85 <= hits / 200 <= 0.95
+
+
+@pytest.mark.slow
+def test_ignoring_clusters_covers_too_little():
+    truth = truth_of(clustered_sample, None)
+    hits = 0
+    for seed in range(200):
+        interval = posterior_agreement(
+            *clustered_sample(np.random.default_rng(seed), 600),
+            confidence_level=0.9,
+            n_resamples=400,
+            rng=seed,
+        ).interval
+        hits += interval.low <= truth <= interval.high
+    assert hits / 200 < 0.75
+
+
+def test_coverage_where_contradictions_are_rarely_seen():
+    """One pair in a hundred contradicts: half of the samples of 70 show none, and the exact bound must hold."""
+    truth, hits = channel_capacity(0.01, 4), 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        reference = np.eye(4)[rng.integers(4, size=70)]
+        scores = np.where(rng.random((70, 1)) < 0.01, np.roll(reference, 1, axis=1), reference)
+        result = posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=200, rng=seed)
+        if math.isinf(result.beta):
+            hits += 1
+            assert result.interval.low <= truth <= result.interval.high
+    assert 30 < hits < 70
+
+
+# --- input and output ------------------------------------------------------------------------------------
+
+
+def test_a_seed_repeats_and_is_recorded():
+    scores, reference = noisy(0, 50, 3)
+    first = posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=20)
+    again = posterior_agreement(
+        scores, reference, confidence_level=0.9, n_resamples=20, rng=first.settings["rng"]
+    )
+    assert again.equals(first)
+    assert Result.from_json(first.to_json()).equals(first)
+    assert not np.array_equal(
+        posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=20, rng=1).resampled,
+        first.resampled,
+    )
+
+
+def test_without_a_level_nothing_is_drawn():
+    result = posterior_agreement(*noisy(0, 50, 3))
+    assert result.interval is None
+    assert result.resampled is None
+
+
+def test_groups_align_with_a_table():
+    scores, reference = noisy(0, 60, 3)
+    names = [f"row {i}" for i in range(60)]
+    frames = [pd.DataFrame(part, index=names, columns=list("abc")) for part in (scores, reference)]
+    groups = pd.Series(np.arange(60) // 3, index=names)
+    options = {"confidence_level": 0.9, "n_resamples": 20, "rng": 0}
+    expected = posterior_agreement(scores, reference, groups=groups.to_numpy(), **options)
+    shuffled = posterior_agreement(*frames, groups=groups.sample(frac=1, random_state=0), **options)
+    assert shuffled.resampled == pytest.approx(expected.resampled, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"confidence_level": 1.0},
+            ValueError,
+            "confidence_level must be a number greater than 0 and less than 1",
+        ),
+        ({"confidence_level": 95}, ValueError, "got 95"),
+        ({"confidence_level": "high"}, TypeError, "confidence_level must be a real number"),
+        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer at least 2, got 1"),
+        ({"n_resamples": 1e3}, TypeError, "n_resamples must be an integer"),
+        ({"groups": [1, 2]}, ValueError, "groups must be of length 40, got length 2"),
+        ({"groups": np.zeros(40)}, ValueError, "groups must be of at least two different labels"),
+        ({"groups": [None] * 40}, ValueError, "groups must be free of missing labels"),
+        ({"rng": "x"}, TypeError, "rng must be a seed"),
+    ],
+)
+def test_bad_input(options, error, message):
+    with pytest.raises(error, match=message):
+        posterior_agreement(*noisy(0, 40, 3), **{"confidence_level": 0.9, **options})
+
+
+def test_units_without_groups_are_the_rows():
+    assert Units.of(None, 5) == Units(5, 5)
