@@ -1,9 +1,24 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
 
 from shiftmetrics.agreement.channel import channel_capacity, equivalent_error
+from shiftmetrics.agreement.contributions import (
+    AgreementContributionsResult,
+    Confidence,
+    EntropyChange,
+    GroupContribution,
+    agreement_contributions,
+)
+from shiftmetrics.agreement.description import DescriptionLengthResult, DescriptionStatus, description_length
 from shiftmetrics.agreement.fixed import FixedAgreementResult, FixedAgreementStatus, agreement_at
 from shiftmetrics.agreement.pairing import Pairing, pair_samples
 from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.agreement.rates import (
+    PredictionRates,
+    PredictionRatesResult,
+    Rate,
+    RatesStatus,
+    prediction_rates,
+)
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import solve_agreement
 from shiftmetrics.agreement.statistic import (
@@ -17,22 +32,35 @@ from shiftmetrics.agreement.statistic import (
 from shiftmetrics.agreement.unpaired import UnpairedAgreementResult, unpaired_agreement
 
 __all__ = [
+    "AgreementContributionsResult",
     "AgreementLimits",
     "AgreementStatistic",
     "AgreementStatus",
+    "Confidence",
+    "DescriptionLengthResult",
+    "DescriptionStatus",
+    "EntropyChange",
     "FixedAgreementResult",
     "FixedAgreementStatus",
+    "GroupContribution",
     "Pairing",
     "PosteriorAgreementResult",
+    "PredictionRates",
+    "PredictionRatesResult",
+    "Rate",
+    "RatesStatus",
     "ScorePairs",
     "UnpairedAgreementResult",
     "agreement_at",
+    "agreement_contributions",
     "channel_capacity",
+    "description_length",
     "equivalent_error",
     "evaluator",
     "limits_of",
     "pair_samples",
     "posterior_agreement",
+    "prediction_rates",
     "prepare_pairs",
     "row_agreement",
     "solve_agreement",

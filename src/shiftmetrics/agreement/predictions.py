@@ -1,0 +1,100 @@
+"""Predicted classes and true labels at the door: scores become classes, labels become their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import (
+    IntArray,
+    as_array,
+    float64_rows,
+    is_table,
+    namespace,
+    to_numpy,
+)
+from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.labels import check_labels
+from shiftmetrics._core.validation import check_matrix, describe
+
+
+def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
+    """Return predicted classes: labels in one dimension as they are, scores in two by their largest column.
+
+    Ties go to the first class. The classes of a table of scores are the names of its columns, else their positions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are neither, or hold missing values.
+    """
+    if is_table(value) or _dimensions(value) == 2:
+        array = check_matrix(value, argument, min_columns=2)
+        columns = np.concatenate(
+            list(
+                map_blocks(
+                    lambda rows: _largest(float64_rows(array, rows)),
+                    row_blocks(int(array.shape[0]), 8 * int(array.shape[1])),
+                )
+            )
+        )
+        return columns if not is_table(value) else np.asarray(list(value.columns))[columns]
+    labels = check_labels(value, argument)
+    if len(labels) == 0:
+        raise ValueError(describe(argument, "an array of at least one row", "0"))
+    if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.round(labels)).all()):
+        raise ValueError(
+            describe(
+                argument,
+                "predicted labels, or scores of shape (n_samples, n_classes)",
+                "one-dimensional numbers that are not whole",
+                "For binary margins, pass (margins > 0).",
+            )
+        )
+    return labels
+
+
+def label_columns(labels: Any, argument: str, scores: Any, n_classes: int, n_samples: int) -> IntArray:
+    """Return the column of each row's true class: names of columns where ``scores`` is a table, else positions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If labels are missing, of another length, or no class of the scores.
+    """
+    codes = check_labels(labels, argument, length=n_samples)
+    names = np.asarray(list(scores.columns)) if is_table(scores) else np.arange(n_classes)
+    if codes.dtype.kind == "b" and names.dtype.kind in "iu":
+        codes = codes.astype(np.int64)
+    if (codes.dtype.kind in "US") == (names.dtype.kind in "US"):
+        order = np.argsort(names, kind="stable")
+        places = np.minimum(np.searchsorted(names[order], codes), len(names) - 1)
+        columns = order[places]
+        wrong = names[columns] != codes
+    else:
+        columns, wrong = np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), dtype=bool)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        known = ", ".join(str(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")
+        where = "column names" if is_table(scores) else "column positions"
+        raise ValueError(
+            describe(argument, f"classes of the scores ({where} {known})", f"{codes[row]} at row {row}")
+        )
+    return columns.astype(np.int64)
+
+
+def _dimensions(value: Any) -> int:
+    if hasattr(value, "ndim"):
+        return int(value.ndim)
+    first: Any = value[0] if isinstance(value, list | tuple) and value else 0
+    nested = isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
+    return int(as_array(value, "scores").ndim) if nested else 1
+
+
+def _largest(block: Any) -> IntArray:
+    if isinstance(block, np.ndarray):
+        return np.asarray(block.argmax(axis=1), dtype=np.int64)
+    xp = namespace(block)
+    return np.asarray(to_numpy(xp.argmax(block, axis=1)), dtype=np.int64)
