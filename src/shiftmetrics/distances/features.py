@@ -60,8 +60,8 @@ def cosine_distance(features: Any, reference: Any, *, align: Align = "labels") -
     blocks = row_blocks(int(first.shape[0]), 8 * int(first.shape[1]))
 
     def distances_of(rows: slice) -> FloatArray:
-        a = _directions(float64_rows(first, rows), rows.start, "features")
-        b = _directions(float64_rows(second, rows), rows.start, "reference")
+        a = directions(float64_rows(first, rows), rows.start, "features")
+        b = directions(float64_rows(second, rows), rows.start, "reference")
         xp = namespace(a, b)
         difference = a - b  # |a - b|^2 / 2 = 1 - a.b keeps its digits where directions are close
         return to_float64(0.5 * xp.sum(difference * difference, axis=1))
@@ -103,7 +103,7 @@ def centroid_distance(features: Any, reference: Any, *, align: Align = "labels")
     5.0
     """
     first, second = check_samples(features, reference, align=align)
-    means = [_mean(array) for array in (first, second)]
+    means = [mean_row(array) for array in (first, second)]
     shift = means[0] - means[1]
     value = float(np.linalg.norm(shift))
     error = None
@@ -256,8 +256,8 @@ def _triangle(rows: FloatArray) -> FloatArray:
     return triangle
 
 
-def _mean(array: Array) -> FloatArray:
-    """Return the mean row: of differences from the first, so that far data keep their digits."""
+def mean_row(array: Array) -> FloatArray:
+    """Return the mean of the rows: of differences from the first, so that far data keep their digits."""
     start = to_float64(float64_rows(array, slice(0, 1)))[0]
 
     def total(rows: slice) -> FloatArray:
@@ -280,8 +280,14 @@ def _variance_along(array: Array, mean: FloatArray, direction: FloatArray) -> fl
     return map_reduce(squares, row_blocks(n_rows, 8 * len(mean))) / (n_rows - 1) / n_rows
 
 
-def _directions(block: Array, first_row: int, argument: str) -> Array:
-    """Scale rows to length 1, by their largest entry first, so that no square overflows or vanishes."""
+def directions(block: Array, first_row: int, argument: str) -> Array:
+    """Scale rows to length 1, by their largest entry first, so that no square overflows or vanishes.
+
+    Raises
+    ------
+    ValueError
+        If a row is zero, which is counted from ``first_row``.
+    """
     xp = namespace(block)
     largest = xp.max(xp.abs(block), axis=1, keepdims=True)
     empty = to_float64(largest)[:, 0] == 0.0

@@ -48,24 +48,26 @@ class OutputPairs:
         """Return the rows of ``kernel(p, log p, q, log q)``, NumPy arrays of shape (n_rows, k), for all pairs."""
 
         def map_block(rows: slice) -> Any:
-            sides = [self._distributions(array, rows) for array in (self.outputs, self.reference_outputs)]
-            return kernel(*sides[0], *sides[1])
+            first = distributions(self.outputs, rows, kind=self.kind, beta=self.beta)
+            second = distributions(self.reference_outputs, rows, kind=self.kind, beta=self.beta)
+            return kernel(*first, *second)
 
         blocks = row_blocks(self.n_samples, 8 * self.n_classes)
         return np.concatenate(list(map_blocks(map_block, blocks)))
 
-    def _distributions(self, array: Array, rows: slice) -> tuple[Array, Array]:
-        """Return probabilities and their logarithms, -inf where they are 0."""
-        block = float64_rows(array, rows)
-        xp = namespace(block)
-        if self.kind == "probabilities":
-            p = xp.clip(block, min=0.0)
-            p = p / xp.sum(p, axis=1, keepdims=True)
-            with np.errstate(divide="ignore"):
-                return p, xp.log(p)
-        scaled = self.beta * (block - xp.max(block, axis=1, keepdims=True))
-        log_p = scaled - xp.log(xp.sum(xp.exp(scaled), axis=1, keepdims=True))
-        return xp.exp(log_p), log_p
+
+def distributions(array: Array, rows: slice, *, kind: Kind, beta: float = 1.0) -> tuple[Array, Array]:
+    """Return the class distributions of a slice of rows and their logarithms, -inf where they are 0."""
+    block = float64_rows(array, rows)
+    xp = namespace(block)
+    if kind == "probabilities":
+        p = xp.clip(block, min=0.0)
+        p = p / xp.sum(p, axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            return p, xp.log(p)
+    scaled = beta * (block - xp.max(block, axis=1, keepdims=True))
+    log_p = scaled - xp.log(xp.sum(xp.exp(scaled), axis=1, keepdims=True))
+    return xp.exp(log_p), log_p
 
 
 def check_outputs(scores: Any, reference_scores: Any, *, kind: str, beta: float, align: Align) -> OutputPairs:
