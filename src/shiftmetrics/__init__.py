@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._version import __version__
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
 from shiftmetrics.stability import (
     CandidateLoss,
     FixedLoss,
@@ -37,6 +38,7 @@ __all__ = [
     "HingeLoss",
     "Interval",
     "LogisticLoss",
+    "NoveltyResult",
     "PiecewiseLinearLoss",
     "PosteriorAgreementResult",
     "Result",
@@ -45,6 +47,7 @@ __all__ = [
     "WorstCaseRisk",
     "ZeroOneLoss",
     "__version__",
+    "kernel_entropic_novelty",
     "posterior_agreement",
     "stability_criterion",
     "worst_case_risk",
