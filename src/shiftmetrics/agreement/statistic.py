@@ -176,7 +176,7 @@ def block_agreement(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> t
     """Return f and its derivative by beta for a slice of pairs, each of shape (n_betas, n_rows)."""
     values, slopes = (
         to_float64(part[:, 2, ...] - part[:, 0, ...] - part[:, 1, ...])
-        for part in _log_partitions(pairs, pairs.block(rows), betas)
+        for part in log_partitions(pairs, pairs.block(rows), betas)
     )
     return values, slopes
 
@@ -184,7 +184,7 @@ def block_agreement(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> t
 def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> AgreementStatistic:
     block = pairs.block(rows)
     weights = pairs.row_weights(rows, block)
-    parts, slopes = _log_partitions(pairs, block, betas)
+    parts, slopes = log_partitions(pairs, block, betas)
     xp = namespace(parts)
     # One transfer from the device: rows of sums (values, slopes), each of shape (n_betas, 3).
     sums = to_float64(xp.stack([parts @ weights, slopes @ weights]))
@@ -197,7 +197,7 @@ def _rows_at(pairs: ScorePairs, rows: slice, beta: float) -> FloatArray:
     return values.ravel()
 
 
-def _log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> tuple[Array, Array]:
+def log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> tuple[Array, Array]:
     """Return L and its slope for a, b and a + b, each of shape (n_betas, 3, n_rows).
 
     Two exponentials for each pair of scores serve all three: exp(beta (a + b)) is a product.
