@@ -1,0 +1,202 @@
+"""What a comparison finds: models with their ranks, and the differences of every two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.result import Interval, Result, format_number
+
+
+class ComparisonStatus(Status):
+    """How clear the ranking is."""
+
+    separated = ("separated", True, "The best model differs from every other one by more than chance.")
+    tied = (
+        "tied",
+        True,
+        "The best model cannot be told from others whose rank may be 1 too: choose among them by other "
+        "criteria, or compare them on more rows.",
+    )
+    collapsed = (
+        "collapsed",
+        False,
+        "Every model predicts only a few of the classes, so that its agreement means little. "
+        "Compare models that use their classes.",
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RankedModel(Record):
+    """One model in a comparison.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        The measure.
+    interval : Interval
+        Of the value.
+    rank : int
+        By value, 1 for the best; models that have collapsed come last.
+    rank_low, rank_high : int
+        Ranks that the model may have in truth; together they hold for all models at the confidence level.
+    probability_best : float
+        Share of the draws in which it is the best.
+    collapsed : bool
+        Whether it predicts far fewer classes than the others.
+    companions : dict of str to float
+        Readable figures of its measure, such as the equivalent error.
+    """
+
+    name: str
+    value: float
+    interval: Interval
+    rank: int
+    rank_low: int
+    rank_high: int
+    probability_best: float
+    collapsed: bool
+    companions: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelDifference(Record):
+    """The paired difference of two models.
+
+    Attributes
+    ----------
+    first, second : str
+        Their names, the better one first.
+    difference : float
+        Value of the first minus that of the second.
+    interval : Interval
+        Of the difference.
+    p_value : float
+        Two-sided, of no difference, for this pair alone.
+    p_adjusted : float
+        The same, holding for all pairs together.
+    """
+
+    first: str
+    second: str
+    difference: float
+    interval: Interval
+    p_value: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComparisonResult(Result):
+    """Models ranked by a measure.
+
+    Attributes
+    ----------
+    value : float
+        The measure of the best model.
+    error_bound : float
+        The largest numerical error of the models.
+    interval : Interval
+        Of the best model.
+    status : ComparisonStatus
+        Whether the best model is clearly the best.
+    compared : str
+        Title of the measure.
+    compared_unit : str
+        Its unit.
+    models : tuple of RankedModel
+        The best first.
+    differences : tuple of ModelDifference
+        Of every pair of models.
+    """
+
+    measure: ClassVar[str] = "comparison"
+    title: ClassVar[str] = "Comparison of models"
+    unit: ClassVar[str] = ""
+    higher_is_better: ClassVar[bool] = True
+
+    status: ComparisonStatus
+    compared: str
+    compared_unit: str
+    models: tuple[RankedModel, ...]
+    differences: tuple[ModelDifference, ...]
+
+    @property
+    def best(self) -> RankedModel:
+        """The model of rank 1."""
+        return self.models[0]
+
+    @property
+    def contenders(self) -> tuple[RankedModel, ...]:
+        """The models whose rank may be 1."""
+        return tuple(model for model in self.models if model.rank_low == 1)
+
+    def headline(self) -> str:
+        """Return one sentence with the best model and those that may be as good."""
+        best, rivals = self.best, [model.name for model in self.contenders if model is not self.best]
+        unit = f" {self.compared_unit}" if self.compared_unit else ""
+        told = f"; {_listed(rivals)} cannot be told from it" if rivals else ", better than each of the others"
+        return (
+            f"{self.compared}: {best.name} is the best of {len(self.models)} models with "
+            f"{format_number(best.value)}{unit}, interval {best.interval}{told}."
+        )
+
+    def notes(self) -> list[str]:
+        """Return the sentences on what the ranks mean, and those of every measure."""
+        ranks = ", ".join(
+            f"{model.name} {model.rank_low}"
+            + (f" to {model.rank_high}" if model.rank_high > model.rank_low else "")
+            for model in self.models
+        )
+        sentences = [f"Ranks at {100 * self.best.interval.level:g} % for all models together: {ranks}."]
+        fallen = [model.name for model in self.models if model.collapsed]
+        if fallen:
+            sentences.append(f"Collapsed, and ranked last: {_listed(fallen)}.")
+        return [*sentences, *super().notes()[1:]]
+
+    def to_frame(self) -> Any:
+        """Return one row for each model as a pandas DataFrame, the best first."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "model": model.name,
+                    "value": model.value,
+                    "interval_low": model.interval.low,
+                    "interval_high": model.interval.high,
+                    "rank": model.rank,
+                    "rank_low": model.rank_low,
+                    "rank_high": model.rank_high,
+                    "probability_best": model.probability_best,
+                    "collapsed": model.collapsed,
+                    **model.companions,
+                }
+                for model in self.models
+            ]
+        )
+
+    def differences_frame(self) -> Any:
+        """Return one row for each pair of models as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "first": pair.first,
+                    "second": pair.second,
+                    "difference": pair.difference,
+                    "interval_low": pair.interval.low,
+                    "interval_high": pair.interval.high,
+                    "p_value": pair.p_value,
+                    "p_adjusted": pair.p_adjusted,
+                }
+                for pair in self.differences
+            ]
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
