@@ -70,6 +70,28 @@ def agreement_limits() -> Mapper:
     return agreement(limits_of)
 
 
+def breakdown() -> Mapper:
+    from shiftmetrics.agreement import prepare_pairs
+    from shiftmetrics.agreement.breakdown import block_breakdown
+
+    rng = np.random.default_rng(0)
+    pairs = prepare_pairs(rng.normal(size=(ROWS, 4)), rng.normal(size=(ROWS, 4)))
+    labels, parts = rng.integers(4, size=ROWS), rng.normal(size=ROWS)
+    return lambda part: block_breakdown(pairs, part, 0.7, labels[part], parts[part])[0]
+
+
+def mixtures() -> Mapper:
+    from shiftmetrics.agreement import prepare_pairs
+    from shiftmetrics.agreement.mixtures import _block_sums
+
+    rng = np.random.default_rng(0)
+    pairs, segment = (
+        prepare_pairs(rng.normal(size=(ROWS, 4)), rng.normal(size=(ROWS, 4))),
+        rng.integers(3, size=ROWS),
+    )
+    return lambda part: _block_sums(pairs, segment[part], 3, part, [0.1, 1.0])
+
+
 def stability(kernel: Callable[[Any, Any, slice], Statistic]) -> Mapper:
     from shiftmetrics.stability import HingeLoss
 
@@ -119,7 +141,9 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementLimits": agreement_limits,
     "AgreementStatistic": agreement_at_betas,
     "BaselineStatistic": baseline,
+    "Breakdown": breakdown,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
+    "MixtureStatistic": mixtures,
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,
     "PlainStatistic": lambda: dual("NoReweighting", np.inf),
@@ -168,7 +192,8 @@ def assert_same(first: Statistic, second: Statistic, rtol: float = 0.0) -> None:
 
 def test_every_statistic_has_a_map_step() -> None:
     known = library_statistics()
-    assert set(known) == set(MAPPERS) - {"Moments"}
+    assert set(known) - set(MAPPERS) == set(), "add the map step of these to MAPPERS"
+    assert set(MAPPERS) - set(known) == {"Moments"}, "these are no more; take them out of MAPPERS"
     for name, cls in known.items():
         assert type(MAPPERS[name]()(slice(0, 8))) is cls
 

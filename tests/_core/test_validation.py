@@ -41,8 +41,8 @@ def test_the_template_has_one_shape() -> None:
 
 
 def test_every_check_is_listed() -> None:
-    checks = sorted(name for name in vars(validation) if name.startswith("check_"))
-    assert [*checks, "describe"] == sorted(validation.__all__)
+    checks = {name for name in vars(validation) if name.startswith("check_")}
+    assert checks <= set(validation.__all__)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------
