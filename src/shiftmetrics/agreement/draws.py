@@ -116,6 +116,8 @@ def _first_betas(best: Maximum) -> FloatArray:
 
 
 def _maximise(sums: Sums, betas: FloatArray, at_limit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if not betas.size:  # one class, or scores that never differ: nothing to agree on
+        return np.zeros(len(at_limit)), np.zeros(len(at_limit))
     values, slopes = sums(betas)
     for _ in range(MAX_ROUNDS):
         best, _, left, right = _piecewise_maximum(betas, values, slopes)

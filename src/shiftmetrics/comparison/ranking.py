@@ -78,7 +78,10 @@ def compare_results(results: Mapping[str, Result], *, confidence_level: float = 
     draws = np.stack([result.resampled for result in listed], axis=1)
     pairs = list(itertools.combinations(range(len(names)), 2))
     first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
-    gaps, gap_draws = values[first] - values[second], draws[:, first] - draws[:, second]
+    errors = np.asarray([result.error_bound for result in listed])
+    floor = errors[first] + errors[second]
+    gaps = _above(values[first] - values[second], floor)
+    gap_draws = _above(draws[:, first] - draws[:, second], floor)
     adjusted = simultaneous_p_values(gaps, gap_draws)
     differences = tuple(
         _difference(names[i], names[j], float(gaps[p]), gap_draws[:, p], float(adjusted[p]), level)
@@ -136,6 +139,11 @@ def _collapsed(results: Mapping[str, Result]) -> dict[str, bool]:
         name: count is not None and (count < constant or has_collapsed(count, most))
         for name, count in used.items()
     }
+
+
+def _above(gaps: FloatArray, floor: FloatArray) -> FloatArray:
+    """Return differences with those within the numerical error set to 0: they tell nothing."""
+    return np.where(np.abs(gaps) > floor, gaps, 0.0)
 
 
 def _difference(
