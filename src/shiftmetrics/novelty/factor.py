@@ -86,7 +86,7 @@ def dense_factor(gram: Gram, *, executor: Executor | None = None) -> Factor:
     indefinite = False
     if not gram.trusted:
         matrix, indefinite = _nearest_semidefinite(matrix, gram.entry_error)
-    upper, order, rank, _ = lapack.dpstrf(matrix.T, tol=_noise(gram), lower=0, overwrite_a=1)
+    upper, order, rank, _ = lapack.dpstrf(matrix.T, tol=residual_noise(gram), lower=0, overwrite_a=1)
     order = np.asarray(order, dtype=np.int64) - 1
     values = np.zeros((gram.n_rows, rank))
     values[order] = np.triu(upper[:rank]).T
@@ -135,7 +135,7 @@ def pivoted_factor(
     pivots = np.empty(0, dtype=np.int64)
     # Which rows are candidates decides speed, not the result, so the seed is fixed.
     rng = np.random.default_rng(0)
-    noise = _noise(gram)
+    noise = residual_noise(gram)
     target = max(rtol, noise) * float(weights.sum())
     indefinite = False
     while True:
@@ -272,11 +272,11 @@ def _contradicted(gram: Gram, values: FloatArray, residual: FloatArray, rng: np.
 
 def _residual(gram: Gram, values: FloatArray, pivots: IntArray) -> FloatArray:
     residual = 1.0 - np.einsum("ij,ij->i", values, values)
-    residual = np.clip(residual, 0.0, 1.0) + _noise(gram)
+    residual = np.clip(residual, 0.0, 1.0) + residual_noise(gram)
     residual[pivots] = 0.0
     return np.asarray(np.minimum(residual, 1.0), dtype=np.float64)
 
 
-def _noise(gram: Gram) -> float:
+def residual_noise(gram: Gram) -> float:
     """Return the size of a residual that is nothing but rounding."""
     return 8.0 * EPSILON + 2.0 * gram.entry_error

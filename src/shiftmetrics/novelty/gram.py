@@ -77,6 +77,10 @@ class Gram(ABC):
         """Return the rows at ``indices`` as landmarks."""
 
     @abstractmethod
+    def subset(self, indices: IntArray) -> Gram:
+        """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
+
+    @abstractmethod
     def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
         """Return the kernel before scaling; ``rows`` lie within one sample."""
 
@@ -181,6 +185,13 @@ class FeatureGram(Gram):
         order[~test] = test.sum() + np.arange((~test).sum())
         joined = namespace(*parts).concat(parts, axis=0)
         return Landmarks(_take(joined, order), None if self.scale is None else self.scale[indices])
+
+    def subset(self, indices: IntArray) -> FeatureGram:
+        """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
+        indices = np.asarray(indices, dtype=np.int64)
+        test = indices[indices < self.n_test]
+        base = indices[indices >= self.n_test] - self.n_test
+        return FeatureGram(_take(self.features, test), _take(self.reference, base), self.kernel)
 
     def check_points(self, points: Any) -> Array:
         """Return new points of the same width and array library as the features."""

@@ -61,7 +61,7 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice, align: Al
         )
     if kernel == "cosine":
         for array, name in ((test, "features"), (base, "reference")):
-            _check_directions(array, name)
+            check_directions(array, name)
     return test, base
 
 
@@ -116,7 +116,8 @@ def make_gram(test: Array, base: Array, kernel: KernelChoice, bandwidth: float |
     return FeatureGram(test, base, CallableKernel(kernel))  # type: ignore[arg-type]
 
 
-def _check_directions(array: Array, name: str) -> None:
+def check_directions(array: Array, name: str) -> None:
+    """Raise a ValueError if a row is 0 in all columns."""
     for rows in row_blocks(int(array.shape[0]), 8 * int(array.shape[1])):
         empty = ~to_float64(float64_rows(array, rows)).any(axis=1)
         if empty.any():

@@ -110,7 +110,7 @@ class CosineKernel:
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
-        similarities = to_float64(_directions(rows) @ _directions(points).T)
+        similarities = to_float64(directions(rows) @ directions(points).T)
         return np.clip(similarities, -1.0, 1.0)
 
     def entry_error(self, spread: float) -> float:
@@ -178,7 +178,7 @@ def _exponential(exponent: Array) -> FloatArray:
     return to_float64(xp.exp(xp.where(exponent > 0.0, xp.zeros_like(exponent), exponent)))
 
 
-def _directions(rows: Array) -> Array:
+def directions(rows: Array) -> Array:
     """Scale rows to unit length; by their largest entry first, so that no square overflows or vanishes."""
     xp = namespace(rows)
     largest = xp.max(xp.abs(rows), axis=1, keepdims=True)

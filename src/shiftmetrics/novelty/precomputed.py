@@ -49,6 +49,13 @@ class PrecomputedGram(Gram):
         indices = np.asarray(indices, dtype=np.int64)
         return Landmarks(indices, None if self.scale is None else self.scale[indices])
 
+    def subset(self, indices: IntArray) -> PrecomputedGram:
+        """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
+        indices = np.asarray(indices, dtype=np.int64)
+        test = indices < self.n_test
+        features = self.features[np.ix_(indices[test], indices)]
+        return PrecomputedGram(features, self.reference[np.ix_(indices[~test] - self.n_test, indices)])
+
     def check_points(self, points: Any) -> Array:
         """Return similarities of new points to all rows of both samples."""
         array = check_matrix(points, "points")
