@@ -200,7 +200,8 @@ def _rows_at(pairs: ScorePairs, rows: slice, beta: float) -> FloatArray:
 def log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> tuple[Array, Array]:
     """Return L and its slope for a, b and a + b, each of shape (n_betas, 3, n_rows).
 
-    Two exponentials for each pair of scores serve all three: exp(beta (a + b)) is a product.
+    Two exponentials for each pair of scores serve all three: exp(beta (a + b)) is a product. A fourth plane of the
+    block is b + b, the pair of the reference with itself; so is a fourth row of what is returned.
     """
     xp = namespace(block)
     prior = pairs.prior_vector(block)
@@ -226,15 +227,21 @@ def log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> t
 
 
 def _exponentials(pairs: ScorePairs, block: Array, beta: float) -> Array:
-    """Return exp(beta a), exp(beta b) and their product, for a NumPy block in memory that is used again."""
+    """Return exp(beta a), exp(beta b) and their product, for a NumPy block in memory that is used again.
+
+    A fourth plane, where the block has one, is the square of the second.
+    """
     if not isinstance(block, np.ndarray):
         xp = namespace(block)
         terms = xp.exp(beta * block[:2, ...])
-        return xp.concat([terms, terms[:1, ...] * terms[1:, ...]])
-    terms = pairs.plane_buffer("terms", block.shape[1:])
+        square = [terms[1:, ...] ** 2] if block.shape[0] == 4 else []
+        return xp.concat([terms, terms[:1, ...] * terms[1:, ...], *square])
+    terms = pairs.plane_buffer("terms", block.shape[1:], len(block))
     np.multiply(block[:2], beta, out=terms[:2])
     np.exp(terms[:2], out=terms[:2])
     np.multiply(terms[0], terms[1], out=terms[2])
+    if len(block) == 4:
+        np.multiply(terms[1], terms[1], out=terms[3])
     return terms
 
 
