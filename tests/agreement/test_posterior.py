@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -527,6 +528,19 @@ def test_memory_maps_are_read_block_by_block(tmp_path: Path) -> None:
     expected = posterior_agreement(scores.astype(np.float32), reference.astype(np.float32))
     result = posterior_agreement(*maps)
     assert result.equals(expected)
+
+
+def test_memory_is_bounded_by_the_block_not_by_the_rows() -> None:
+    peaks = []
+    for n in (4_000, 16_000):
+        scores, reference = (x.astype(np.float32) for x in noisy(13, n, 60))
+        tracemalloc.start()
+        with ThreadPoolExecutor(1) as executor:
+            posterior_agreement(scores, reference, keep_rows=False, executor=executor)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]
+    assert peaks[1] < 16_000 * 60 * 8  # the centred rows of one sample
 
 
 def test_inputs_stay_as_they_are() -> None:

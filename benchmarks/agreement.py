@@ -1,0 +1,203 @@
+"""Posterior agreement: evaluations on hard inputs, time against Adam with autograd, and memory beside the input."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from _machine import header, table
+
+from shiftmetrics.agreement import agreement_at, evaluator, posterior_agreement, prepare_pairs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import oracles
+
+Pairs = tuple[np.ndarray, np.ndarray]
+
+EPOCHS, STEP = 500, 0.1
+TURNS, EPOCHS_IN_TURN = 7, 3
+
+
+def main() -> None:
+    print(header())
+    print()
+    hard_inputs()
+    print()
+    against_adam()
+    print()
+    memory()
+    print()
+    sizes()
+
+
+def noisy(n: int, k: int, seed: int = 0) -> Pairs:
+    rng = np.random.default_rng(seed)
+    reference = 3 * rng.standard_normal((n, k), dtype=np.float32)
+    return reference + 2 * rng.standard_normal((n, k), dtype=np.float32), reference
+
+
+def hard_inputs() -> None:
+    """Several maxima, ties, one contradiction, mixed scales: 5 seeds of each."""
+    rows = []
+    for seed in range(20):
+        scores, reference = oracles.hard_pairs(seed)
+        kind = ("several maxima", "ties", "one contradiction", "mixed scales")[seed % 4]
+        result = posterior_agreement(scores, reference, atol=1e-6)
+        spread = max(np.ptp(scores, axis=1).max(), np.ptp(reference, axis=1).max())
+        grid = (oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-3, 1e6, 150) / spread)
+        rows.append(
+            [
+                kind,
+                scores.shape[1],
+                result.n_evaluations,
+                result.n_passes,
+                result.value,
+                result.error_bound,
+                max(grid) - result.value,
+            ]
+        )
+    rows.sort(key=lambda row: (row[0], row[1]))
+    columns = ["input", "classes", "evaluations", "passes", "value", "error bound", "dense grid less value"]
+    print(table(columns, rows, title="20 seeded hard inputs of 300 pairs, error bound 1e-6 asked for"))
+    print(f"most evaluations: {max(row[2] for row in rows)}")
+
+
+def against_adam(n: int = 10_000, k: int = 1000) -> None:
+    """Adam with autograd on all rows, log-sum-exps in float32, beta the only parameter, from beta = 1."""
+    scores, reference = noisy(n, k)
+    result = posterior_agreement(scores, reference)
+    a, b = torch.from_numpy(scores), torch.from_numpy(reference)
+    epoch = adam_epochs(a, b)
+    times: dict[str, list[tuple[float, float]]] = {"solve": [], "epoch": []}
+    epoch()  # warm up
+    for _ in range(TURNS):  # in turns, so that whatever else runs on the machine disturbs both alike
+        times["solve"].append(clocks(lambda: posterior_agreement(scores, reference)))
+        for _ in range(EPOCHS_IN_TURN):
+            times["epoch"].append(clocks(epoch))
+    (solve, solve_cpu), (one, one_cpu) = (np.median(times[name], axis=0) for name in ("solve", "epoch"))
+    adam_value, adam_beta = adam_result(scores, reference)
+    rows = [
+        ["shiftmetrics", solve, solve_cpu, result.value, result.beta],
+        [f"Adam, {EPOCHS} epochs", EPOCHS * one, EPOCHS * one_cpu, adam_value, adam_beta],
+        ["ratio", EPOCHS * one / solve, EPOCHS * one_cpu / solve_cpu, "", ""],
+    ]
+    print(
+        table(
+            ["solver", "seconds", "CPU seconds", "value", "beta"],
+            rows,
+            title=f"n = {n:,}, K = {k:,}, float32, {torch.get_num_threads()} threads; medians of {TURNS} solves and "
+            f"of {TURNS * EPOCHS_IN_TURN} epochs, these scaled to {EPOCHS}",
+        )
+    )
+    print(
+        f"{result.n_evaluations} evaluations in {result.n_passes} passes, error bound {result.error_bound:.0e}"
+    )
+    print(f"value less Adam's: {result.value - adam_value:.2e} nats")
+    print()
+    traps = {
+        "100 margins of 100, 60 of 1, 4 of -10": ((100, 100, 100), (60, 1, 1), (4, -10, 10)),
+        "100 margins of 0.09, 1 of -1": ((100, 0.09, 0.09), (1, -1, 1)),
+        "100 margins of 50, 60 of 1, 1 of -10": ((100, 50, 50), (60, 1, 1), (1, -10, 10)),
+    }
+    rows = []
+    for name, groups in traps.items():
+        first = oracles.binary_scores(*((count, margin) for count, margin, _ in groups))
+        second = oracles.binary_scores(*((count, margin) for count, _, margin in groups))
+        value, beta = adam_result(first, second)
+        best = posterior_agreement(first, second)
+        rows.append([name, best.value, best.beta, value, beta])
+    print(
+        table(
+            ["pairs", "value", "beta", "Adam's value", "Adam's beta"],
+            rows,
+            title=f"beta = 0 is a stationary point, and there are several maxima ({EPOCHS} epochs from beta = 1)",
+        )
+    )
+
+
+def clocks(call: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds that a call takes, by the clock on the wall and by that of the processor."""
+    wall, processor = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - wall, time.process_time() - processor
+
+
+def adam_epochs(a: torch.Tensor, b: torch.Tensor) -> Callable[[], None]:
+    """Return a function that runs one epoch."""
+    beta = torch.tensor(1.0, requires_grad=True)
+    optimiser = torch.optim.Adam([beta], lr=STEP)
+
+    def epoch() -> None:
+        optimiser.zero_grad()
+        pair, first, second = (torch.logsumexp(beta * part, dim=1) for part in (a + b, a, b))
+        loss = -(pair - first - second).mean()
+        loss.backward()
+        optimiser.step()
+        with torch.no_grad():
+            beta.clamp_(min=0.0)
+
+    return epoch
+
+
+def adam_result(scores: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
+    """Where all epochs of Adam end: the same steps, with gradients from the statistic instead of autograd."""
+    evaluate = evaluator(prepare_pairs(scores, reference))
+    beta = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.Adam([beta], lr=STEP)
+    for _ in range(EPOCHS):
+        beta.grad = torch.tensor(-evaluate([beta.item()]).slope[0])
+        optimiser.step()
+        with torch.no_grad():
+            beta.clamp_(min=0.0)
+    return agreement_at(scores, reference, beta.item(), keep_rows=False).value, beta.item()
+
+
+def memory() -> None:
+    """Memory that a call takes beside its input, at its peak."""
+    rows = []
+    for n, k in ((1_000, 1000), (10_000, 1000), (40_000, 1000), (1_000_000, 10)):
+        scores, reference = noisy(n, k)
+        posterior_agreement(scores[:2], reference[:2])  # what is imported late is no memory of the call
+        peaks = []
+        for keep_rows in (False, True):
+            tracemalloc.start()
+            posterior_agreement(scores, reference, keep_rows=keep_rows)
+            peaks.append(tracemalloc.get_traced_memory()[1] / 2**20)
+            tracemalloc.stop()
+        rows.append([n, k, (scores.nbytes + reference.nbytes) / 2**20, *peaks, 8 * n / 2**20])
+    columns = ["pairs", "classes", "input MiB", "extra MiB", "with per_sample", "of which per_sample"]
+    print(table(columns, rows, title="memory beside a float32 input, at its peak (tracemalloc)"))
+
+
+def sizes() -> None:
+    rows = []
+    for n, k in ((1_000, 10), (10_000, 10), (1_000_000, 2), (1_000_000, 10), (10_000, 1000), (100_000, 1000)):
+        scores, reference = noisy(n, k)
+        start = time.perf_counter()
+        result = posterior_agreement(scores, reference)
+        seconds = time.perf_counter() - start
+        exponentials = 2 * n * k * result.n_evaluations
+        rows.append(
+            [
+                n,
+                k,
+                seconds,
+                result.n_evaluations,
+                result.n_passes,
+                1e9 * seconds / exponentials,
+                result.error_bound,
+            ]
+        )
+        assert math.isfinite(result.value)
+    columns = ["pairs", "classes", "seconds", "evaluations", "passes", "ns per exponential", "error bound"]
+    print(table(columns, rows, title="float32 input, error bound 1e-6 asked for"))
+
+
+if __name__ == "__main__":
+    main()
