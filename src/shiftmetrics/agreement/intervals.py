@@ -56,7 +56,7 @@ def sample_agreement(
     bootstrap = Bootstrap(units.n_units, n_resamples, seed)
     draws = draw_agreement(pairs, best, bootstrap, units, predicted=predicted, executor=executor)
     if math.isinf(best.x):
-        return AgreementSampling(_unseen_contradictions(pairs, limits, units, value, level), draws.values)
+        return AgreementSampling(unseen_contradictions(pairs, limits, units, value, level), draws.values)
     # At beta = 0 no pair has any influence: the shares of the draws are read as they are.
     own = value if value > 0.0 else float(np.median(draws.values))
     low, high = BiasCorrected.of(own, draws.values, draws.influence).interval(level)
@@ -72,7 +72,7 @@ def sample_agreement(
     )
 
 
-def _unseen_contradictions(
+def unseen_contradictions(
     pairs: ScorePairs, limits: AgreementLimits, units: Units, value: float, level: float
 ) -> Interval:
     """Bound the agreement below by the channel whose error none of the units would have shown."""
