@@ -1,8 +1,8 @@
 """Feature maps: coordinates of a row that do not depend on the other rows, so that sums over rows merge.
 
 With coordinates f of the rows in an orthonormal basis, a kernel is nearly the product of two f, and the kernel
-covariance of a sample is the mean of f f': one pass over the rows, in any order, in shards or as a stream. Maps differ
-in the basis: landmarks, random frequencies, or, for the cosine kernel, the columns themselves.
+covariance of a sample is the mean of f f': one pass over the rows, in any order, in shards or as a stream. Maps
+differ in the basis: landmarks, random frequencies, or, for the cosine kernel, the columns themselves.
 """
 
 from __future__ import annotations
