@@ -8,6 +8,7 @@ from shiftmetrics.agreement.contributions import (
     GroupContribution,
     agreement_contributions,
 )
+from shiftmetrics.agreement.curves import AgreementCurvesResult, CurvesStatus, agreement_curves
 from shiftmetrics.agreement.description import DescriptionLengthResult, DescriptionStatus, description_length
 from shiftmetrics.agreement.fixed import FixedAgreementResult, FixedAgreementStatus, agreement_at
 from shiftmetrics.agreement.pairing import Pairing, pair_samples
@@ -33,10 +34,12 @@ from shiftmetrics.agreement.unpaired import UnpairedAgreementResult, unpaired_ag
 
 __all__ = [
     "AgreementContributionsResult",
+    "AgreementCurvesResult",
     "AgreementLimits",
     "AgreementStatistic",
     "AgreementStatus",
     "Confidence",
+    "CurvesStatus",
     "DescriptionLengthResult",
     "DescriptionStatus",
     "EntropyChange",
@@ -53,6 +56,7 @@ __all__ = [
     "UnpairedAgreementResult",
     "agreement_at",
     "agreement_contributions",
+    "agreement_curves",
     "channel_capacity",
     "description_length",
     "equivalent_error",

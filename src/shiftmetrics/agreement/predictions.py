@@ -13,11 +13,13 @@ from shiftmetrics._core.arrays import (
     float64_rows,
     is_table,
     namespace,
+    to_float64,
     to_numpy,
 )
 from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.validation import check_matrix, describe
+from shiftmetrics.agreement.scores import ScorePairs
 
 
 def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
@@ -54,6 +56,15 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
             )
         )
     return labels
+
+
+def predicted_columns(pairs: ScorePairs) -> tuple[IntArray, IntArray]:
+    """Return the column of the largest score (ties: the first) of each shifted and each reference row."""
+    slices = pairs.slices()
+    parts = list(map_blocks(lambda rows: to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2), slices))
+    top = np.concatenate(parts, axis=1)
+    shifted, reference = top if pairs.classes is None else pairs.classes[top]
+    return shifted, reference
 
 
 def label_columns(labels: Any, argument: str, scores: Any, n_classes: int, n_samples: int) -> IntArray:

@@ -1,0 +1,350 @@
+"""Curves of agreement: over the ratio of shifted rows and the power of the shift, for several models in one call."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.record import Status
+from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.tables import Align
+from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe, seed_of
+from shiftmetrics.agreement.channel import equivalent_error
+from shiftmetrics.agreement.mixtures import RatioMixtures
+from shiftmetrics.agreement.posterior import prior_setting
+from shiftmetrics.agreement.predictions import predicted_columns
+from shiftmetrics.agreement.shift_grid import ShiftGrid
+
+RATIOS = tuple(k / 10 for k in range(11))
+"""Ratios of shifted rows, unless others are given."""
+
+
+class CurvesStatus(Status):
+    """How the solves of all points ended."""
+
+    solved = ("solved", True, "Every point of every curve is certified to the tolerance.")
+    max_iter = (
+        "max_iter",
+        False,
+        "At some points the certificate did not reach the tolerance: errors say how far it came. "
+        "Raise max_iter or atol.",
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgreementCurvesResult(Result):
+    """Agreement and prediction rates of several models over shift power and ratio.
+
+    Arrays have the shape (n_models, n_powers, n_ratios) of ``models``, ``powers`` and ``ratios``.
+
+    Attributes
+    ----------
+    value : float
+        The lowest normalized agreement of all points, in [0, 1]. Higher is better.
+    error_bound : float
+        The largest numerical error of all points, normalized.
+    status : CurvesStatus
+        Not ok where a point missed the tolerance.
+    models : tuple of str
+        Names of the models.
+    powers : tuple of float or str
+        Powers of the shift, as given.
+    ratios : ndarray of shape (n_ratios,)
+        Shares of shifted rows, ascending.
+    n_classes : ndarray of shape (n_models,)
+        Number of classes K of each model.
+    agreement, agreement_low, agreement_high : ndarray
+        Posterior agreement in nats per sample, and its sampling interval: normal around the solution, through the
+        identity with a symmetric channel where no pair disagrees or no beta agrees.
+    errors : ndarray
+        Numerical errors of the agreement.
+    beta : ndarray
+        Inverse temperatures; infinity where every pair shares a predicted class.
+    afr_p, afr_p_low, afr_p_high : ndarray
+        Share of unchanged predictions, with exact binomial intervals.
+    afr_t, afr_t_low, afr_t_high : ndarray or None
+        Share of right predictions, the same; None without labels.
+    n_evaluations : int
+        Betas evaluated, each on all rows of one model and power.
+    """
+
+    measure: ClassVar[str] = "agreement_curves"
+    title: ClassVar[str] = "Agreement over shift power and ratio"
+    unit: ClassVar[str] = ""
+    higher_is_better: ClassVar[bool] = True
+
+    status: CurvesStatus
+    models: tuple[str, ...]
+    powers: tuple[float | str, ...]
+    ratios: FloatArray
+    n_classes: IntArray
+    agreement: FloatArray
+    agreement_low: FloatArray
+    agreement_high: FloatArray
+    errors: FloatArray
+    beta: FloatArray
+    afr_p: FloatArray
+    afr_p_low: FloatArray
+    afr_p_high: FloatArray
+    afr_t: FloatArray | None = None
+    afr_t_low: FloatArray | None = None
+    afr_t_high: FloatArray | None = None
+    n_evaluations: int
+
+    @property
+    def normalized(self) -> FloatArray:
+        """Agreement divided by log K, in [0, 1]."""
+        return self.agreement / np.log(self.n_classes)[:, None, None]
+
+    @property
+    def equivalent_error(self) -> FloatArray:
+        """Error rate of the symmetric channel with this agreement. Lower is better."""
+        error = np.empty(self.agreement.shape)
+        for place, value in np.ndenumerate(self.agreement):
+            error[place] = equivalent_error(float(value), int(self.n_classes[place[0]]))
+        return error
+
+    def headline(self) -> str:
+        """Return one sentence with the best and the worst model at the end of the curves."""
+        last = self.normalized[:, -1, -1]
+        best, worst = int(last.argmax()), int(last.argmin())
+        at = f"ratio {format_number(float(self.ratios[-1]))}" + (
+            f" and power {self.powers[-1]}" if len(self.powers) > 1 else ""
+        )
+        text = f"Normalized agreement at {at}: {self.models[best]} {format_number(float(last[best]))}"
+        if len(self.models) > 1:
+            text += f" (highest), {self.models[worst]} {format_number(float(last[worst]))} (lowest)"
+        return f"{text}; the lowest of all points is {format_number(self.value)}."
+
+    def to_frame(self) -> Any:
+        """Return a tidy pandas DataFrame: one row for each model, power and ratio."""
+        import pandas as pd
+
+        shape = self.agreement.shape
+        places = [part.ravel() for part in np.indices(shape)]
+        names = ["agreement", "agreement_low", "agreement_high", "errors", "beta", "normalized"]
+        names += ["equivalent_error", "afr_p", "afr_p_low", "afr_p_high", "afr_t", "afr_t_low", "afr_t_high"]
+        columns: dict[str, Any] = {
+            "model": [self.models[k] for k in places[0]],
+            "power": [self.powers[k] for k in places[1]],
+            "ratio": self.ratios[places[2]],
+        }
+        for name in names:
+            part = getattr(self, name)
+            if part is not None:
+                columns[name] = part.ravel()
+        return pd.DataFrame(columns)
+
+
+def agreement_curves(
+    scores: Any,
+    reference_scores: Any,
+    *,
+    ratios: Any = RATIOS,
+    labels: Any = None,
+    perturbation_sizes: Any = None,
+    rng: Any = None,
+    level: float = 0.95,
+    kind: str = "scores",
+    prior: Any = None,
+    floor: float | None = None,
+    align: Align = "labels",
+    atol: float = 1e-5,
+    max_iter: int = 200,
+    executor: Executor | None = None,
+    progress: bool = False,
+) -> AgreementCurvesResult:
+    """Agreement, AFR_P and AFR_T against the ratio of shifted rows and the power of the shift, for several models.
+
+    At ratio alpha the first share alpha of the rows is shifted and the others are as they were [1]_. The rows are put
+    in order once, so the sums of one pass serve every ratio, and every point is certified.
+
+    Parameters
+    ----------
+    scores : array, or mapping of arrays of shape (n_samples, n_classes)
+        Scores on the shifted rows. For one model: an array, or a mapping from power to array. For several models
+        (``reference_scores`` is a mapping): a mapping from model to either.
+    reference_scores : array or mapping of str to array
+        Scores on the original rows, of one model, or of each model by its name.
+    ratios : array of shape (n_ratios,), default 0, 0.1, ..., 1
+        Shares of shifted rows, each rounded to whole rows.
+    labels : array of shape (n_samples,), optional
+        True classes, for AFR_T: column positions, or column names of tables.
+    perturbation_sizes : array of shape (n_samples,) or mapping, optional
+        How far each row was moved; the smallest are shifted first, as in the papers' adversarial ratio (rows an
+        attack failed on may be infinite). A mapping gives one array for each power, or for each model (of
+        arrays, or of mappings from power). Default: a random order, the same for all models and powers.
+    rng : int, Generator or None
+        Order of the rows, and of rows of equal size; recorded in the settings.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    kind, floor, align, max_iter, executor
+        As in `posterior_agreement`.
+    prior : array of shape (n_classes,) or "predicted", optional
+        As in `posterior_agreement`, but "predicted" is one prior for all points of a model: its predictions on the
+        original rows and on all rows shifted, averaged over powers.
+    atol : float, default 1e-5
+        Certified gap of each point, in nats per sample.
+    progress : bool, default False
+        Whether to show a progress bar over models and powers.
+
+    Returns
+    -------
+    AgreementCurvesResult
+        ``to_frame()`` is one tidy table. Higher is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `posterior_agreement`, or if models, powers, ratios, sizes or labels do not fit together.
+
+    References
+    ----------
+    .. [1] Carvalho et al., "Rethinking Robustness in Machine Learning: A Posterior Agreement Approach", TMLR 2025,
+       arXiv:2503.16271, sections 4.1 and 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.agreement import agreement_curves
+    >>> rng = np.random.default_rng(0)
+    >>> reference = 3 * rng.normal(size=(500, 4))
+    >>> noise = rng.normal(size=(500, 4))
+    >>> curves = agreement_curves(
+    ...     {power: reference + power * noise for power in (1.0, 2.0)}, reference, ratios=[0, 0.5, 1], rng=0
+    ... )
+    >>> curves.normalized.round(3).tolist()
+    [[[1.0, 0.809, 0.725], [1.0, 0.643, 0.51]]]
+    """
+    from tqdm import tqdm
+
+    atol = check_number(atol, "atol", low=0.0, open_low=True)
+    max_iter = check_integer(max_iter, "max_iter", low=1)
+    level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
+    shares = _check_ratios(ratios)
+    seed = seed_of(rng)
+    grid = ShiftGrid.of(scores, reference_scores, align)
+    curves: list[_Curve] = []
+    n_samples = 0
+    with tqdm(
+        total=len(grid.models) * len(grid.powers), desc="curves", delay=2.0, disable=not progress, leave=False
+    ) as bar:
+        for m, model in enumerate(grid.models):
+            samples = grid.pairs(m, kind=kind, prior=prior, floor=floor, executor=executor)
+            n_samples = _check_length(samples[0].n_samples, n_samples, model)
+            truth = None if labels is None else grid.labels(labels, m, samples[0])
+            for p, pairs in enumerate(samples):
+                rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), seed)
+                segment = np.searchsorted(_row_counts(shares, n_samples), rank, side="right")
+                mixtures = RatioMixtures.of(pairs, segment, len(shares), executor=executor)
+                curves.append(_curve(mixtures, truth, level=level, atol=atol, max_iter=max_iter))
+                bar.update()
+    n_classes = np.asarray([curve.n_classes for curve in curves[:: len(grid.powers)]])
+    shape = (len(grid.models), len(grid.powers), len(shares))
+    found: dict[str, Any] = {
+        name: np.stack([curve.columns[name] for curve in curves]).reshape(shape) for name in curves[0].columns
+    }
+    log_classes = np.log(n_classes)[:, None, None]
+    return AgreementCurvesResult(
+        value=float((found["agreement"] / log_classes).min()),
+        error_bound=float((found["errors"] / log_classes).max()),
+        status=CurvesStatus.solved if all(curve.converged for curve in curves) else CurvesStatus.max_iter,
+        n_samples=n_samples,
+        models=grid.models,
+        powers=grid.powers,
+        ratios=shares,
+        n_classes=n_classes,
+        n_evaluations=sum(curve.n_evaluations for curve in curves),
+        settings=settings_of(
+            kind=kind,
+            prior=prior_setting(prior),
+            floor=floor,
+            align=align,
+            labels=labels is not None,
+            perturbation_sizes=perturbation_sizes is not None,
+            level=level,
+            atol=atol,
+            max_iter=max_iter,
+            rng=seed,
+        ),
+        **found,
+    )
+
+
+class _Curve(NamedTuple):
+    """All points of one model at one power; columns are of shape (n_ratios,)."""
+
+    columns: dict[str, FloatArray]
+    n_classes: int
+    n_evaluations: int
+    converged: bool
+
+
+def _curve(
+    mixtures: RatioMixtures, truth: IntArray | None, *, level: float, atol: float, max_iter: int
+) -> _Curve:
+    pairs, n_ratios = mixtures.pairs, len(mixtures.limits)
+    best = [mixtures.solve(j, atol=atol, max_iter=max_iter) for j in reversed(range(n_ratios))][::-1]
+    ends = [mixtures.sampling_ends(j, part, level) for j, part in enumerate(best)]
+    columns = {
+        "agreement": [part.value for part in best],
+        "agreement_low": [low for low, _ in ends],
+        "agreement_high": [high for _, high in ends],
+        "errors": [part.error_bound for part in best],
+        "beta": [part.x * pairs.scale for part in best],
+    }
+    shifted, reference = predicted_columns(pairs)
+    counted = {"afr_p": (shifted == reference, reference == reference)}
+    if truth is not None:
+        counted["afr_t"] = (shifted == truth, reference == truth)
+    for name, (after, before) in counted.items():
+        gained = np.bincount(mixtures.segment, weights=after * 1.0 - before, minlength=n_ratios + 1)
+        rates = (before.sum() + np.cumsum(gained)[:n_ratios]) / pairs.n_samples
+        intervals = [binomial_interval(float(rate), pairs.n_samples, level) for rate in rates]
+        columns[name] = list(rates)
+        columns[f"{name}_low"] = [low for low, _ in intervals]
+        columns[f"{name}_high"] = [high for _, high in intervals]
+    return _Curve(
+        {name: np.asarray(part) for name, part in columns.items()},
+        pairs.n_classes,
+        mixtures.n_evaluations,
+        all(part.converged for part in best),
+    )
+
+
+def _check_ratios(ratios: Any) -> FloatArray:
+    shares = np.unique(check_vector(ratios, "ratios", low=0.0))
+    check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
+    return shares
+
+
+def _check_length(n_samples: int, before: int, model: str) -> int:
+    if before not in (0, n_samples):
+        raise ValueError(
+            describe("scores", f"of {before} rows for every model", f"{n_samples} rows for model {model!r}")
+        )
+    return n_samples
+
+
+def _row_counts(ratios: FloatArray, n_samples: int) -> IntArray:
+    """Return the whole number of rows at each ratio."""
+    counts = np.asarray([round(float(ratio) * n_samples) for ratio in ratios], dtype=np.int64)
+    lost = (ratios > 0.0) & (counts == 0)
+    if lost.any():
+        raise ValueError(
+            describe("ratios", f"0 or enough to shift one of {n_samples} rows", f"{ratios[lost][0]:g}")
+        )
+    return counts
+
+
+def _shift_rank(sizes: FloatArray, seed: int) -> IntArray:
+    """Return the place of each row in the order in which rows are shifted: by size, ties by a random order."""
+    ties = np.random.default_rng(seed).permutation(len(sizes))
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.lexsort((ties, sizes))] = np.arange(len(sizes))
+    return rank

@@ -1,0 +1,134 @@
+"""Scores of several models under several powers of a shift: checked, matched and handed out pair by pair."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.tables import Align, align_tables
+from shiftmetrics._core.validation import check_vector, describe
+from shiftmetrics.agreement.predictions import label_columns
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.statistic import survey
+
+ONE_POWER = "shift"
+"""Name of the power where there is only one."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftGrid:
+    """Scores of each model at each power, and on the original rows.
+
+    Attributes
+    ----------
+    models : tuple of str
+    powers : tuple of float or str
+        Ascending where they are numbers.
+    scores : list of mappings
+        For each model, scores by power.
+    reference_scores : list
+        For each model.
+    align : {"labels", "position"}
+    """
+
+    models: tuple[str, ...]
+    powers: tuple[float | str, ...]
+    scores: list[Mapping[Any, Any]]
+    reference_scores: list[Any]
+    align: Align
+
+    @classmethod
+    def of(cls, scores: Any, reference_scores: Any, align: Align) -> ShiftGrid:
+        """Sort out which mapping is over models and which over powers.
+
+        Raises
+        ------
+        ValueError
+            If models or powers differ, or there are none.
+        """
+        if isinstance(reference_scores, Mapping):
+            names = list(reference_scores)
+            if not isinstance(scores, Mapping) or set(scores) != set(names) or not names:
+                got = _listed(scores) if isinstance(scores, Mapping) else type(scores).__name__
+                raise ValueError(
+                    describe(
+                        "scores", f"a mapping with the models of reference_scores, {_listed(names)}", got
+                    )
+                )
+            by_model = [scores[name] for name in names]
+            references = [reference_scores[name] for name in names]
+        else:
+            names, by_model, references = ["model"], [scores], [reference_scores]
+        tables = [part if isinstance(part, Mapping) else {ONE_POWER: part} for part in by_model]
+        keys = list(tables[0])
+        for name, table in zip(names, tables, strict=True):
+            if set(table) != set(keys) or not keys:
+                raise ValueError(
+                    describe("scores", f"given at the same powers for every model, {_listed(keys)}",
+                             f"{_listed(table)} for model {name!r}")
+                )  # fmt: skip
+        if all(isinstance(key, numbers.Real) for key in keys):
+            keys = sorted(keys)
+        tables = [{_power(key): table[key] for key in keys} for table in tables]
+        return cls(tuple(map(str, names)), tuple(map(_power, keys)), tables, references, align)
+
+    def pairs(
+        self, m: int, *, kind: str, prior: Any, floor: float | None, executor: Executor | None
+    ) -> list[ScorePairs]:
+        """Return the pairs of model ``m`` at each power, with one prior for all of them."""
+        reference = self.reference_scores[m]
+        surveyed = []
+        for table in self.scores[m].values():
+            _, table = align_tables(reference, table, "reference_scores", "scores", align=self.align)
+            pairs = prepare_pairs(table, reference, kind=kind, prior=prior, floor=floor, align="position")
+            surveyed.append(survey(pairs, executor=executor))
+        if not isinstance(prior, str):
+            return [pairs for pairs, _ in surveyed]
+        shares = np.mean([limits.predicted / limits.predicted.sum() for _, limits in surveyed], axis=0)
+        return [pairs.replace(prior=shares / shares.sum()) for pairs, _ in surveyed]
+
+    def labels(self, labels: Any, m: int, pairs: ScorePairs) -> IntArray:
+        """Return the column of each row's true class for model ``m``."""
+        reference = self.reference_scores[m]
+        labels = align_tables(reference, labels, "reference_scores", "labels", align=self.align)[1]
+        return label_columns(labels, "labels", reference, pairs.n_classes, pairs.n_samples)
+
+    def sizes(self, sizes: Any, m: int, p: int, n_samples: int) -> FloatArray:
+        """Return how far each row of model ``m`` was moved at power ``p``: zeros where nothing is given.
+
+        Raises
+        ------
+        ValueError
+            If a mapping lacks the model or power, or an array has another length.
+        """
+        name = "perturbation_sizes"
+        model, power = self.models[m], self.powers[p]
+        if isinstance(sizes, Mapping):
+            sizes = {_power(key): part for key, part in sizes.items()}.get(model, sizes)
+        if isinstance(sizes, Mapping):
+            by_power = {_power(key): part for key, part in sizes.items()}
+            if power not in by_power:
+                raise ValueError(
+                    describe(name, f"given for model {model!r} and power {power!r}", _listed(by_power))
+                )
+            sizes = by_power[power]
+        if sizes is None:
+            return np.zeros(n_samples)
+        reference = self.reference_scores[m]
+        sizes = align_tables(reference, sizes, "reference_scores", name, align=self.align)[1]
+        return check_vector(sizes, name, length=n_samples, low=0.0, allow_inf=True)
+
+
+def _power(key: Any) -> float | str:
+    return float(key) if isinstance(key, numbers.Real) and not isinstance(key, bool) else str(key)
+
+
+def _listed(keys: Any) -> str:
+    names = [repr(key) for key in keys]
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "") if names else "none"
