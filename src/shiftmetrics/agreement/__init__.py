@@ -1,5 +1,6 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
 
+from shiftmetrics.agreement.adam import AdamAgreementResult, AdamStatus, posterior_agreement_adam
 from shiftmetrics.agreement.channel import channel_capacity, equivalent_error
 from shiftmetrics.agreement.contributions import (
     AgreementContributionsResult,
@@ -33,6 +34,8 @@ from shiftmetrics.agreement.statistic import (
 from shiftmetrics.agreement.unpaired import UnpairedAgreementResult, unpaired_agreement
 
 __all__ = [
+    "AdamAgreementResult",
+    "AdamStatus",
     "AgreementContributionsResult",
     "AgreementCurvesResult",
     "AgreementLimits",
@@ -64,6 +67,7 @@ __all__ = [
     "limits_of",
     "pair_samples",
     "posterior_agreement",
+    "posterior_agreement_adam",
     "prediction_rates",
     "prepare_pairs",
     "row_agreement",
