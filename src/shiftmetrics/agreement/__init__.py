@@ -12,6 +12,7 @@ from shiftmetrics.agreement.contributions import (
 from shiftmetrics.agreement.curves import AgreementCurvesResult, CurvesStatus, agreement_curves
 from shiftmetrics.agreement.description import DescriptionLengthResult, DescriptionStatus, description_length
 from shiftmetrics.agreement.fixed import FixedAgreementResult, FixedAgreementStatus, agreement_at
+from shiftmetrics.agreement.labels import LabelAgreementResult, label_agreement
 from shiftmetrics.agreement.pairing import Pairing, pair_samples
 from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.agreement.rates import (
@@ -49,6 +50,7 @@ __all__ = [
     "FixedAgreementResult",
     "FixedAgreementStatus",
     "GroupContribution",
+    "LabelAgreementResult",
     "Pairing",
     "PosteriorAgreementResult",
     "PredictionRates",
@@ -64,6 +66,7 @@ __all__ = [
     "description_length",
     "equivalent_error",
     "evaluator",
+    "label_agreement",
     "limits_of",
     "pair_samples",
     "posterior_agreement",

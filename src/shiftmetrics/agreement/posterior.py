@@ -277,7 +277,7 @@ def posterior_agreement(
         value=value,
         error_bound=best.error_bound,
         interval=None if sampling is None else sampling.interval,
-        status=_status(best),
+        status=status_of(best),
         n_samples=pairs.n_samples,
         beta=float(_given_units(np.asarray(best.x), pairs.scale)),
         log_pa=pairs.n_samples * (value - log_classes),
@@ -333,7 +333,8 @@ def _pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:
     return [best.x, *(float(point) for point in best.points[~near])]
 
 
-def _status(best: Maximum) -> AgreementStatus:
+def status_of(best: Maximum) -> AgreementStatus:
+    """Return how a search for beta ended."""
     if not best.converged:
         return AgreementStatus.max_iter
     if best.x == 0.0:

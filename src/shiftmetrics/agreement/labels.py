@@ -1,0 +1,191 @@
+"""A model against labels: how well scores agree with an oracle of stated confidence."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.tables import Align, align_tables
+from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics.agreement.channel import equivalent_error
+from shiftmetrics.agreement.one_sided import one_sided_rows, solve_one_side
+from shiftmetrics.agreement.posterior import AgreementStatus, status_of
+from shiftmetrics.agreement.predictions import label_columns, predicted_columns
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.statistic import survey
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelAgreementResult(Result):
+    """Agreement of a model with labels.
+
+    Attributes
+    ----------
+    value : float
+        Nats per sample: 0 is chance, log K at most. Higher is better.
+    error_bound : float
+        Certificate gap and rounding.
+    status : AgreementStatus
+        How the search for beta ended.
+    beta : float
+        Inverse temperature of the model where the agreement is largest.
+    confidence : float
+        Probability that the oracle gives to the label.
+    normalized : float
+        ``value / log K``.
+    equivalent_error : float
+        Error rate of the symmetric channel with this capacity. Lower is better.
+    accuracy : float
+        Share of rows (by weight) whose largest score is that of the label.
+    n_classes : int
+        Number of classes K.
+    prior : ndarray of shape (n_classes,)
+        The class prior used.
+    per_sample : ndarray of shape (n_samples,)
+        Contribution of each row; their weighted mean is ``value``.
+    """
+
+    measure: ClassVar[str] = "label_agreement"
+    title: ClassVar[str] = "Agreement with labels"
+    unit: ClassVar[str] = "nats"
+    higher_is_better: ClassVar[bool] = True
+
+    status: AgreementStatus
+    beta: float
+    confidence: float
+    normalized: float
+    equivalent_error: float
+    accuracy: float
+    n_classes: int
+    prior: FloatArray
+    per_sample: FloatArray
+
+    def headline(self) -> str:
+        """Return one sentence with the value, its beta and the accuracy."""
+        return (
+            f"Agreement with labels held with probability {format_number(self.confidence)}: "
+            f"{format_number(self.value)} nats of at most {format_number(math.log(self.n_classes))}, at beta = "
+            f"{format_number(self.beta)}; {100 * self.accuracy:.3g} % of the predictions are right."
+        )
+
+
+def label_agreement(
+    scores: Any,
+    labels: Any,
+    *,
+    confidence: float = 1.0,
+    kind: str = "scores",
+    prior: Any = None,
+    sample_weight: Any = None,
+    floor: float | None = None,
+    align: Align = "labels",
+    atol: float = 1e-6,
+    max_iter: int = 200,
+    executor: Executor | None = None,
+) -> LabelAgreementResult:
+    """Agreement of a model with labels, taken as the posteriors of an oracle of stated confidence.
+
+    Only the model's beta is free. With confidence 1 and no prior, ``log K - value`` is the log loss of the model at
+    its best temperature.
+
+    Parameters
+    ----------
+    scores, kind, sample_weight, floor, align, atol, max_iter, executor
+        As in `posterior_agreement`.
+    labels : array of shape (n_samples,)
+        True classes: column positions, or column names where ``scores`` is a DataFrame.
+    confidence : float, default 1
+        Probability that the oracle gives to the label, at least the label's prior; the rest goes to the other
+        classes in proportion to the prior. Below 1, a confident error of the model costs a bounded amount.
+    prior : array of shape (n_classes,), optional
+        Class prior, positive for every class that is a label. Default: uniform.
+
+    Returns
+    -------
+    LabelAgreementResult
+        Value in nats per sample; higher is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `posterior_agreement`, or if labels are no classes of the scores, or the confidence is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.agreement import label_agreement
+    >>> result = label_agreement(np.repeat([3.0, -3.0], [90, 10]), np.ones(100, dtype=int))
+    >>> round(result.value, 6), round(result.beta, 4), result.accuracy
+    (0.368064, 0.7324, 0.9)
+    """
+    atol = check_number(atol, "atol", low=0.0, open_low=True)
+    max_iter = check_integer(max_iter, "max_iter", low=1)
+    confidence = check_number(confidence, "confidence", low=0.0, high=1.0)
+    if isinstance(prior, str):
+        raise ValueError(
+            describe("prior", "None or an array", repr(prior), "Labels have frequencies: pass those.")
+        )
+    pairs = prepare_pairs(
+        scores, scores, kind=kind, prior=prior, sample_weight=sample_weight, floor=floor, align=align
+    )
+    labels = align_tables(scores, labels, "scores", "labels", align=align)[1]
+    columns = label_columns(labels, "labels", scores, pairs.n_classes, pairs.n_samples)
+    pairs, limits = survey(pairs, executor=executor)
+    posteriors = _oracle(pairs, np.unique(columns), confidence)
+    used = np.cumsum(pairs.prior > 0.0) - 1  # place of each class among those of positive prior
+
+    def offset(rows: slice, block: FloatArray) -> FloatArray:
+        return np.asarray(posteriors[used[columns[rows]]])
+
+    best = solve_one_side(
+        pairs, 0, offset, spread=limits.single_spread, atol=atol, max_iter=max_iter, executor=executor
+    )
+    right = (predicted_columns(pairs)[0] == columns).astype(np.float64)
+    log_classes = math.log(pairs.n_classes)
+    return LabelAgreementResult(
+        value=best.value,
+        error_bound=best.error_bound,
+        status=status_of(best),
+        n_samples=pairs.n_samples,
+        beta=best.x * pairs.scale,
+        confidence=confidence,
+        normalized=best.value / log_classes,
+        equivalent_error=equivalent_error(best.value, pairs.n_classes),
+        accuracy=float(np.average(right, weights=pairs.weights)),
+        n_classes=pairs.n_classes,
+        prior=pairs.prior,
+        per_sample=one_sided_rows(pairs, 0, offset, best.x, executor=executor),
+        settings=settings_of(
+            confidence=confidence,
+            kind=pairs.kind,
+            prior="uniform" if prior is None else "given",
+            sample_weight=sample_weight is not None,
+            floor=pairs.floor,
+            align=align,
+            atol=atol,
+            max_iter=max_iter,
+        ),
+    )
+
+
+def _oracle(pairs: ScorePairs, labels: Any, confidence: float) -> FloatArray:
+    """Return log(q / pi) of an oracle for each label among the classes of positive prior, one label a row."""
+    missing = labels[pairs.prior[labels] == 0.0]
+    if len(missing):
+        raise ValueError(describe("prior", "positive for every class that is a label", f"0 for {missing[0]}"))
+    prior = pairs.prior[pairs.prior > 0.0]
+    least = float(pairs.prior[labels].max())
+    if confidence < least:
+        raise ValueError(
+            describe("confidence", f"at least {least:g}, the prior of a label", f"{confidence:g}")
+        )
+    ratio = np.broadcast_to(((1.0 - confidence) / (1.0 - prior))[:, None], (len(prior), len(prior))).copy()
+    np.fill_diagonal(ratio, confidence / prior)
+    with np.errstate(divide="ignore"):
+        return np.log(ratio)
