@@ -147,7 +147,7 @@ def one_sided_rows(
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log((both * best).sum(axis=1)) - np.log(best @ prior))
         value, _ = log_partition(block[side], prior, beta)
-        return np.asarray(_shifted_partition(block[side], offset(rows, block[:2]), prior, beta)[0] - value
+        return np.asarray(_shifted_partition(block[side], offset(rows, block[:2]), prior, beta)[0] - value)
 
     return np.concatenate(list(map_blocks(kernel, pairs.slices(), executor=executor)))
 
