@@ -5,6 +5,7 @@ when something is drawn, not before.
 """
 
 from shiftmetrics.plot.agreement import plot_agreement, plot_agreement_curve, plot_confidence
+from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.dispatch import plot
 from shiftmetrics.plot.novelty import plot_mode_frequencies, plot_novelty
 from shiftmetrics.plot.stability import plot_excess_risk, plot_stability, plot_stability_curve
@@ -13,6 +14,7 @@ __all__ = [
     "plot",
     "plot_agreement",
     "plot_agreement_curve",
+    "plot_comparison",
     "plot_confidence",
     "plot_excess_risk",
     "plot_mode_frequencies",

@@ -8,14 +8,17 @@ from typing import Any
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.plot.agreement import plot_agreement
+from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.novelty import plot_novelty
 from shiftmetrics.plot.stability import plot_stability
 from shiftmetrics.stability.result import ShiftResult
 
 _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     PosteriorAgreementResult: plot_agreement,
+    ComparisonResult: plot_comparison,
     ShiftResult: plot_stability,
     NoveltyResult: plot_novelty,
 }
