@@ -8,12 +8,14 @@ import contextlib
 import doctest
 import io
 import re
-import subprocess
+import shlex
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from shiftmetrics.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -64,14 +66,10 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
             )
     for block in blocks(page, "console"):
         for command in re.findall(r"^\$ (shiftmetrics .*)$", block.code, flags=re.MULTILINE):
-            arguments = command.split()[1:]
-            ended = subprocess.run(
-                [sys.executable, "-m", "shiftmetrics", *arguments],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
+            monkeypatch.setattr(sys, "argv", shlex.split(command))
+            with pytest.raises(SystemExit) as ended:
+                main()
+            assert not ended.value.code, command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
