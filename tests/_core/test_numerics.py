@@ -1,6 +1,7 @@
 """Log-partition functions at every scale, entropy, and buffers that belong to one thread."""
 
 import math
+import pickle
 import threading
 
 import array_api_strict
@@ -56,6 +57,14 @@ def test_buffers_are_kept_and_grow() -> None:
     assert workspace.buffer("a", (2, 5)).flags.c_contiguous
     assert not np.shares_memory(first, workspace.buffer("b", (4, 5)))
     assert workspace.buffer("a", (40, 5)).shape == (40, 5)
+
+
+def test_buffers_do_not_travel() -> None:
+    workspace = Workspace()
+    workspace.buffer("a", (1000, 1000))
+    message = pickle.dumps(workspace)
+    assert len(message) < 1000
+    assert pickle.loads(message).buffer("a", (3,)).shape == (3,)
 
 
 def test_each_thread_has_its_own_buffers() -> None:

@@ -280,6 +280,12 @@ def test_shards_add_up_and_travel() -> None:
             assert_close(packed, make(whole))
 
 
+def test_prepared_pairs_travel() -> None:
+    pairs = prepare_pairs(*sample(12), sample_weight=np.arange(50.0))
+    copy = pickle.loads(pickle.dumps(pairs))
+    assert_close(evaluator(copy)(BETAS), evaluator(pairs)(BETAS))
+
+
 def test_statistics_of_other_betas_do_not_add() -> None:
     pairs = prepare_pairs(*sample(13))
     with pytest.raises(ValueError, match="of shape"):

@@ -56,6 +56,9 @@ class Workspace(threading.local):
     def __init__(self) -> None:
         self._buffers: dict[str, FloatArray] = {}
 
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        return Workspace, ()  # buffers do not travel between processes
+
     def buffer(self, name: str, shape: tuple[int, ...]) -> FloatArray:
         """Return the uninitialised buffer ``name`` in this ``shape``, the same memory at each call."""
         size = math.prod(shape)

@@ -23,14 +23,8 @@ from shiftmetrics._core.validation import check_integer, check_number, seed_of
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.intervals import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
-from shiftmetrics.agreement.solver import solve_agreement
-from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, limits_of, row_agreement, survey
-
-PILOT_ROWS = 1000
-"""Rows of the pilot solve that places the betas of a large one."""
-
-PILOT_MARGIN = 0.1
-"""Relative distance from the pilot's peak within which the full problem places its own betas."""
+from shiftmetrics.agreement.solver import pilot_betas, solve_agreement
+from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, row_agreement, survey
 
 
 class AgreementStatus(Status):
@@ -252,7 +246,7 @@ def posterior_agreement(
         prior=pairs.prior,
         atol=atol,
         max_iter=max_iter,
-        guesses=_pilot_betas(pairs, atol),
+        guesses=pilot_betas(pairs, atol),
     )
     log_classes = math.log(pairs.n_classes)
     value = min(best.value, log_classes) if prior is None else best.value
@@ -312,25 +306,6 @@ def posterior_agreement(
             *_constant_warning(effective_classes, predicted=predicted),
         ),
     )
-
-
-def _pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:
-    """Solve a large problem on each n-th row first: its betas, but those close to its peak, are good guesses.
-
-    The peak itself moves with the sample, so the solver is left to find the betas around it.
-    """
-    step = pairs.n_samples // PILOT_ROWS
-    if step < 4:
-        return []
-    pilot = pairs.every(step)
-    limits = limits_of(pilot)
-    if limits.weight == 0.0:
-        return []
-    best = solve_agreement(evaluator(pilot), limits, prior=pilot.prior, atol=atol)
-    if not math.isfinite(best.x):
-        return [float(point) for point in best.points]
-    near = np.abs(best.points - best.x) < PILOT_MARGIN * best.x
-    return [best.x, *(float(point) for point in best.points[~near])]
 
 
 def status_of(best: Maximum) -> AgreementStatus:

@@ -10,9 +10,16 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
-from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic
+from shiftmetrics.agreement.scores import ScorePairs
+from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, limits_of
 
 Evaluate = Callable[[FloatArray], AgreementStatistic]
+
+PILOT_ROWS = 1000
+"""Rows of the pilot solve that places the betas of a large one."""
+
+PILOT_MARGIN = 0.1
+"""Relative distance from the pilot's peak within which the full problem places its own betas."""
 
 
 def solve_agreement(
@@ -59,6 +66,25 @@ def solve_agreement(
         rates=(limits.pair_spread, limits.single_spread),
         rounding=lambda betas: rounding_error(betas, limits, prior),
     )
+
+
+def pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:
+    """Solve a large problem on each n-th row first: its betas, but those close to its peak, are good guesses.
+
+    The peak itself moves with the sample, so the solver is left to find the betas around it.
+    """
+    step = pairs.n_samples // PILOT_ROWS
+    if step < 4:
+        return []
+    pilot = pairs.every(step)
+    limits = limits_of(pilot)
+    if limits.weight == 0.0:
+        return []
+    best = solve_agreement(evaluator(pilot), limits, prior=pilot.prior, atol=atol)
+    if not math.isfinite(best.x):
+        return [float(point) for point in best.points]
+    near = np.abs(best.points - best.x) < PILOT_MARGIN * best.x
+    return [best.x, *(float(point) for point in best.points[~near])]
 
 
 def rounding_error(betas: FloatArray, limits: AgreementLimits, prior: FloatArray) -> FloatArray:
