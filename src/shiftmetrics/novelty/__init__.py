@@ -4,13 +4,17 @@ from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus
+from shiftmetrics.novelty.table import NoveltyTable, NoveltyTableStatus, novelty_table
 
 __all__ = [
     "Bandwidth",
     "Mode",
     "NoveltyResult",
     "NoveltyStatus",
+    "NoveltyTable",
+    "NoveltyTableStatus",
     "kernel_entropic_novelty",
     "median_bandwidth",
+    "novelty_table",
     "variance_bandwidth",
 ]
