@@ -11,8 +11,11 @@ from shiftmetrics.agreement.contributions import (
 )
 from shiftmetrics.agreement.curves import AgreementCurvesResult, CurvesStatus, agreement_curves
 from shiftmetrics.agreement.description import DescriptionLengthResult, DescriptionStatus, description_length
+from shiftmetrics.agreement.environments import AgreementTransferResult, TransferStatus, agreement_transfer
 from shiftmetrics.agreement.fixed import FixedAgreementResult, FixedAgreementStatus, agreement_at
 from shiftmetrics.agreement.labels import LabelAgreementResult, label_agreement
+from shiftmetrics.agreement.matrix import AgreementMatrixResult, MatrixStatus, agreement_matrix
+from shiftmetrics.agreement.models import ModelAgreementResult, ModelAgreementStatus, model_agreement
 from shiftmetrics.agreement.pairing import Pairing, pair_samples
 from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.agreement.rates import (
@@ -40,8 +43,10 @@ __all__ = [
     "AgreementContributionsResult",
     "AgreementCurvesResult",
     "AgreementLimits",
+    "AgreementMatrixResult",
     "AgreementStatistic",
     "AgreementStatus",
+    "AgreementTransferResult",
     "Confidence",
     "CurvesStatus",
     "DescriptionLengthResult",
@@ -51,6 +56,9 @@ __all__ = [
     "FixedAgreementStatus",
     "GroupContribution",
     "LabelAgreementResult",
+    "MatrixStatus",
+    "ModelAgreementResult",
+    "ModelAgreementStatus",
     "Pairing",
     "PosteriorAgreementResult",
     "PredictionRates",
@@ -58,16 +66,20 @@ __all__ = [
     "Rate",
     "RatesStatus",
     "ScorePairs",
+    "TransferStatus",
     "UnpairedAgreementResult",
     "agreement_at",
     "agreement_contributions",
     "agreement_curves",
+    "agreement_matrix",
+    "agreement_transfer",
     "channel_capacity",
     "description_length",
     "equivalent_error",
     "evaluator",
     "label_agreement",
     "limits_of",
+    "model_agreement",
     "pair_samples",
     "posterior_agreement",
     "posterior_agreement_adam",
