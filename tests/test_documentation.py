@@ -2,6 +2,7 @@
 
 The blocks of a page share one namespace, in their order. A ``text`` block right after a ``python`` block is what that
 block prints, with ``...`` for what may differ (see `doctest.ELLIPSIS`). A ``console`` block holds command lines.
+``python tests/test_documentation.py PAGE`` writes the ``text`` blocks of a page anew.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import io
 import re
 import shlex
 import sys
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +30,13 @@ class Block(NamedTuple):
     line: int
     code: str
     output: str | None
+
+    def printed(self, page: Path, namespace: dict[str, object]) -> str:
+        """Run the block and return what it prints."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile("\n" * (self.line - 1) + self.code, name(page), "exec"), namespace)
+        return out.getvalue()
 
 
 def blocks(page: Path, language: str = "python") -> list[Block]:
@@ -53,17 +62,11 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     namespace: dict[str, object] = {}
     checker = doctest.OutputChecker()
     for block in blocks(page):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * (block.line - 1) + block.code, name(page), "exec"), namespace)
+        printed = block.printed(page, namespace)
         if block.output is not None:
             flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            same = checker.check_output(
-                without_bounds(block.output), without_bounds(printed.getvalue()), flags
-            )
-            assert same, (
-                f"{name(page)}, line {block.line} prints:\n{printed.getvalue()}\nnot:\n{block.output}"
-            )
+            same = checker.check_output(without_bounds(block.output), without_bounds(printed), flags)
+            assert same, f"{name(page)}, line {block.line} prints:\n{printed}\nnot:\n{block.output}"
     for block in blocks(page, "console"):
         for command in re.findall(r"^\$ (shiftmetrics .*)$", block.code, flags=re.MULTILINE):
             monkeypatch.setattr(sys, "argv", shlex.split(command))
@@ -96,3 +99,20 @@ def test_every_command_of_the_readme_is_a_target() -> None:
             r"(?:^|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE
         ):
             assert target in targets, f"{name(page)} names make {target}"
+
+
+def write_outputs(page: Path) -> None:
+    """Write what the blocks of a page print into the ``text`` blocks after them, wrapped to the page."""
+    text, namespace = page.read_text(encoding="utf-8"), {}
+    for block in blocks(page):
+        printed = block.printed(page, namespace).splitlines()
+        if block.output is not None:
+            lines = [part for line in printed for part in textwrap.wrap(line, 100, subsequent_indent="  ")]
+            after = block.code + "```\n\n```text\n"
+            text = text.replace(after + block.output, after + "\n".join([*lines, ""]))
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        write_outputs(Path(argument).resolve())
