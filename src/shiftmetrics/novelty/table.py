@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.validation import check_integer, check_rng, describe
@@ -272,6 +273,7 @@ def novelty_table(
                 "Scores need equal sizes.",
             )
         )
+    check_memory(64 * size**2 * 8, check_memory_limit(None), f"n_rows={size}", "Draw fewer rows.")
     generator = check_rng(0 if rng is None else rng)
     positions = [[generator.permutation(count)[:size] for count in sizes] for _ in range(n_draws)]
     widths = choose_bandwidths(bandwidths, features, positions[0])

@@ -8,6 +8,7 @@ from shiftmetrics.plot.agreement import plot_agreement, plot_agreement_curve, pl
 from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.dispatch import plot
 from shiftmetrics.plot.novelty import plot_mode_frequencies, plot_novelty
+from shiftmetrics.plot.novelty_table import plot_novelty_ranks, plot_novelty_table
 from shiftmetrics.plot.stability import plot_excess_risk, plot_stability, plot_stability_curve
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "plot_excess_risk",
     "plot_mode_frequencies",
     "plot_novelty",
+    "plot_novelty_ranks",
+    "plot_novelty_table",
     "plot_stability",
     "plot_stability_curve",
 ]

@@ -9,10 +9,11 @@ from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.comparison import ComparisonResult
-from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.novelty import NoveltyResult, NoveltyTable
 from shiftmetrics.plot.agreement import plot_agreement
 from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.novelty import plot_novelty
+from shiftmetrics.plot.novelty_table import plot_novelty_table
 from shiftmetrics.plot.stability import plot_stability
 from shiftmetrics.stability.result import ShiftResult
 
@@ -21,6 +22,7 @@ _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     ComparisonResult: plot_comparison,
     ShiftResult: plot_stability,
     NoveltyResult: plot_novelty,
+    NoveltyTable: plot_novelty_table,
 }
 
 
