@@ -72,19 +72,19 @@ def agreement(
     output.check([first.source, second.source])
     align_samples(first, second, align=align, rows=True)
     labels = same_labels(first, second, label)
-    class_prior = _prior(prior)
+    chosen_prior = class_prior(prior)
     with named_arguments(ARGUMENTS):
         result = posterior_agreement(
-            _scores(first),
-            _scores(second),
+            scores_of(first),
+            scores_of(second),
             kind=kind,
-            prior=class_prior,
+            prior=chosen_prior,
             sample_weight=shared_weights(first, second, weight),
         )
     from shiftmetrics.report import Context, Rows
 
     rows = Rows(
-        scores=_scores(first), reference_scores=_scores(second), names=first.row_names, labels=labels,
+        scores=scores_of(first), reference_scores=scores_of(second), names=first.row_names, labels=labels,
         class_names=_class_names(first) or _class_names(second),
     )  # fmt: skip
     output.write(
@@ -100,7 +100,7 @@ def agreement(
     )
 
 
-def _scores(sample: Sample) -> Any:
+def scores_of(sample: Sample) -> Any:
     """Return the scores; a table of one column is a column of binary margins."""
     values = sample.numbers()
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -111,7 +111,7 @@ def _class_names(sample: Sample) -> list[str] | None:
     return sample.columns if sample.columns is not None and len(sample.columns) > 1 else None
 
 
-def _prior(text: str) -> Any:
+def class_prior(text: str) -> Any:
     """Read ``--prior``: a word, numbers with commas between them, or a file."""
     if text == "uniform":
         return None

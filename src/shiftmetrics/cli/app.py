@@ -8,6 +8,7 @@ import typer
 
 from shiftmetrics._version import __version__
 from shiftmetrics.cli.agreement import agreement
+from shiftmetrics.cli.compare import compare
 from shiftmetrics.cli.demo import demo
 from shiftmetrics.cli.doctor import doctor
 from shiftmetrics.cli.errors import CommandGroup
@@ -51,5 +52,5 @@ def shiftmetrics(
         typer.echo(context.get_help())
 
 
-for command in (demo, agreement, stability, novelty, doctor):
+for command in (demo, agreement, stability, novelty, compare, doctor):
     app.command()(command)

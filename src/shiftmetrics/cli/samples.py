@@ -25,7 +25,7 @@ class Sample:
         Where it came from.
     values : DataFrame or ndarray
         The scores or features, one row for each observation; a DataFrame keeps names and ids.
-    label, weight : ndarray or None
+    label, weight, groups : ndarray or None
         One entry for each row.
     notes : list of str
         What the user should know about how the file was read.
@@ -35,6 +35,7 @@ class Sample:
     values: Any
     label: npt.NDArray[Any] | None = None
     weight: npt.NDArray[Any] | None = None
+    groups: npt.NDArray[Any] | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -67,6 +68,7 @@ def read_sample(
     columns: str | None = None,
     label: str | None = None,
     weight: str | None = None,
+    groups: str | None = None,
 ) -> Sample:
     """Read the file that ``text`` names and take it apart.
 
@@ -93,6 +95,7 @@ def read_sample(
             )
         sample.label = read_row_values(label, "--label", None)
         sample.weight = read_row_values(weight, "--weight", None)
+        sample.groups = read_row_values(groups, "--groups", None)
         return sample
 
     frame = content
@@ -104,8 +107,9 @@ def read_sample(
         sample.notes.append(f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line.")
     sample.label = read_row_values(label, "--label", frame)
     sample.weight = read_row_values(weight, "--weight", frame)
+    sample.groups = read_row_values(groups, "--groups", frame)
     ids = None if id_column is None else frame[require_column(frame, id_column, "--id", argument)]
-    used = {name for name in (id_column, label, weight) if name in frame.columns}
+    used = {name for name in (id_column, label, weight, groups) if name in frame.columns}
     frame = frame.drop(columns=list(used))
     if columns is not None:
         frame = frame[[require_column(frame, name, "--columns", argument) for name in split_names(columns)]]

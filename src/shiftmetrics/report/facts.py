@@ -12,10 +12,12 @@ from typing import Any
 
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.stability.result import ShiftResult
 
 _FAMILIES: dict[type[Result], str] = {
+    ComparisonResult: "comparison",
     PosteriorAgreementResult: "agreement",
     ShiftResult: "stability",
     NoveltyResult: "novelty",
@@ -32,12 +34,14 @@ class Fact:
 
 
 def family_of(result: Result) -> str:
-    """Return the section that a result belongs to: "agreement", "stability", "novelty" or "other"."""
+    """Return the section that a result belongs to, such as "agreement" or "comparison"; else "other"."""
     return next((family for kind, family in _FAMILIES.items() if isinstance(result, kind)), "other")
 
 
 def facts_of(result: Result) -> list[Fact]:
-    """Return the figures of ``result`` worth printing, the measure itself first."""
+    """Return the figures of ``result`` worth printing, the measure itself first; of a comparison, its models."""
+    if isinstance(result, ComparisonResult):
+        return _comparison(result)
     facts = [Fact(result.title.lower(), with_unit(result.value, result.unit), direction_of(result))]
     if result.interval is not None:
         low, high = format_number(result.interval.low), format_number(result.interval.high)
@@ -90,6 +94,20 @@ def _agreement(result: Any) -> list[Fact]:
             f"of {result.n_classes}; 1 is a collapsed model",
         ),
     ]
+
+
+def _comparison(result: ComparisonResult) -> list[Fact]:
+    facts = []
+    for model in result.models:
+        ranks = f"rank {model.rank_low}" + (
+            f" to {model.rank_high}" if model.rank_high > model.rank_low else ""
+        )
+        error = model.companions.get("equivalent_error")
+        said = "" if error is None else f", equivalent error {percent(error)}"
+        fallen = ", collapsed" if model.collapsed else ""
+        value = with_unit(model.value, result.compared_unit)
+        facts.append(Fact(model.name, f"{value} {model.interval}", ranks + said + fallen))
+    return facts
 
 
 def _stability(result: Any) -> list[Fact]:

@@ -65,6 +65,14 @@ GUIDES = {
             "one distribution: compare scores of equal sizes and one bandwidth only.",
         ),
     ),
+    "comparison": Guide(
+        "Comparison of models",
+        "Models are resampled together: each bootstrap draw takes the same rows for all of them, so that what the "
+        "rows have in common cancels in the differences. A rank leaves out only what a test of all differences "
+        "together rules out.",
+        "Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 2024, doi:10.1093/restud/rdad006.",
+        ("Intervals and ranks speak of other samples of the same kind of rows, not of other shifts.",),
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
-from shiftmetrics.report import agreement, novelty, stability
+from shiftmetrics.report import agreement, comparison, novelty, stability
 from shiftmetrics.report.context import Context
 from shiftmetrics.report.facts import facts_of, family_of
 from shiftmetrics.report.grid import Entry
@@ -28,6 +28,7 @@ class Section:
 
 
 _BUILDERS: dict[str, tuple[str, str, Builder]] = {
+    "comparison": ("Models side by side", "Which model holds best, and is it clear?", comparison.build),
     "agreement": ("Agreement", "Do predictions survive the shift?", agreement.build),
     "stability": ("Stability", "How little does it take to break the model?", stability.build),
     "novelty": ("Novelty", "What is new, and what is missing?", novelty.build),

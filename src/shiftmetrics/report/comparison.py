@@ -1,0 +1,86 @@
+"""The comparison section: models with their ranks, drawn and in a table, and the difference of every two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.plot import plot_comparison
+from shiftmetrics.report.context import Context
+from shiftmetrics.report.facts import facts_of, percent
+from shiftmetrics.report.figures import figure_svg
+from shiftmetrics.report.grid import Column, Entry, Grid
+from shiftmetrics.report.templating import fragment
+
+LEAD = (
+    "All models saw the same rows, and every draw of the bootstrap took the same rows for all of them. Ranks hold "
+    "for all models together: a model's ranks leave out only those that these rows rule out."
+)
+
+
+def build(results: Mapping[str, Result], context: Context, detail: int) -> Markup:
+    """Return the section; ``detail`` limits the table of differences, 0 leaves it out."""
+    entries = [_entry(name, result, context, detail) for name, result in results.items()]
+    return fragment("measure.html.j2", lead=LEAD, comparison=None, entries=entries)
+
+
+def _entry(name: str, result: Any, context: Context, detail: int) -> Entry:
+    entry = Entry(name=name, facts=facts_of(result))
+    entry.sentences = [*([context.remarks[name]] if name in context.remarks else []), result.status.text]
+    entry.figures.append(
+        figure_svg(
+            lambda ax: plot_comparison(result, ax),
+            alt=f"Models with intervals and ranks: {name}",
+            caption="Bars are intervals of each model alone. Models that may be the best are in orange.",
+            height=1.4 + 0.25 * len(result.models),
+        )
+    )
+    entry.tables.append(_models(result))
+    if detail:
+        entry.tables.append(_differences(result, 10 * detail))
+    return entry
+
+
+def _models(result: Any) -> Grid:
+    columns = [
+        Column("Rank"),
+        Column("Model"),
+        Column(
+            result.compared + (f" ({result.compared_unit})" if result.compared_unit else ""), numeric=True
+        ),
+        Column("Interval", numeric=True),
+        Column("Best in draws", numeric=True),
+    ]
+    share = all("equivalent_error" in model.companions for model in result.models)
+    columns += [Column("Equivalent error", numeric=True)] if share else []
+    rows = []
+    for model in result.models:
+        line = [ranks_of(model), model.name, format_number(model.value), str(model.interval)]
+        line.append("collapsed" if model.collapsed else percent(model.probability_best))
+        rows.append(line + ([percent(model.companions["equivalent_error"])] if share else []))
+    return Grid(columns=columns, rows=rows, caption="Models, the best first")
+
+
+def _differences(result: Any, limit: int) -> Grid:
+    columns = [
+        Column("Better"),
+        Column("Worse"),
+        Column("Difference", numeric=True),
+        Column("Interval", numeric=True),
+        Column("p", numeric=True),
+        Column("p, all pairs", numeric=True),
+    ]
+    rows = [
+        [pair.first, pair.second, format_number(pair.difference), str(pair.interval), f"{pair.p_value:.2g}",
+         f"{pair.p_adjusted:.2g}"]
+        for pair in result.differences[:limit]
+    ]  # fmt: skip
+    return Grid(columns=columns, rows=rows, caption="Paired differences")
+
+
+def ranks_of(model: Any) -> str:
+    """Print the ranks that a model may have."""
+    return str(model.rank_low) if model.rank_low == model.rank_high else f"{model.rank_low}–{model.rank_high}"

@@ -1,0 +1,77 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import Result
+from shiftmetrics.comparison import compare_agreement
+
+
+@pytest.fixture
+def models(folder):
+    """Files of two models on the rows of ``clean.csv``: one that noise hardly moves, and one that it upsets."""
+    rng = np.random.default_rng(1)
+    clean = pd.read_csv(folder / "clean.csv")
+    for name, noise in (("calm", 0.3), ("upset", 4.0)):
+        frame = clean.copy()
+        frame[["cat", "dog", "eel"]] += noise * rng.normal(size=(60, 3))
+        frame = frame.assign(scene=frame["image"].str[6:].astype(int) // 3)
+        frame.sample(frac=1, random_state=2).to_csv(folder / f"{name}.csv", index=False)
+    return [f"{name}={folder / name}.csv" for name in ("upset", "calm")]
+
+
+def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
+    result = run(
+        "compare", *models, "--reference", folder / "clean.csv", "--id", "image", "--label", "truth",
+        "--groups", "scene", "--json", folder / "out.json", "--report", folder / "out.html", "--resamples", 200,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "calm is the best of 2 models" in result.stdout
+    assert "rank 1, equivalent error" in result.stdout
+    clean = pd.read_csv(folder / "clean.csv", index_col="image")[["cat", "dog", "eel"]]
+    tables = {name: pd.read_csv(folder / f"{name}.csv", index_col="image") for name in ("upset", "calm")}
+    expected = compare_agreement(
+        {name: table[list(clean)] for name, table in tables.items()},
+        clean,
+        groups=tables["upset"]["scene"],
+        n_resamples=200,
+        rng=0,
+    )
+    written = Result.from_json(folder / "out.json")
+    assert written.value == expected.value
+    assert written.differences[0].equals(expected.differences[0])
+    page = (folder / "out.html").read_text()
+    assert "Models side by side" in page
+    assert "Paired differences" in page
+
+
+def test_each_model_may_have_its_reference(run, folder, models):
+    references = [
+        "--reference",
+        f"{folder / 'runs.npz'}:clean",
+        "--reference",
+        f"{folder / 'runs.npz'}:noisy",
+    ]
+    arguments = [f"a={folder / 'runs.npz'}:noisy", f"b={folder / 'runs.npz'}:noisy", *references]
+    assert run("compare", *arguments, "--json", folder / "out.json", "--quiet").exit_code == 0
+    models = {model["name"]: model for model in json.loads((folder / "out.json").read_text())["models"]}
+    assert models["b"]["value"] > models["a"]["value"]  # b is compared with itself
+
+
+def test_files_give_their_names(run, folder, models):
+    result = run("compare", folder / "calm.csv", folder / "upset.csv", "--columns", "cat,dog,eel", "--reference",
+                 folder / "clean.csv", "--id", "image", "--resamples", 50)  # fmt: skip
+    assert "calm.csv is the best" in result.stdout
+
+
+def test_errors_name_what_was_typed(fails, folder, models):
+    clean = ["--reference", folder / "clean.csv", "--id", "image", "--columns", "cat,dog,eel"]
+    assert "SHIFTED must be at least two files" in fails("compare", models[0], *clean)
+    assert "'upset' twice" in fails("compare", models[0], models[0], *clean)
+    assert "--reference" in fails("compare", *models)
+    three = ["--reference", folder / "clean.csv"] * 2
+    assert "got 3 times" in fails("compare", *models, *clean, *three)
+    assert "--groups must name a column" in fails("compare", *models, *clean, "--groups", "nothing")
+    assert "--confidence must be" in fails("compare", *models, *clean, "--confidence", "95")
+    assert "--resamples must be" in fails("compare", *models, *clean, "--resamples", "1")
