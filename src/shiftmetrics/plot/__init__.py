@@ -5,6 +5,9 @@ when something is drawn, not before.
 """
 
 from shiftmetrics.plot.agreement import plot_agreement, plot_agreement_curve, plot_confidence
+from shiftmetrics.plot.agreement_curves import plot_agreement_curves, plot_agreement_ranking
+from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributions, plot_rates
+from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.dispatch import plot
 from shiftmetrics.plot.novelty import plot_mode_frequencies, plot_novelty
@@ -13,15 +16,22 @@ from shiftmetrics.plot.stability import plot_excess_risk, plot_stability, plot_s
 
 __all__ = [
     "plot",
+    "plot_adam_trace",
     "plot_agreement",
     "plot_agreement_curve",
+    "plot_agreement_curves",
+    "plot_agreement_matrix",
+    "plot_agreement_ranking",
+    "plot_agreement_transfer",
     "plot_comparison",
     "plot_confidence",
+    "plot_contributions",
     "plot_excess_risk",
     "plot_mode_frequencies",
     "plot_novelty",
     "plot_novelty_ranks",
     "plot_novelty_table",
+    "plot_rates",
     "plot_stability",
     "plot_stability_curve",
 ]

@@ -7,10 +7,23 @@ from typing import Any
 
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
-from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.agreement import (
+    AdamAgreementResult,
+    AgreementContributionsResult,
+    AgreementCurvesResult,
+    AgreementMatrixResult,
+    AgreementTransferResult,
+    FixedAgreementResult,
+    LabelAgreementResult,
+    PosteriorAgreementResult,
+    PredictionRatesResult,
+)
 from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.novelty import NoveltyResult, NoveltyTable
 from shiftmetrics.plot.agreement import plot_agreement
+from shiftmetrics.plot.agreement_curves import plot_agreement_curves
+from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributions, plot_rates
+from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.novelty import plot_novelty
 from shiftmetrics.plot.novelty_table import plot_novelty_table
@@ -19,6 +32,14 @@ from shiftmetrics.stability.result import ShiftResult
 
 _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     PosteriorAgreementResult: plot_agreement,
+    FixedAgreementResult: plot_agreement,
+    LabelAgreementResult: plot_agreement,
+    AgreementContributionsResult: plot_contributions,
+    AgreementCurvesResult: plot_agreement_curves,
+    AgreementMatrixResult: plot_agreement_matrix,
+    AgreementTransferResult: plot_agreement_transfer,
+    AdamAgreementResult: plot_adam_trace,
+    PredictionRatesResult: plot_rates,
     ComparisonResult: plot_comparison,
     ShiftResult: plot_stability,
     NoveltyResult: plot_novelty,
