@@ -97,9 +97,9 @@ def plot_novelty_ranks(table: Any, ax: Any = None) -> Any:
     sets, widths = table.bandwidths.shape
     count = len(table.names)
     labels = [
-        f"{name}\nσ = {width:.3g}" if sets > 1 else f"σ = {width:.3g}"
+        f"σ = {width:.3g}" + (f"\n{name}" if sets > 1 and place == (widths - 1) // 2 else "")
         for name, row in zip(table.feature_sets, table.bandwidths, strict=True)
-        for width in row
+        for place, width in enumerate(row)
     ]
     places = np.arange(sets * widths, dtype=np.float64)
     with style():
@@ -113,17 +113,19 @@ def plot_novelty_ranks(table: Any, ax: Any = None) -> Any:
             shift = (i - (count - 1) / 2) * 0.5 / count
             # A rank of the mean over draws can lie outside the ranks of most draws.
             reach = np.maximum(np.stack([ranks[:, i] - low[:, i], high[:, i] - ranks[:, i]]), 0)
-            ax.errorbar(
-                places + shift,
-                ranks[:, i],
-                yerr=reach,
-                color=colormaps["viridis"](0.9 * i / max(1, count - 1)),
-                marker="o",
-                markersize=5,
-                capsize=3,
-                linewidth=1.2,
-                label=str(name),
-            )
+            for start in range(0, len(places), widths):  # a line for each feature set
+                part = slice(start, start + widths)
+                ax.errorbar(
+                    places[part] + shift,
+                    ranks[part, i],
+                    yerr=reach[:, part],
+                    color=colormaps["viridis"](0.9 * i / max(1, count - 1)),
+                    marker="o",
+                    markersize=5,
+                    capsize=3,
+                    linewidth=1.2,
+                    label=None if start else str(name),
+                )
         ax.set_xticks(places, labels)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.invert_yaxis()
