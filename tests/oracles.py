@@ -167,6 +167,55 @@ def plan_cost(weights, splits, distances, theta1, theta2, divergence):
 # --- novelty ---------------------------------------------------------------------------------------------
 
 
+def gaussian_kernel(x, y, bandwidth):
+    """Entry by entry, from differences."""
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    return np.array([[np.exp(-np.sum(((a - b) / bandwidth) ** 2) / 2) for b in y] for a in x])
+
+
+def differential_kernel_matrix(x, y, kernel, eta=1.0, weights=None, reference_weights=None):
+    """The non-symmetric matrix of the paper, whose nonzero eigenvalues are those of C_X - eta C_Y."""
+    a = np.full(len(x), 1 / len(x)) if weights is None else np.asarray(weights) / np.sum(weights)
+    b = (
+        np.full(len(y), 1 / len(y))
+        if reference_weights is None
+        else np.asarray(reference_weights) / np.sum(reference_weights)
+    )
+    root = np.sqrt(np.concatenate([a, eta * b]))
+    joint = np.concatenate([x, y])
+    signs = np.concatenate([np.ones(len(x)), -np.ones(len(y))])
+    return signs[:, None] * root[:, None] * kernel(joint, joint) * root
+
+
+def novelty_eigenvalues(matrix, tolerance=1e-10):
+    """Positive eigenvalues of a differential kernel matrix, largest first."""
+    eigenvalues = np.linalg.eigvals(matrix)
+    assert np.abs(eigenvalues.imag).max() < 1e-6
+    return np.sort(eigenvalues.real[eigenvalues.real > tolerance])[::-1]
+
+
+def novelty(eigenvalues):
+    """The entropy of positive eigenvalues that need not sum to 1, term by term."""
+    total = sum(eigenvalues)
+    return sum(value * np.log(total / value) for value in eigenvalues)
+
+
+def novel_mode(x, y, kernel, eta, position, points):
+    """Values at ``points`` of the unit eigenfunction of C_X - eta C_Y with the ``position``-th largest eigenvalue.
+
+    From the right eigenvectors v of the non-symmetric matrix: u(t) = sum_j s_j v_j k(z_j, t), scaled to unit norm.
+    """
+    matrix = differential_kernel_matrix(x, y, kernel, eta)
+    eigenvalues, vectors = np.linalg.eig(matrix)
+    v = vectors[:, np.argsort(-eigenvalues.real)[position]].real
+    root = np.sqrt(np.concatenate([np.full(len(x), 1 / len(x)), np.full(len(y), eta / len(y))]))
+    joint = np.concatenate([x, y])
+    coefficients = root * v
+    norm = np.sqrt(coefficients @ kernel(joint, joint) @ coefficients)
+    return kernel(points, joint) @ coefficients / norm
+
+
+
 # --- shifts ----------------------------------------------------------------------------------------------
 
 

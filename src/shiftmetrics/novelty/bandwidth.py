@@ -135,7 +135,7 @@ def variance_bandwidth(
             study.widest, "variance", "all rows are equal, so every bandwidth gives the same"
         )
     width, refused = study.widest, study.widest
-    reason = "the number of modes varies too much even at the widest bandwidth"
+    reason = "it is the widest that was tried: so few rows tell nothing finer"
     if study.allows(width, limit):
         while width > study.finest and study.allows(width / _STEP, limit):
             width /= _STEP
@@ -222,8 +222,9 @@ class _Study:
 
     def bandwidth(self, width: float, rule: str, reason: str) -> Bandwidth:
         count, variance = self.counts(width)
+        limits = np.finfo(np.float64)
         return Bandwidth(
-            value=width * self.unit,
+            value=min(max(width * self.unit, float(limits.smallest_subnormal)), float(limits.max)),
             rule=rule,
             mode_count=count,
             variance=variance,

@@ -166,6 +166,8 @@ def pivoted_factor(
     values = values[:, : len(pivots)]
     if not gram.trusted and not indefinite:
         indefinite = _contradicted(gram, values, residual, rng)
+    if indefinite:  # rows longer than 1 are scaled back to the diagonal of the kernel
+        values /= np.maximum(np.sqrt(np.einsum("ij,ij->i", values, values)), 1.0)[:, None]
     converged = trace <= target
     residual += noise
     residual[pivots] = 0.0

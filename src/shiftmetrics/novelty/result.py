@@ -15,6 +15,10 @@ from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.routes import Problem, Solution, solve
 
 
+_NOTHING = 1e-9
+"""A sum of the eigenvalues below this is rounding: nothing is novel."""
+
+
 class NoveltyStatus(Status):
     """How the computation of novelty ended."""
 
@@ -118,7 +122,7 @@ class NoveltyResult(Result):
     @property
     def effective_modes(self) -> float:
         """Return how many equal modes would score the same: exp(value / total), or 0 without novelty."""
-        return math.exp(self.value / self.total) if self.total > 0.0 else 0.0
+        return math.exp(self.value / self.total) if self.total > _NOTHING else 0.0
 
     def point_novelty(self, points: Any) -> FloatArray:
         """Return how novel each point is: its membership in all novel modes together, from 0 to 1.
@@ -153,7 +157,7 @@ class NoveltyResult(Result):
     def headline(self) -> str:
         """Return one sentence with the value and what it means."""
         bound = f"Kernel entropic novelty: {format_number(self.value)} nats"
-        if not self.total > 0.0:
+        if not self.total > _NOTHING:
             return f"{bound}: nothing in the test sample is in excess of the reference."
         times = "" if self.eta == 1.0 else f" taken {self.eta:g} times"
         return (

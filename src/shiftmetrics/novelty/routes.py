@@ -89,7 +89,8 @@ class Solution:
     lost, reverse_lost : float
         How much the truncation may have taken off the sum of the positive eigenvalues.
     rounding, cutoff : float
-        Sum of the rounding errors, and the size up to which an eigenvalue is one.
+        Sum of the rounding errors, and the size up to which an eigenvalue is one of the eigensolver. Eigenfunctions
+        are kept for eigenvalues that stand out from the errors of the factor too.
     """
 
     method: Route
@@ -249,8 +250,9 @@ def _spectrum(
             matrix, _ = _difference(problem, factor, covariances, 1.0 / eta)
             reverse_eigenvalues = -eta * eigenvalues_and_vectors(matrix, 0)[0][::-1]
         triangle = factor.triangle
-        rounded, least = rounding(np.diagonal(triangle), gram.n_test, gram.n_reference, eta, gram.entry_error)
-        vectors = vectors[:, : int((eigenvalues > least).sum())]
+        errors = rounding(np.diagonal(triangle), gram.n_test, gram.n_reference, eta, gram.entry_error)
+        # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
+        vectors = vectors[:, : int((eigenvalues > errors[1]).sum())]
         values = factor.values @ vectors[:, :n_modes]
         # u(t) = f(t).w with the coordinates f(t) that solve triangle f(t) = k(pivots, t).
         coefficients = solve_triangular(triangle, vectors, lower=True, trans="T") if rank else vectors
@@ -269,8 +271,8 @@ def _spectrum(
         mode_counts=mode_counts,
         lost=truncation(test, reference, eta),
         reverse_lost=truncation(reference, test, eta),
-        rounding=rounded,
-        cutoff=least,
+        rounding=errors[0],
+        cutoff=errors[2],
         converged=factor.converged,
         indefinite=factor.indefinite,
     )

@@ -170,7 +170,7 @@ def truncation(gained: Remainder, lost: Remainder, eta: float) -> float:
 
 def rounding(
     diagonal: FloatArray, n_test: int, n_reference: int, eta: float, entry_error: float
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Estimate the rounding errors of the eigenvalues, from the kernel to the eigensolver.
 
     An error of the kernel is divided by the pivot of its column, so near-duplicates among the pivots make it larger.
@@ -189,14 +189,14 @@ def rounding(
     Returns
     -------
     tuple of float
-        The sum of the errors of all eigenvalues, and the size up to which one eigenvalue is nothing but an error.
+        The sum of the errors of all eigenvalues, the typical error of one, and the part of the eigensolver in it.
     """
     row = (entry_error + 4.0 * EPSILON) * math.sqrt(float(np.sum(1.0 / diagonal**2)))
     solver = 4.0 * EPSILON * math.sqrt(n_test + n_reference)
     total = 2.0 * row + solver * math.sqrt(len(diagonal))
     # In one eigenvalue the errors of the rows average out, and the typical error counts, not the largest.
     each = row / 12.0 / math.sqrt(min(n_test, n_reference)) + solver
-    return (1.0 + eta) * total, (1.0 + eta) * each
+    return (1.0 + eta) * total, (1.0 + eta) * each, (1.0 + eta) * solver
 
 
 def _weighted_products(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -230,6 +230,9 @@ def _few_vectors(matrix: FloatArray, wanted: int) -> tuple[FloatArray, FloatArra
     eigenvalues, info = lapack.dsterf(diagonal, beside)
     if info:
         raise LinAlgError(f"The eigenvalues of a tridiagonal matrix of size {size} did not converge.")
+    eigenvalues = np.asarray(eigenvalues)[::-1].copy()
+    if not wanted:
+        return eigenvalues, np.empty((size, 0))
     _, vectors = eigh_tridiagonal(
         diagonal, beside, select="i", select_range=(size - wanted, size - 1), check_finite=False
     )
@@ -242,4 +245,4 @@ def _few_vectors(matrix: FloatArray, wanted: int) -> tuple[FloatArray, FloatArra
         "L", "N", reflectors[:, : size - 1], scales, inner, int(work[0]), overwrite_c=1
     )
     vectors[1:] = inner
-    return np.asarray(eigenvalues)[::-1].copy(), np.asarray(vectors, dtype=np.float64)[:, ::-1].copy()
+    return eigenvalues, np.asarray(vectors, dtype=np.float64)[:, ::-1].copy()

@@ -1,0 +1,144 @@
+"""Eigenvalues, entropy, and bounds that hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
+from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.kernels import GaussianKernel
+from shiftmetrics.novelty.spectrum import (
+    difference,
+    eigenvalues_and_vectors,
+    entropy,
+    entropy_slack,
+    remainder,
+    sample_moment,
+    second_moment,
+    truncation,
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"), [(1, 1), (2, 0), (30, 5), (30, None), (700, 0), (700, 7), (700, None)]
+)
+def test_eigenvalues_and_vectors(size: int, wanted: int | None) -> None:
+    matrix = np.random.default_rng(size).normal(size=(size, size))
+    matrix = matrix + matrix.T
+    eigenvalues, vectors = eigenvalues_and_vectors(np.asfortranarray(np.tril(matrix)), wanted)
+    np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(matrix)[::-1], rtol=0, atol=1e-11)
+    assert vectors.shape == (size, size if wanted is None else wanted)
+    count = vectors.shape[1]
+    np.testing.assert_allclose(matrix @ vectors, vectors * eigenvalues[:count], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), rtol=0, atol=1e-11)
+
+
+def test_clustered_eigenvalues_have_orthogonal_vectors() -> None:
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(600, 600)))[0]
+    values = np.concatenate([np.full(20, 1.0), np.linspace(0.5, -0.5, 580)])
+    matrix = np.asfortranarray((basis * values) @ basis.T)
+    eigenvalues, vectors = eigenvalues_and_vectors(matrix.copy(order="F"), 10)
+    np.testing.assert_allclose(eigenvalues[:20], 1.0, atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-11)
+    np.testing.assert_allclose(matrix @ vectors, vectors, atol=1e-11)
+
+
+def test_a_matrix_of_no_rows_has_no_eigenvalues() -> None:
+    eigenvalues, vectors = eigenvalues_and_vectors(np.empty((0, 0)), None)
+    assert eigenvalues.shape == (0,)
+    assert vectors.shape == (0, 0)
+
+
+@given(values=st.lists(st.floats(1e-300, 1.0), min_size=1, max_size=30))
+def test_entropy_is_the_sum_term_by_term(values: list[float]) -> None:
+    array = np.array(values)
+    assert entropy(array) == pytest.approx(oracles.novelty(values), rel=1e-12, abs=1e-14)
+    assert 0.0 <= entropy(array) <= array.sum() * np.log(len(array)) + 1e-12
+    assert entropy(array / 2) == pytest.approx(entropy(array) / 2, abs=1e-14)
+
+
+def test_entropy_of_nothing_is_zero() -> None:
+    assert entropy(np.empty(0)) == 0.0
+    assert entropy(np.array([0.3])) == 0.0
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 40),
+    change=st.floats(-16, 0),
+    concentrated=st.booleans(),
+)
+def test_entropy_moves_at_most_by_its_slack(seed: int, count: int, change: float, concentrated: bool) -> None:
+    rng = np.random.default_rng(seed)
+    first = rng.dirichlet(np.full(count, 0.05 if concentrated else 5.0)) * rng.uniform(0.1, 1.0)
+    moves = rng.dirichlet(np.full(count, 0.05 if rng.random() < 0.5 else 5.0)) * 10.0**change
+    second = np.maximum(first + moves * rng.choice([-1.0, 1.0], size=count), 0.0)
+    if second.sum() > 1.0:
+        return
+    size = float(np.abs(second - first).sum())
+    difference = abs(entropy(second[second > 0]) - entropy(first[first > 0]))
+    assert difference <= entropy_slack(size, count) + 1e-13
+
+
+def test_slack_has_limits() -> None:
+    assert entropy_slack(0.0, 100) == 0.0
+    assert entropy_slack(1e300, 100) == np.log(100)
+    assert entropy_slack(0.5, 1) == 0.0  # one number has no entropy
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    columns=st.integers(1, 3),
+    bandwidth=st.floats(0.1, 5.0),
+    rank=st.integers(1, 40),
+    eta=st.sampled_from([1.0, 2.5, 10.0]),
+)
+def test_truncation_takes_off_at_most_what_the_certificate_says(
+    seed: int, columns: int, bandwidth: float, rank: int, eta: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = 30, 20
+    x, y = rng.normal(size=(n, columns)), rng.normal(size=(m, columns)) * 1.5
+    gram = FeatureGram(x, y, GaussianKernel(bandwidth))
+    weights = np.concatenate([np.full(n, 1 / n), np.full(m, 1 / m)])
+    exact = np.linalg.eigvals(
+        oracles.differential_kernel_matrix(x, y, lambda a, b: oracles.gaussian_kernel(a, b, bandwidth), eta)
+    ).real
+    factor = pivoted_factor(gram, weights, rtol=0.0, max_rank=rank)
+    parts = [sample_moment(factor, rows, weights) for rows in (slice(0, n), slice(n, n + m))]
+    outside = [remainder(factor.residual[rows], weights[rows]) for rows in (slice(0, n), slice(n, n + m))]
+    kept = np.linalg.eigvalsh(parts[0].covariance - eta * parts[1].covariance)
+    lost = exact[exact > 0].sum() - kept[kept > 0].sum()
+    assert -1e-7 <= lost <= truncation(outside[0], outside[1], eta) + 1e-7
+    # Each eigenvalue of the compression is below the exact one (Cauchy).
+    top = np.sort(kept[kept > 0])[::-1]
+    assert (top <= np.sort(exact)[::-1][: len(top)] + 1e-7).all()
+
+
+def test_covariances_in_blocks_are_those_of_the_whole() -> None:
+    rng = np.random.default_rng(0)
+    gram = FeatureGram(rng.normal(size=(4000, 2)), rng.normal(size=(3000, 2)), GaussianKernel(1.0))
+    weights = rng.uniform(size=7000)
+    factor = pivoted_factor(gram, weights, rtol=1e-6, max_rank=300)
+    rows = slice(0, 4000)
+    whole = second_moment(factor.values[rows], weights[rows])
+    blocks = sample_moment(factor, rows, weights)
+    assert blocks.weight == pytest.approx(whole.weight, rel=1e-14)
+    np.testing.assert_allclose(blocks.covariance, whole.covariance, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("copies", [0, 10])
+def test_the_difference_in_place_is_that_of_the_covariances(copies: int) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 3)), rng.normal(size=(40, 3))
+    x[:copies] = y[:copies]
+    factor = dense_factor(FeatureGram(x, y, GaussianKernel(0.5)))
+    assert factor.in_order == (copies == 0)
+    a, b = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(40))
+    found, counts = difference(factor, 60, a, b, 2.5)
+    first = (factor.values[:60] * a[:, None]).T @ factor.values[:60]
+    second = (factor.values[60:] * b[:, None]).T @ factor.values[60:]
+    np.testing.assert_allclose(np.tril(found), np.tril(first - 2.5 * second), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(counts, (1 / (first**2).sum(), 1 / (second**2).sum()))
