@@ -21,6 +21,7 @@ CLASSES = [name for name in PUBLIC if inspect.isclass(getattr(shiftmetrics, name
 LOSSES = [name for name in CLASSES if name.endswith("Loss")]
 
 POSITIONAL = {
+    "compare_agreement": ["scores", "reference_scores"],
     "kernel_entropic_novelty": ["features", "reference"],
     "posterior_agreement": ["scores", "reference_scores"],
     "stability_criterion": ["loss", "threshold"],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._version import __version__
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.comparison import ComparisonResult, compare_agreement
 from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
 from shiftmetrics.stability import (
     CandidateLoss,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CandidateLoss",
+    "ComparisonResult",
     "FixedLoss",
     "HingeLoss",
     "Interval",
@@ -47,6 +49,7 @@ __all__ = [
     "WorstCaseRisk",
     "ZeroOneLoss",
     "__version__",
+    "compare_agreement",
     "kernel_entropic_novelty",
     "posterior_agreement",
     "stability_criterion",

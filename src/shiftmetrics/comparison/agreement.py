@@ -39,10 +39,16 @@ def compare_agreement(
         Each model's scores on the shifted sample, by its name; the same rows for all of them.
     reference_scores : mapping of str to array, or array
         Its scores on the original sample; a single array is the reference of all models.
-    kind, sample_weight, floor, align, executor
+    kind : {"scores", "probabilities"}, default "scores"
         As in `posterior_agreement`.
     prior : array, "predicted" or None, default "predicted"
         As in `posterior_agreement`; with None, the uniform prior, a constant classifier would rank first.
+    sample_weight : array of shape (n_samples,), optional
+        Non-negative observation weights.
+    floor : float, optional
+        Smaller probabilities are raised to it.
+    align : {"labels", "position"}, default "labels"
+        Whether tables are matched by row and column labels, over all models, or as they stand.
     confidence_level : float, default 0.95
         Of the intervals, and of all ranks together.
     n_resamples : int, default 1000
@@ -51,6 +57,8 @@ def compare_agreement(
         Labels of rows that belong together, such as several distortions of one picture.
     rng : int, Generator or None
         Seed of the draws, the same for all models.
+    executor : concurrent.futures.Executor, optional
+        Threads that work on blocks of rows.
     progress : bool, default True
         Show a progress bar over the models when it takes more than two seconds.
 
