@@ -51,7 +51,7 @@ def with_value(value: float) -> np.ndarray:
             r"reference must be free of rows of zeros .* row 0",
         ),
         ({"kernel": "precomputed"}, r"features must be of 21 columns with kernel='precomputed'"),
-        ({"method": "krylov"}, r"method must be one of 'auto', 'dense', 'cholesky'"),
+        ({"method": "svd"}, r"method must be one of 'auto', 'dense', 'cholesky'"),
         ({"n_modes": -1}, r"n_modes must be an integer at least 0"),
         ({"rtol": -1.0}, r"rtol must be a number at least 0"),
         ({"rtol": 2.0}, r"rtol must be a number at least 0 and at most 1"),

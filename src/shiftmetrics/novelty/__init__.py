@@ -1,16 +1,24 @@
 """Kernel entropic novelty: how much, and which modes, one sample holds that a reference lacks."""
 
 from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance_bandwidth
+from shiftmetrics.novelty.cosine import CosineMap
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
+from shiftmetrics.novelty.fourier import FourierMap
+from shiftmetrics.novelty.landmarks import LandmarkMap
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus
+from shiftmetrics.novelty.stream import NoveltyStream
 from shiftmetrics.novelty.table import NoveltyTable, NoveltyTableStatus, novelty_table
 
 __all__ = [
     "Bandwidth",
+    "CosineMap",
+    "FourierMap",
+    "LandmarkMap",
     "Mode",
     "NoveltyResult",
     "NoveltyStatus",
+    "NoveltyStream",
     "NoveltyTable",
     "NoveltyTableStatus",
     "kernel_entropic_novelty",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import Executor
 from typing import Any, Literal
 
@@ -13,6 +12,8 @@ from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng
+from shiftmetrics.novelty.eigensolver import check_torch
+from shiftmetrics.novelty.fourier import N_FREQUENCIES
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
     check_kernel,
@@ -23,9 +24,9 @@ from shiftmetrics.novelty.inputs import (
 )
 from shiftmetrics.novelty.kernels import CallableKernel
 from shiftmetrics.novelty.modes import describe_modes
-from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus, PointSource
-from shiftmetrics.novelty.routes import Method, Problem, Solution, solve
-from shiftmetrics.novelty.spectrum import entropy, entropy_slack
+from shiftmetrics.novelty.problem import METHODS, Eigensolver, Method, Problem, Solution
+from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
+from shiftmetrics.novelty.routes import check_method, sampling_warnings, solve
 
 _IDENTITY = 0.5
 _ROWS_PER_MODE = 20
@@ -40,12 +41,15 @@ def kernel_entropic_novelty(
     kernel: KernelChoice = "gaussian",
     bandwidth: float | Literal["auto", "median"] = "auto",
     method: Method = "auto",
+    eigensolver: Eigensolver = "scipy",
     sample_weight: Any = None,
     reference_weight: Any = None,
     reverse: bool | None = None,
     n_modes: int = 10,
     rtol: float = 1e-12,
     max_rank: int | None = None,
+    n_frequencies: int = N_FREQUENCIES,
+    score_rows: int = 1000,
     memory_limit: int | None = None,
     align: Align = "labels",
     rng: Any = None,
@@ -75,11 +79,20 @@ def kernel_entropic_novelty(
     bandwidth : float, "auto" or "median", default "auto"
         Bandwidth of the Gaussian kernel, in units of the features; "auto" is `variance_bandwidth` and "median"
         `median_bandwidth`, of both samples together.
-    method : {"auto", "dense", "cholesky"}, default "auto"
-        "dense" factors the whole kernel matrix: exact, for some ten thousand rows at most. "cholesky" factors it
-        from as few of its columns as explain all rows to ``rtol``: for any number of rows where these are few (low
-        dimension, or a wide kernel). "auto" takes "dense" for few rows, else tries "cholesky" up to a quarter of the
-        rows first.
+    method : {"auto", "dense", "cholesky", "landmarks", "krylov", "fourier", "cosine"}, default "auto"
+        The route; ``settings["reason"]`` of the result says why "auto" took which.
+
+        - "dense" factors the whole kernel matrix: exact, for some ten thousand rows at most.
+        - "cholesky" factors it from as few of its columns as explain all rows to ``rtol``: for any number of rows
+          where these are few (low dimension, or a wide kernel).
+        - "landmarks" takes the columns from a random part of the rows and passes over all rows once: memory does not
+          grow with the rows, and the error bound covers what is left out.
+        - "krylov" finds the first modes of the whole kernel matrix, each with a bound; "fourier" nearly finds them
+          by random frequencies (Gaussian kernel only), for any number of rows in any dimension. Neither gives a score
+          of all rows: it is that of ``score_rows`` rows of each sample, by an exact route.
+        - "cosine" is exact for the cosine kernel, with a row and a column for each feature.
+    eigensolver : {"scipy", "torch"}, default "scipy"
+        Library of the eigenproblems of "dense" and "cholesky". Torch's is about twice as fast on Intel's processors.
     sample_weight, reference_weight : array of shape (n_rows,), optional
         Non-negative weights of the rows of each sample.
     reverse : bool, optional
@@ -87,15 +100,22 @@ def kernel_entropic_novelty(
     n_modes : int, default 10
         How many modes to describe.
     rtol : float, default 1e-12
-        Share of the kernel matrix's trace that the pivoted route may leave out.
+        Share of the kernel matrix's trace that the pivoted route may leave out, and the bound on an eigenvalue at
+        which Krylov stops, but not below 1e-10.
     max_rank : int, optional
-        Most columns that the pivoted route may take. Default: 4096, fewer where the dense route can step in.
+        Most columns that the pivoted route may take (default: 4096, fewer where the dense route can step in), and
+        most landmarks (default: 1024).
+    n_frequencies : int, default 1000
+        Random frequencies of the "fourier" route.
+    score_rows : int, default 1000
+        Rows of each sample that the score is of by the routes "krylov" and "fourier".
     memory_limit : int, optional
         Bytes that the computation may take. Default: half of what is free.
     align : {"labels", "position"}, default "labels"
         Whether the columns of two tables match by name or by position.
     rng : int or Generator, optional
-        Draws the rows and halves of the bandwidth's rule. Default: a fixed seed, so that equal data score the same.
+        Draws the rows and halves of the bandwidth's rule, and the landmarks, frequencies and rows of the score.
+        Default: a fixed seed, so that equal data score the same.
     executor : concurrent.futures.Executor, optional
         Threads in which blocks are mapped. Default: one for each CPU.
     progress : bool, default True
@@ -141,10 +161,15 @@ def kernel_entropic_novelty(
     """
     eta = check_number(eta, "eta", low=1.0)
     kernel = check_kernel(kernel)
-    method = check_choice(method, "method", ("auto", "dense", "cholesky"))
+    method = check_choice(method, "method", METHODS)
+    check_method(method, kernel)
+    if check_choice(eigensolver, "eigensolver", ("scipy", "torch")) == "torch":
+        check_torch()
     n_modes = check_integer(n_modes, "n_modes", low=0)
     rtol = check_number(rtol, "rtol", low=0.0, high=1.0)
     max_rank = None if max_rank is None else check_integer(max_rank, "max_rank", low=1)
+    n_frequencies = check_integer(n_frequencies, "n_frequencies", low=1)
+    score_rows = check_integer(score_rows, "score_rows", low=2)
     limit = check_memory_limit(memory_limit)
     generator = check_rng(0 if rng is None else rng)
     test, base = check_samples(features, reference, kernel, align)
@@ -167,6 +192,10 @@ def kernel_entropic_novelty(
         rtol=rtol,
         max_rank=max_rank,
         memory_limit=limit,
+        eigensolver=eigensolver,
+        n_frequencies=n_frequencies,
+        score_rows=score_rows,
+        seed=int(generator.integers(2**63)),
         executor=executor,
         progress=progress,
     )
@@ -178,12 +207,15 @@ def kernel_entropic_novelty(
         bandwidth=bandwidth,
         bandwidth_choice=None if choice is None else choice.to_dict(),
         method=method,
+        eigensolver=eigensolver,
         reason=solution.reason,
         weighted=(sample_weight is not None, reference_weight is not None),
         reverse=reverse,
         n_modes=n_modes,
         rtol=rtol,
         max_rank=max_rank,
+        n_frequencies=n_frequencies,
+        score_rows=score_rows,
         memory_limit=memory_limit,
         align=align,
         rng=0 if rng is None else rng,
@@ -200,33 +232,28 @@ def _result(
     settings: dict[str, Any],
 ) -> NoveltyResult:
     gram = problem.gram
-    value, error, positive = _score(solution, solution.eigenvalues, solution.lost, problem.test_weights)
+    part, scored = (problem, solution) if solution.scored is None else solution.scored
+    value, error, positive = scored.score(int(np.count_nonzero(part.test_weights)))
     other: tuple[float | None, float | None, FloatArray | None] = (None, None, None)
-    if solution.reverse_eigenvalues is not None and reverse is not False:
-        other = _score(
-            solution, solution.reverse_eigenvalues, solution.reverse_lost, problem.reference_weights
-        )
-    status = NoveltyStatus.EXACT if solution.method == "dense" else NoveltyStatus.CERTIFIED
-    if solution.indefinite:
-        status = NoveltyStatus.INDEFINITE
-    elif not solution.converged:
-        status = NoveltyStatus.RANK_LIMITED
+    if scored.reverse_eigenvalues is not None and reverse is not False:
+        other = scored.score(int(np.count_nonzero(part.reference_weights)), reverse=True)
     shown = solution.values.shape[1]
     total = min(1.0, float(positive.sum()))
+    eigenvalues = solution.eigenvalues[solution.eigenvalues > solution.cutoff]
     return NoveltyResult(
         value=value,
         error_bound=error,
-        status=status,
+        status=status_of(solution, gram.n_rows),
         n_samples=gram.n_test,
         settings=settings,
         warnings=_warnings(problem, solution, total),
         reverse=other[0],
         reverse_error_bound=other[1],
         total=total,
-        eigenvalues=positive,
-        reverse_eigenvalues=other[2],
+        eigenvalues=eigenvalues,
+        reverse_eigenvalues=other[2] if solution.scored is None else None,
         modes=describe_modes(
-            positive[:shown],
+            eigenvalues[:shown],
             solution.values,
             gram.n_test,
             problem.test_weights,
@@ -242,28 +269,16 @@ def _result(
         n_reference=gram.n_reference,
         mode_count=solution.mode_counts[0],
         reference_mode_count=solution.mode_counts[1],
+        score_rows=(part.gram.n_test, part.gram.n_reference) if part.gram.n_rows < gram.n_rows else None,
+        n_frequencies=problem.n_frequencies if solution.method == "fourier" else None,
+        eigenvalue_error_bound=solution.bound,
         source=PointSource(problem, solution),
     )
 
 
-def _score(
-    solution: Solution, eigenvalues: FloatArray, lost: float, weights: FloatArray
-) -> tuple[float, float, FloatArray]:
-    """Return the entropy of the positive eigenvalues, its error bound, and these eigenvalues."""
-    positive = eigenvalues[eigenvalues > solution.cutoff]
-    if solution.indefinite:
-        return entropy(positive), math.inf, positive
-    total = float(positive.sum())
-    # The sum never exceeds the trace of the sample's own covariance, 1.
-    lost = min(lost, max(0.0, 1.0 - total))
-    dropped = float(eigenvalues[(eigenvalues > 0.0) & (eigenvalues <= solution.cutoff)].sum())
-    change = lost + dropped + solution.rounding
-    return entropy(positive), entropy_slack(change, int(np.count_nonzero(weights))), positive
-
-
 def _warnings(problem: Problem, solution: Solution, total: float) -> tuple[str, ...]:
     gram = problem.gram
-    found = []
+    found = sampling_warnings(solution, problem.n_frequencies, gram.n_rows)
     if gram.scale is not None:
         found.append(
             "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."

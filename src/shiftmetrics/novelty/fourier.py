@@ -33,6 +33,8 @@ class FourierMap:
     ----------
     frequencies : ndarray of shape (n_columns, n_frequencies)
         Random frequencies, one for each column; they hold the bandwidth.
+    bandwidth : float
+        Bandwidth of the kernel.
     center : ndarray of shape (n_columns,), optional
         A point amid the data, which saves digits where the data are far from 0.
 
@@ -48,6 +50,7 @@ class FourierMap:
     """
 
     frequencies: FloatArray
+    bandwidth: float
     center: FloatArray | None = None
 
     @classmethod
@@ -94,7 +97,7 @@ class FourierMap:
         frequencies = np.concatenate(groups, axis=1)[:, :n_frequencies] / bandwidth
         if not np.isfinite(frequencies).all():
             raise ValueError(describe("bandwidth", "large enough to divide by", repr(bandwidth)))
-        return cls(np.ascontiguousarray(frequencies), center)
+        return cls(np.ascontiguousarray(frequencies), bandwidth, center)
 
     @property
     def n_frequencies(self) -> int:

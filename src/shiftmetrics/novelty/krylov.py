@@ -48,7 +48,7 @@ class TopModes:
     values : ndarray of shape (n_rows, k)
         Of the eigenfunctions at all rows.
     n_products : int
-        Vectors that the kernel matrix was multiplied by.
+        Blocks of vectors that the kernel matrix was multiplied by.
     converged : bool
         Whether the bounds are as small as was asked for.
     indefinite : bool
@@ -80,14 +80,12 @@ class KernelProduct:
     def __init__(self, gram: Gram, *, stored: bool, executor: Executor | None = None) -> None:
         self.gram = gram
         self.executor = executor
-        self.count = 0
         self.matrix = gram.dense(symmetric=True, executor=executor) if stored else None
 
         self.tiles = gram.blocks(8, block_bytes=8 * TILE_ROWS)
 
     def __call__(self, vectors: FloatArray) -> FloatArray:
         """Return the product with ``vectors`` of shape (n_rows, k)."""
-        self.count += vectors.shape[1]
         if self.matrix is not None:
             return np.asarray(self.matrix @ vectors)
         return np.concatenate(self._of_tiles(lambda block, columns: block @ vectors[columns]))
@@ -131,7 +129,7 @@ def krylov_bytes(n_rows: int, n_modes: int, *, stored: bool) -> int:
 
 
 def top_modes(
-    product: KernelProduct,
+    product: Callable[[FloatArray], FloatArray],
     weights: FloatArray,
     n_modes: int,
     *,
@@ -143,8 +141,8 @@ def top_modes(
 
     Parameters
     ----------
-    product : KernelProduct
-        The kernel matrix.
+    product : callable
+        Multiplies the kernel matrix with a block of vectors: a `KernelProduct`.
     weights : ndarray of shape (n_rows,)
         D: weights of the test rows, and -eta times those of the reference rows.
     n_modes : int
@@ -193,7 +191,7 @@ def top_modes(
         bounds=bounds[:shown] + 64.0 * EPSILON,
         coefficients=vectors[:, :shown] / norms,
         values=values[:, :shown] / norms,
-        n_products=product.count,
+        n_products=step + 2,
         converged=converged,
         indefinite=indefinite,
     )

@@ -13,6 +13,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.novelty.gram import Gram, Landmarks
+from shiftmetrics.novelty.problem import PointFunctions
 
 MEMBERSHIP = 0.25
 """Rows whose membership is at least this count as members of a mode."""
@@ -75,7 +76,7 @@ class Mode(Record):
     reference_exemplars: IntArray
     membership: FloatArray | None = field(default=None, repr=False)
     reference_membership: FloatArray | None = field(default=None, repr=False)
-    functions: KernelFunctions | None = field(default=None, repr=False)
+    functions: PointFunctions | None = field(default=None, repr=False)
     coefficients: FloatArray | None = field(default=None, repr=False)
 
     def top(self, k: int = 10, *, of: Sample = "test") -> IntArray:
@@ -168,7 +169,7 @@ def describe_modes(
     n_test: int,
     test_weights: FloatArray,
     reference_weights: FloatArray,
-    functions: KernelFunctions,
+    functions: PointFunctions,
     coefficients: FloatArray,
 ) -> tuple[Mode, ...]:
     """Turn eigenfunctions into modes.
@@ -183,7 +184,7 @@ def describe_modes(
         Rows of the test sample.
     test_weights, reference_weights : ndarray
         Weights of the rows of each sample, summing to 1.
-    functions : KernelFunctions
+    functions : PointFunctions
         What evaluates them elsewhere.
     coefficients : ndarray of shape (rank, k)
         Their coefficients there.

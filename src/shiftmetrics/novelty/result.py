@@ -12,8 +12,8 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.novelty.modes import Mode
-from shiftmetrics.novelty.routes import Problem, Solution, solve
-
+from shiftmetrics.novelty.problem import Problem, Solution
+from shiftmetrics.novelty.routes import solve
 
 _NOTHING = 1e-9
 """A sum of the eigenvalues below this is rounding: nothing is novel."""
@@ -34,6 +34,17 @@ class NoveltyStatus(Status):
         "The rank limit came before the tolerance: the value is a lower bound, and the error bound says how much may "
         "be missing. Raise max_rank, widen the bandwidth, take fewer rows, or choose method='dense'.",
     )
+    SAMPLED = (
+        "sampled",
+        True,
+        "The score is exact for a random part of the rows; the eigenvalues and modes are those of all rows.",
+    )
+    NOT_CONVERGED = (
+        "not_converged",
+        False,
+        "Some eigenvalues did not reach their tolerance: eigenvalue_error_bound says how far they may be. Ask for "
+        "fewer modes, raise rtol, or choose another method.",
+    )
     INDEFINITE = (
         "indefinite",
         False,
@@ -42,16 +53,28 @@ class NoveltyStatus(Status):
     )
 
 
+def status_of(solution: Solution, n_rows: int) -> NoveltyStatus:
+    """Return how a route ended on ``n_rows`` rows of both samples."""
+    if solution.indefinite:
+        return NoveltyStatus.INDEFINITE
+    if not solution.converged:
+        return NoveltyStatus.NOT_CONVERGED if solution.method == "krylov" else NoveltyStatus.RANK_LIMITED
+    if solution.scored is not None:
+        part, scored = solution.scored
+        return NoveltyStatus.SAMPLED if part.gram.n_rows < n_rows else status_of(scored, n_rows)
+    return NoveltyStatus.EXACT if solution.method in ("dense", "cosine") else NoveltyStatus.CERTIFIED
+
+
 @dataclass(eq=False)
 class PointSource:
     """What scores new points: the problem, and all positive modes once they are known."""
 
-    problem: Problem
+    problem: Problem | None
     solution: Solution
 
     def point_novelty(self, points: Any) -> FloatArray:
         """Return the membership of points in all positive modes together."""
-        if not self.solution.complete:
+        if self.problem is not None and not self.solution.complete:
             self.solution = solve(self.problem, self.solution.method, n_modes=0, complete=True)
         values = self.solution.functions.evaluate(points, self.solution.coefficients)
         novelty: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
@@ -88,13 +111,19 @@ class NoveltyResult(Result):
     bandwidth : float or None
         Bandwidth of the Gaussian kernel.
     method : str
-        The route that was taken, "dense" or "cholesky"; ``settings["reason"]`` says why.
+        The route that was taken; ``settings["reason"]`` says why.
     rank : int
         Size of the eigenproblem.
     n_samples, n_reference : int
         Rows of the sample and of the reference.
     mode_count, reference_mode_count : float
         Effective number of modes of each sample at this bandwidth, 1 / |C|_F^2.
+    score_rows : tuple of int or None
+        Rows of both samples that ``value``, ``reverse`` and ``total`` are of, where the route gives no score of all.
+    n_frequencies : int or None
+        Random frequencies that ``eigenvalues`` and ``modes`` come from.
+    eigenvalue_error_bound : float or None
+        How far an eigenvalue may be from an exact one, where the route finds the first ones only.
     """
 
     measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
@@ -117,6 +146,9 @@ class NoveltyResult(Result):
     mode_count: float
     reference_mode_count: float
     status: NoveltyStatus
+    score_rows: tuple[int, int] | None = None
+    n_frequencies: int | None = None
+    eigenvalue_error_bound: float | None = None
     source: PointSource | None = field(default=None, repr=False)
 
     @property
@@ -157,6 +189,10 @@ class NoveltyResult(Result):
     def headline(self) -> str:
         """Return one sentence with the value and what it means."""
         bound = f"Kernel entropic novelty: {format_number(self.value)} nats"
+        if self.score_rows is not None:
+            bound += f" on {self.score_rows[0]} and {self.score_rows[1]} rows drawn at random"
+        if self.n_frequencies is not None:
+            bound += f" (modes of all rows by {self.n_frequencies} random frequencies)"
         if not self.total > _NOTHING:
             return f"{bound}: nothing in the test sample is in excess of the reference."
         times = "" if self.eta == 1.0 else f" taken {self.eta:g} times"

@@ -1,0 +1,271 @@
+"""Routes by feature maps: landmarks, random frequencies, columns. One pass over the rows, whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
+from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics.novelty.cosine import CosineMap
+from shiftmetrics.novelty.factored import EAGER_RANK
+from shiftmetrics.novelty.feature_map import (
+    SUM_BYTES,
+    Coordinates,
+    FeatureMap,
+    MapFunctions,
+    MappedSums,
+    map_sums,
+)
+from shiftmetrics.novelty.fourier import FourierMap
+from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
+from shiftmetrics.novelty.landmarks import PILOT_ROWS, LandmarkMap
+from shiftmetrics.novelty.modes import KernelFunctions
+from shiftmetrics.novelty.problem import PointFunctions, Problem, Route, Solution, progress_bar
+from shiftmetrics.novelty.spectrum import eigenvalues_and_vectors, rounding, truncation
+from shiftmetrics.novelty.subsample import draw_both
+
+LANDMARK_RTOL = 1e-4
+"""Landmarks count as enough when they leave out at most this share of the trace (or rtol, where that is more)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MappedSpectrum:
+    """The eigenproblem of two samples in the coordinates of a feature map."""
+
+    eigenvalues: FloatArray
+    vectors: FloatArray
+    reverse_eigenvalues: FloatArray | None
+    rounding: float
+    cutoff: float
+    lost: float
+    reverse_lost: float
+
+
+def choose_landmarks(problem: Problem, max_rank: int) -> LandmarkMap:
+    """Choose landmarks among a random part of the rows."""
+    rows, test, reference = draw_both(
+        problem.test_weights, problem.reference_weights, PILOT_ROWS, problem.rng()
+    )
+    return LandmarkMap.among(
+        problem.gram,
+        rows,
+        test,
+        reference,
+        eta=problem.eta,
+        max_rank=max_rank,
+        rtol=problem.rtol,
+        executor=problem.executor,
+    )
+
+
+def by_landmarks(
+    problem: Problem, landmarks: LandmarkMap, reason: str, n_modes: int, reverse: bool
+) -> Solution:
+    """Solve in the span of the landmarks, with the certificate of all rows."""
+    gram = problem.gram
+
+    def coordinates(rows: slice) -> Coordinates:
+        return landmarks.placed(gram.block(rows, landmarks.landmarks))
+
+    return _solve(
+        problem,
+        "landmarks",
+        reason,
+        coordinates,
+        lambda rows: gram.block(rows, landmarks.landmarks),
+        KernelFunctions(gram, landmarks.landmarks),
+        n_modes,
+        reverse,
+        diagonal=landmarks.diagonal,
+        whitening=landmarks.whitening,
+        noise=landmarks.noise,
+        indefinite=landmarks.indefinite,
+    )
+
+
+def by_frequencies(problem: Problem, reason: str, n_modes: int, *, complete: bool) -> Solution:
+    """Solve in the span of random frequencies: modes, and no score; those of all modes only when ``complete``."""
+    gram = cast(FeatureGram, problem.gram)
+    kernel = cast(GaussianKernel, gram.kernel)
+    feature_map = FourierMap.draw(
+        int(gram.features.shape[1]),
+        bandwidth=kernel.bandwidth,
+        n_frequencies=problem.n_frequencies,
+        rng=problem.rng(),
+        center=kernel.center,
+    )
+    return _by_map(problem, "fourier", reason, feature_map, n_modes, False, complete=complete)
+
+
+def by_columns(problem: Problem, reason: str, n_modes: int, reverse: bool) -> Solution:
+    """Solve the cosine kernel in the space of the columns: exact."""
+    gram = cast(FeatureGram, problem.gram)
+    return _by_map(problem, "cosine", reason, CosineMap(int(gram.features.shape[1])), n_modes, reverse)
+
+
+def mapped_spectrum(
+    test: MappedSums,
+    reference: MappedSums,
+    eta: float,
+    reverse: bool,
+    *,
+    diagonal: FloatArray,
+    entry_error: float,
+    n_vectors: int | None = None,
+) -> MappedSpectrum:
+    """Return the spectrum of two samples from their sums.
+
+    Parameters
+    ----------
+    test, reference : MappedSums
+        Sums of both samples under one map.
+    eta : float
+        Multiplier of the reference.
+    reverse : bool
+        Whether the spectrum of C_Y - eta C_X is wanted at eta other than 1.
+    diagonal : ndarray
+        Lengths that similarities were divided by; ones for a map that does not divide.
+    entry_error : float
+        Rounding error of one similarity.
+    n_vectors : int, optional
+        How many eigenvectors. Default: all of positive eigenvalues.
+    """
+    lower = test.covariance
+    lower -= eta * reference.covariance
+    eigenvalues, vectors = eigenvalues_and_vectors(lower, n_vectors)
+    reverse_eigenvalues = -eigenvalues[::-1] if eta == 1.0 else None
+    if reverse and eta != 1.0:
+        lower = reference.covariance
+        lower -= eta * test.covariance
+        reverse_eigenvalues = eigenvalues_and_vectors(lower, 0)[0]
+    errors = rounding(diagonal, int(test.count), int(reference.count), eta, entry_error)
+    return MappedSpectrum(
+        eigenvalues=eigenvalues,
+        vectors=vectors[:, : int((eigenvalues > errors[1]).sum())],
+        reverse_eigenvalues=reverse_eigenvalues,
+        rounding=errors[0],
+        cutoff=errors[2],
+        lost=truncation(test, reference, eta),
+        reverse_lost=truncation(reference, test, eta),
+    )
+
+
+def _by_map(
+    problem: Problem,
+    method: Route,
+    reason: str,
+    feature_map: FeatureMap,
+    n_modes: int,
+    reverse: bool,
+    *,
+    complete: bool = True,
+) -> Solution:
+    gram = cast(FeatureGram, problem.gram)
+
+    def coordinates(rows: slice) -> Coordinates:
+        if rows.start < gram.n_test:
+            return feature_map.coordinates(gram.features, rows)
+        return feature_map.coordinates(
+            gram.reference, slice(rows.start - gram.n_test, rows.stop - gram.n_test)
+        )
+
+    return _solve(
+        problem,
+        method,
+        reason,
+        coordinates,
+        lambda rows: coordinates(rows)[0],
+        MapFunctions(feature_map),
+        n_modes,
+        reverse,
+        diagonal=np.ones(feature_map.size),
+        complete=complete or feature_map.size <= EAGER_RANK,
+    )
+
+
+def _solve(
+    problem: Problem,
+    method: Route,
+    reason: str,
+    coordinates: Callable[[slice], Coordinates],
+    basis: Callable[[slice], Array],
+    functions: PointFunctions,
+    n_modes: int,
+    reverse: bool,
+    *,
+    diagonal: FloatArray,
+    whitening: FloatArray | None = None,
+    noise: float = 0.0,
+    indefinite: bool = False,
+    complete: bool = True,
+) -> Solution:
+    """Add up both samples, solve, and evaluate the first eigenfunctions at the rows, whose ``basis`` is given."""
+    gram, size = problem.gram, len(diagonal)
+    blocks = gram.blocks(8 * size, block_bytes=SUM_BYTES)
+    with progress_bar(problem.progress, gram.n_rows, f"novelty by {method}") as bar:
+        sums = [
+            map_sums(
+                coordinates,
+                weights,
+                [rows for rows in blocks if (rows.start < gram.n_test) == test],
+                size,
+                noise=noise,
+                executor=problem.executor,
+                report=bar.update,
+            )
+            for weights, test in ((problem.test_weights, True), (problem.reference_weights, False))
+        ]
+    entry_error = gram.entry_error if method == "landmarks" else 8.0 * EPSILON
+    with progress_bar(problem.progress, None, "eigenvalues"):
+        spectrum = mapped_spectrum(
+            sums[0],
+            sums[1],
+            problem.eta,
+            reverse,
+            diagonal=diagonal,
+            entry_error=entry_error,
+            n_vectors=None if complete else n_modes,
+        )
+    coefficients = spectrum.vectors if whitening is None else whitening @ spectrum.vectors
+    left_out = (sums[0].residual + problem.eta * sums[1].residual) / (1.0 + problem.eta)
+    return Solution(
+        method=method,
+        reason=reason,
+        rank=size,
+        eigenvalues=spectrum.eigenvalues,
+        reverse_eigenvalues=spectrum.reverse_eigenvalues,
+        values=_values(problem, basis, coefficients[:, :n_modes]),
+        coefficients=coefficients,
+        functions=functions,
+        complete=complete,
+        mode_counts=(sums[0].mode_count, sums[1].mode_count),
+        lost=spectrum.lost,
+        reverse_lost=spectrum.reverse_lost,
+        rounding=spectrum.rounding,
+        cutoff=spectrum.cutoff,
+        converged=left_out <= max(problem.rtol, LANDMARK_RTOL),
+        indefinite=indefinite or sums[0].contradictions + sums[1].contradictions > 0.0,
+    )
+
+
+def _values(problem: Problem, basis: Callable[[slice], Array], coefficients: FloatArray) -> FloatArray:
+    """Return the values of functions at the rows of both samples."""
+
+    def values(rows: slice) -> FloatArray:
+        block = basis(rows)
+        if isinstance(block, np.ndarray):
+            return np.asarray(block @ coefficients)
+        there = namespace(block).asarray(coefficients, device=getattr(block, "device", None))
+        return to_float64(block @ there)
+
+    if not coefficients.shape[1]:
+        return np.empty((problem.gram.n_rows, 0))
+    with one_blas_thread():
+        blocks = problem.gram.blocks(8 * len(coefficients))
+        return np.concatenate(list(map_blocks(values, blocks, executor=problem.executor)))

@@ -1,0 +1,393 @@
+"""Novelty of rows that come in blocks, from one stream or many shards: only sums and a few rows are kept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray
+from shiftmetrics._core.memory import available_memory
+from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.validation import check_integer, check_number, check_rng, check_weights, describe
+from shiftmetrics.novelty.cosine import CosineMap
+from shiftmetrics.novelty.feature_map import FeatureMap, MapFunctions, MappedSums, sums_of
+from shiftmetrics.novelty.fourier import FourierMap
+from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
+from shiftmetrics.novelty.landmarks import LandmarkMap
+from shiftmetrics.novelty.mapped import LANDMARK_RTOL, mapped_spectrum
+from shiftmetrics.novelty.modes import Mode, describe_modes
+from shiftmetrics.novelty.problem import Problem, Solution
+from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
+from shiftmetrics.novelty.routes import sampling_warnings, solve
+from shiftmetrics.novelty.subsample import KeptRows
+
+KEPT_ROWS = 1000
+
+
+class NoveltyStream:
+    """Kernel entropic novelty of two samples that arrive in blocks.
+
+    Memory does not grow with the rows: kept are the sums of each sample under a feature map and a uniform random
+    sample of its rows. Streams with one map add up, so shards can be worked off apart.
+
+    Parameters
+    ----------
+    feature_map : LandmarkMap, FourierMap or CosineMap
+        What places a row: landmarks carry a certificate, the cosine map is exact, and random frequencies serve data
+        of any dimension but give modes only, so the score is that of the rows that are kept.
+    kept_rows : int, default 1000
+        Rows of each sample that are kept: exemplars of modes, and the rows of the score with a `FourierMap`.
+    rng : int or Generator, optional
+        Draws the rows that are kept. Streams that are to be merged need different seeds; the default is fresh.
+
+    Attributes
+    ----------
+    test_rows, reference_rows : ndarray of shape (k, n_columns)
+        The rows that were kept; exemplars and members of modes are positions among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> first = rng.normal(size=(500, 2)) * 0.1 + [[3.0, 0.0]] * 500
+    >>> second = rng.normal(size=(500, 2)) * 0.1
+    >>> stream = NoveltyStream(LandmarkMap.choose(first, second, bandwidth=1.0), rng=0)
+    >>> for _ in range(10):
+    ...     stream = stream.partial_fit(rng.normal(size=(500, 2)) * 0.1 + [[3.0, 0.0]] * 500)
+    ...     stream = stream.partial_fit(reference=rng.normal(size=(500, 2)) * 0.1)
+    >>> result = stream.result()
+    >>> result.n_samples, round(result.total, 2), result.status.ok
+    (5000, 1.0, True)
+    """
+
+    def __init__(self, feature_map: FeatureMap, *, kept_rows: int = KEPT_ROWS, rng: Any = None) -> None:
+        if not isinstance(feature_map, LandmarkMap | FourierMap | CosineMap):
+            raise TypeError(
+                describe(
+                    "feature_map", "a LandmarkMap, a FourierMap or a CosineMap", type(feature_map).__name__
+                )
+            )
+        self.feature_map = feature_map
+        self.kept_rows = check_integer(kept_rows, "kept_rows", low=2)
+        generator = check_rng(rng)
+        self._test = _Side(feature_map, KeptRows(self.kept_rows, generator))
+        self._reference = _Side(feature_map, KeptRows(self.kept_rows, generator))
+
+    @property
+    def n_samples(self) -> int:
+        """Return the test rows so far."""
+        return self._test.count
+
+    @property
+    def n_reference(self) -> int:
+        """Return the reference rows so far."""
+        return self._reference.count
+
+    @property
+    def test_rows(self) -> FloatArray:
+        """Return the test rows that were kept."""
+        return self._test.rows()
+
+    @property
+    def reference_rows(self) -> FloatArray:
+        """Return the reference rows that were kept."""
+        return self._reference.rows()
+
+    def partial_fit(
+        self,
+        features: Any = None,
+        reference: Any = None,
+        *,
+        sample_weight: Any = None,
+        reference_weight: Any = None,
+    ) -> Self:
+        """Add a block of test rows, a block of reference rows, or both.
+
+        Parameters
+        ----------
+        features, reference : array of shape (n_rows, n_columns), optional
+            Rows, in any array library.
+        sample_weight, reference_weight : array of shape (n_rows,), optional
+            Non-negative weights, on one scale for all blocks. Default: 1.
+
+        Returns
+        -------
+        NoveltyStream
+            Itself.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the rows are not finite numbers or do not match the map; nothing is added then.
+        """
+        blocks = []
+        for side, rows, weights, name, weight_name in (
+            (self._test, features, sample_weight, "features", "sample_weight"),
+            (self._reference, reference, reference_weight, "reference", "reference_weight"),
+        ):
+            if rows is None:
+                if weights is not None:
+                    raise ValueError(describe(weight_name, f"given with {name}", "weights alone"))
+                continue
+            points = self.feature_map.check_points(rows, name)
+            blocks.append((side, points, _raw_weights(weights, weight_name, int(points.shape[0]))))
+        if not blocks:
+            raise ValueError("features or reference must be given, got neither.")
+        sums = [_sums(self.feature_map, points, weights) for _, points, weights in blocks]
+        for (side, points, weights), added in zip(blocks, sums, strict=True):
+            side.add(points, weights, added)
+        return self
+
+    def merge(self, other: NoveltyStream) -> NoveltyStream:
+        """Return a stream of the rows of both, which stay as they are.
+
+        Raises
+        ------
+        ValueError
+            If the streams have different maps.
+        """
+        if not isinstance(other, NoveltyStream):
+            raise TypeError(describe("other", "a NoveltyStream", type(other).__name__))
+        if not _same_map(self.feature_map, other.feature_map):
+            raise ValueError(
+                "other must be a stream with the same feature_map, got another one. Choose landmarks, or draw "
+                "frequencies, once and give them to every stream."
+            )
+        both = NoveltyStream(self.feature_map, kept_rows=self.kept_rows, rng=0)
+        both._test = self._test.merged(other._test)
+        both._reference = self._reference.merged(other._reference)
+        return both
+
+    def __add__(self, other: NoveltyStream) -> NoveltyStream:
+        return self.merge(other)
+
+    def result(
+        self, *, eta: float = 1.0, reverse: bool | None = None, n_modes: int = 10, progress: bool = True
+    ) -> NoveltyResult:
+        """Return the novelty of the rows so far.
+
+        Parameters
+        ----------
+        eta, reverse, n_modes, progress
+            As for `kernel_entropic_novelty`. Any eta can be asked for, again and again.
+
+        Returns
+        -------
+        NoveltyResult
+            Frequencies of modes are those of all rows; members and exemplars are counted among the kept rows.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two rows of either sample so far.
+        """
+        eta = check_number(eta, "eta", low=1.0)
+        n_modes = check_integer(n_modes, "n_modes", low=0)
+        for side, name in ((self._test, "features"), (self._reference, "reference")):
+            if side.kept.rows is None or side.count < 2 or len(side.kept.keys) < 2:
+                raise ValueError(
+                    describe(
+                        name, "at least 2 rows of positive weight", str(side.count), "Call partial_fit first."
+                    )
+                )
+        solution = self._solution(eta, bool(reverse), n_modes, progress)
+        n_rows = self._test.count + self._reference.count
+        part = solution if solution.scored is None else solution.scored[1]
+        counts = (self._test.count, self._reference.count)
+        if solution.scored is not None:
+            counts = (len(self._test.kept.keys), len(self._reference.kept.keys))
+        value, error, positive = part.score(counts[0])
+        other = (
+            (None, None, None)
+            if part.reverse_eigenvalues is None or reverse is False
+            else part.score(counts[1], reverse=True)
+        )
+        shown = solution.eigenvalues[solution.eigenvalues > solution.cutoff]
+        kernel, bandwidth = self._kernel()
+        return NoveltyResult(
+            value=value,
+            error_bound=error,
+            status=status_of(solution, n_rows),
+            n_samples=self._test.count,
+            settings=settings_of(
+                eta=eta,
+                feature_map=type(self.feature_map).__name__,
+                kept_rows=self.kept_rows,
+                reverse=reverse,
+                n_modes=n_modes,
+                reason=solution.reason,
+            ),
+            warnings=tuple(sampling_warnings(solution, self.feature_map.size // 2, n_rows)),
+            reverse=other[0],
+            reverse_error_bound=other[1],
+            total=min(1.0, float(positive.sum())),
+            eigenvalues=shown,
+            reverse_eigenvalues=None if solution.scored is not None else other[2],
+            modes=self._modes(solution, n_modes),
+            eta=eta,
+            kernel=kernel.name,
+            bandwidth=bandwidth,
+            method=solution.method,
+            rank=solution.rank,
+            n_reference=self._reference.count,
+            mode_count=solution.mode_counts[0],
+            reference_mode_count=solution.mode_counts[1],
+            score_rows=counts if sum(counts) < n_rows else None,
+            n_frequencies=self.feature_map.n_frequencies
+            if isinstance(self.feature_map, FourierMap)
+            else None,
+            source=PointSource(None, solution),
+        )
+
+    def _kernel(self) -> tuple[Kernel, float | None]:
+        if isinstance(self.feature_map, FourierMap):
+            return GaussianKernel(
+                self.feature_map.bandwidth, self.feature_map.center
+            ), self.feature_map.bandwidth
+        if isinstance(self.feature_map, LandmarkMap):
+            kernel = self.feature_map.gram.kernel  # type: ignore[attr-defined]
+            return kernel, getattr(kernel, "bandwidth", None)
+        return CosineKernel(), None
+
+    def _solution(self, eta: float, reverse: bool, n_modes: int, progress: bool) -> Solution:
+        feature_map, test, reference = self.feature_map, self._test.total(), self._reference.total()
+        landmarks = feature_map if isinstance(feature_map, LandmarkMap) else None
+        spectrum = mapped_spectrum(
+            test,
+            reference,
+            eta,
+            reverse,
+            diagonal=np.ones(feature_map.size) if landmarks is None else landmarks.diagonal,
+            entry_error=8.0 * EPSILON if landmarks is None else landmarks.gram.entry_error,
+        )
+        left_out = test.residual / test.weight + eta * reference.residual / reference.weight
+        return Solution(
+            method="cosine"
+            if isinstance(feature_map, CosineMap)
+            else "landmarks"
+            if landmarks
+            else "fourier",
+            reason="the map of the stream",
+            rank=feature_map.size,
+            eigenvalues=spectrum.eigenvalues,
+            reverse_eigenvalues=spectrum.reverse_eigenvalues,
+            values=MapFunctions(feature_map).evaluate(self._kept(), spectrum.vectors[:, :n_modes]),
+            coefficients=spectrum.vectors,
+            functions=MapFunctions(feature_map),
+            complete=True,
+            mode_counts=(test.mode_count, reference.mode_count),
+            lost=spectrum.lost,
+            reverse_lost=spectrum.reverse_lost,
+            rounding=spectrum.rounding,
+            cutoff=spectrum.cutoff,
+            converged=left_out / (1.0 + eta) <= LANDMARK_RTOL,
+            indefinite=bool(landmarks and landmarks.indefinite)
+            or test.contradictions + reference.contradictions > 0,
+            scored=self._scored(eta, reverse, progress) if isinstance(feature_map, FourierMap) else None,
+        )
+
+    def _kept(self) -> FloatArray:
+        return np.concatenate([self.test_rows, self.reference_rows])
+
+    def _scored(self, eta: float, reverse: bool, progress: bool) -> tuple[Problem, Solution]:
+        """Solve the kept rows by an exact route."""
+        problem = Problem(
+            gram=FeatureGram(self.test_rows, self.reference_rows, self._kernel()[0]),
+            test_weights=self._test.kept_shares(),
+            reference_weights=self._reference.kept_shares(),
+            eta=eta,
+            rtol=1e-12,
+            max_rank=None,
+            memory_limit=available_memory() // 2,
+            progress=progress,
+        )
+        return problem, solve(problem, "auto", n_modes=0, reverse=reverse)
+
+    def _modes(self, solution: Solution, n_modes: int) -> tuple[Mode, ...]:
+        modes = describe_modes(
+            solution.eigenvalues[: solution.values.shape[1]],
+            solution.values,
+            len(self._test.kept.keys),
+            self._test.kept_shares(),
+            self._reference.kept_shares(),
+            solution.functions,
+            solution.coefficients[:, :n_modes],
+        )
+        vectors = solution.coefficients[:, : len(modes)]
+        frequencies = [_quadratic(side.total().covariance, vectors) for side in (self._test, self._reference)]
+        return tuple(
+            replace(mode, frequency=float(test), reference_frequency=float(reference))
+            for mode, test, reference in zip(modes, *frequencies, strict=True)
+        )
+
+
+class _Side:
+    """One sample of a stream: its sums, how many rows they are of, and the rows that are kept."""
+
+    def __init__(self, feature_map: FeatureMap, kept: KeptRows, sums: MappedSums | None = None) -> None:
+        self.feature_map, self.kept, self.sums = feature_map, kept, sums
+
+    @property
+    def count(self) -> int:
+        return 0 if self.sums is None else int(self.sums.count)
+
+    def add(self, points: Array, weights: FloatArray, sums: MappedSums) -> None:
+        self.kept.add(points, weights)
+        self.sums = sums if self.sums is None else self.sums + sums
+
+    def merged(self, other: _Side) -> _Side:
+        known = [sums for sums in (self.sums, other.sums) if sums is not None]
+        total = known[0] + known[1] if len(known) == 2 else known[0] if known else None
+        return _Side(self.feature_map, self.kept.merged(other.kept), total)
+
+    def total(self) -> MappedSums:
+        assert self.sums is not None
+        return self.sums
+
+    def rows(self) -> FloatArray:
+        return np.empty((0, 0)) if self.kept.rows is None else self.kept.rows
+
+    def kept_shares(self) -> FloatArray:
+        shares: FloatArray = self.kept.weights / self.kept.weights.sum()
+        return shares
+
+
+def _sums(feature_map: FeatureMap, points: Array, weights: FloatArray) -> MappedSums:
+    noise = feature_map.noise if isinstance(feature_map, LandmarkMap) else 0.0
+    return sums_of(feature_map, points, weights, noise=noise)
+
+
+def _raw_weights(weights: Any, argument: str, n_rows: int) -> FloatArray:
+    """Check weights and leave their scale, on which blocks have to agree."""
+    if weights is None:
+        return np.ones(n_rows)
+    scaled = check_weights(weights, argument, n_rows)
+    assert scaled is not None
+    mean = float(np.mean(np.asarray(weights, dtype=np.float64)))
+    if not math.isfinite(mean * n_rows):
+        raise ValueError(describe(argument, "of a finite sum", "weights that overflow", "Scale all of them."))
+    return scaled * mean
+
+
+def _same_map(first: FeatureMap, second: FeatureMap) -> bool:
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, FourierMap) and isinstance(second, FourierMap):
+        return np.array_equal(first.frequencies, second.frequencies)
+    if isinstance(first, LandmarkMap) and isinstance(second, LandmarkMap):
+        return np.array_equal(first.whitening, second.whitening)  # it is a function of the landmarks
+    return first.size == second.size
+
+
+def _quadratic(lower: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return w' C w for each column w, from the lower triangle of C."""
+    product = lower @ vectors
+    squares: FloatArray = 2.0 * np.einsum("ij,ij->j", vectors, product)
+    squares -= np.einsum("ij,i,ij->j", vectors, np.diagonal(lower), vectors)
+    return squares
