@@ -70,6 +70,12 @@ def agreement_limits() -> Mapper:
     return agreement(limits_of)
 
 
+def agreement_on_grid() -> Mapper:
+    from shiftmetrics.agreement import BetaGrid, grid_statistic
+
+    return agreement(lambda pairs: grid_statistic(pairs, BetaGrid(low=0.1, high=100.0)))
+
+
 def breakdown() -> Mapper:
     from shiftmetrics.agreement import prepare_pairs
     from shiftmetrics.agreement.breakdown import block_breakdown
@@ -138,6 +144,7 @@ def remainders() -> Mapper:
 
 
 MAPPERS: dict[str, Callable[[], Mapper]] = {
+    "AgreementGridStatistic": agreement_on_grid,
     "AgreementLimits": agreement_limits,
     "AgreementStatistic": agreement_at_betas,
     "BaselineStatistic": baseline,

@@ -13,6 +13,7 @@ from shiftmetrics.agreement.curves import AgreementCurvesResult, CurvesStatus, a
 from shiftmetrics.agreement.description import DescriptionLengthResult, DescriptionStatus, description_length
 from shiftmetrics.agreement.environments import AgreementTransferResult, TransferStatus, agreement_transfer
 from shiftmetrics.agreement.fixed import FixedAgreementResult, FixedAgreementStatus, agreement_at
+from shiftmetrics.agreement.grid import AgreementGridStatistic, BetaGrid, grid_statistic
 from shiftmetrics.agreement.labels import LabelAgreementResult, label_agreement
 from shiftmetrics.agreement.matrix import AgreementMatrixResult, MatrixStatus, agreement_matrix
 from shiftmetrics.agreement.models import ModelAgreementResult, ModelAgreementStatus, model_agreement
@@ -35,6 +36,7 @@ from shiftmetrics.agreement.statistic import (
     row_agreement,
     survey,
 )
+from shiftmetrics.agreement.streaming import StreamedAgreementResult, StreamStatus, streamed_agreement
 from shiftmetrics.agreement.unpaired import UnpairedAgreementResult, unpaired_agreement
 
 __all__ = [
@@ -42,11 +44,13 @@ __all__ = [
     "AdamStatus",
     "AgreementContributionsResult",
     "AgreementCurvesResult",
+    "AgreementGridStatistic",
     "AgreementLimits",
     "AgreementMatrixResult",
     "AgreementStatistic",
     "AgreementStatus",
     "AgreementTransferResult",
+    "BetaGrid",
     "Confidence",
     "CurvesStatus",
     "DescriptionLengthResult",
@@ -66,6 +70,8 @@ __all__ = [
     "Rate",
     "RatesStatus",
     "ScorePairs",
+    "StreamStatus",
+    "StreamedAgreementResult",
     "TransferStatus",
     "UnpairedAgreementResult",
     "agreement_at",
@@ -77,6 +83,7 @@ __all__ = [
     "description_length",
     "equivalent_error",
     "evaluator",
+    "grid_statistic",
     "label_agreement",
     "limits_of",
     "model_agreement",
@@ -87,6 +94,7 @@ __all__ = [
     "prepare_pairs",
     "row_agreement",
     "solve_agreement",
+    "streamed_agreement",
     "survey",
     "unpaired_agreement",
 ]

@@ -1,0 +1,134 @@
+"""Sums of agreement on a grid of betas: against the exact sums at each beta, whatever holds the arrays."""
+
+import pickle
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+import array_api_strict
+import numpy as np
+import pytest
+
+import oracles
+from shiftmetrics.agreement import BetaGrid, ScorePairs, evaluator, grid_statistic, limits_of, prepare_pairs
+
+GRID = BetaGrid()
+
+
+def slopes(pairs: ScorePairs, betas: np.ndarray) -> np.ndarray:
+    statistic = evaluator(pairs)(betas)
+    return statistic.pair_slope - statistic.single_slope
+
+
+# --- the grid --------------------------------------------------------------------------------------------
+
+
+def test_default_grid_spans_ten_decades_in_octaves() -> None:
+    assert len(GRID.betas) == GRID.n_points == 69
+    assert GRID.betas[-1] / GRID.betas[0] > 1e10
+    np.testing.assert_array_equal(GRID.betas[2:], 2.0 * GRID.betas[:-2])
+
+
+@pytest.mark.parametrize("points", [1, 2, 3, 5])
+def test_high_moves_up_to_a_whole_step(points: int) -> None:
+    betas = BetaGrid(low=0.3, high=7.0, points_per_octave=points).betas
+    assert betas[0] == 0.3
+    assert betas[-2] < 7.0 <= betas[-1]
+    np.testing.assert_allclose(np.diff(np.log2(betas)), 1.0 / points, rtol=1e-12)
+
+
+def test_grids_compare_and_travel() -> None:
+    assert pickle.loads(pickle.dumps(GRID)).equals(BetaGrid())
+    assert not GRID.equals(BetaGrid(high=1e4))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"low": 0.0}, "low must be a number at least"),
+        ({"low": -1.0}, "low must be"),
+        ({"low": np.nan}, "low must be"),
+        ({"low": 2.0, "high": 1.0}, "high must be greater than low"),
+        ({"high": np.inf}, "high must be"),
+        ({"points_per_octave": 0}, "points_per_octave must be an integer between 1 and 64"),
+        ({"points_per_octave": 2.5}, "points_per_octave must be an integer"),
+        ({"low": "1"}, "low must be a real number"),
+    ],
+)
+def test_bad_grids(options: dict, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        BetaGrid(**options)
+
+
+# --- the sums --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sums_are_those_at_each_beta(seed: int) -> None:
+    pairs = prepare_pairs(*oracles.hard_pairs(seed))
+    statistic, exact, limits = grid_statistic(pairs, GRID), evaluator(pairs)(GRID.betas), limits_of(pairs)
+    assert statistic.weight == limits.weight
+    assert statistic.disagreeing == limits.disagreeing
+    np.testing.assert_allclose(statistic.predicted, limits.predicted, rtol=1e-12)
+    value = exact.pair - exact.single
+    np.testing.assert_allclose(statistic.value, value, rtol=1e-11, atol=1e-11 * pairs.n_samples)
+    slope = slopes(pairs, GRID.betas)
+    np.testing.assert_allclose(GRID.betas * statistic.slope, GRID.betas * slope, rtol=1e-11, atol=1e-9)
+    step = 1e-4  # the curvature, by differences of exact slopes
+    ends = [slopes(pairs, GRID.betas * (1.0 + sign * step)) for sign in (1, -1)]
+    curvature = (ends[0] - ends[1]) / (2.0 * step * GRID.betas)
+    scale = GRID.betas**2
+    np.testing.assert_allclose(scale * statistic.curvature, scale * curvature, rtol=1e-6, atol=1e-3)
+
+
+def test_curvature_at_zero_is_twice_the_covariance() -> None:
+    scores, reference = oracles.hard_pairs(2)
+    expected = 2.0 * sum(np.cov(a, b, bias=True)[0, 1] for a, b in zip(scores, reference, strict=True))
+    found = grid_statistic(prepare_pairs(scores, reference), GRID).start_curvature
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_prior_stands_inside() -> None:
+    scores, reference = oracles.hard_pairs(1)
+    prior = np.array([0.2, 0.0, 0.8])
+    grid = BetaGrid(low=0.1, high=10.0, points_per_octave=1)
+    statistic = grid_statistic(prepare_pairs(scores, reference, prior=prior), grid)
+    expected = [np.sum(oracles.agreement_rows(scores, reference, beta, prior)) for beta in grid.betas]
+    np.testing.assert_allclose(statistic.value, np.asarray(expected, float), rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_other_array_libraries_give_the_same(seed: int) -> None:
+    scores, reference = oracles.hard_pairs(seed)
+    pairs = prepare_pairs(scores, reference)
+    other = pairs.replace(
+        scores=array_api_strict.asarray(scores), reference_scores=array_api_strict.asarray(reference)
+    )
+    first, second = grid_statistic(pairs, GRID), grid_statistic(other, GRID)
+    for name in first.field_names():
+        a, b = getattr(first, name), getattr(second, name)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(a).max()), err_msg=name)
+
+
+def test_threads_and_blocks_do_not_matter() -> None:
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(20_000, 3))
+    pairs = prepare_pairs(reference + rng.normal(size=reference.shape), reference)
+    alone = grid_statistic(pairs, GRID)
+    with ThreadPoolExecutor(3) as executor:
+        np.testing.assert_array_equal(alone.pack(), grid_statistic(pairs, GRID, executor=executor).pack())
+
+
+def test_memory_is_bounded_by_the_block() -> None:
+    reference = np.random.default_rng(0).normal(size=(50_000, 20))
+    pairs = prepare_pairs(reference + 0.1, reference)
+    with ThreadPoolExecutor(1) as executor:
+        tracemalloc.start()
+        grid_statistic(pairs, BetaGrid(low=0.1, high=10.0), executor=executor)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 0.5 * reference.nbytes
+
+
+def test_scores_beyond_squaring_are_refused() -> None:
+    with pytest.raises(ValueError, match="scores must be within 1e100 of each other"):
+        grid_statistic(prepare_pairs([[1e150, -1e150]], [[1.0, 0.0]]), GRID)
