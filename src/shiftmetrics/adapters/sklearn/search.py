@@ -258,6 +258,10 @@ class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         """Return the decision function of the refitted estimator."""
         return self._refitted().decision_function(X)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the refitted estimator: what labels say of the choice."""
+        return float(super().score(X, y, sample_weight))
+
     def _refitted(self) -> Any:
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
