@@ -283,6 +283,12 @@ def test_bad_features_are_named():
         pair_samples(GOOD * np.nan, GOOD)
     with pytest.raises(TypeError, match="labels of one kind, got texts and numbers"):
         pair_samples(GOOD, GOOD, method="label", labels=list("abc"), reference_labels=[0, 1, 2])
+    with pytest.raises(
+        ValueError, match="features and reference must be correlated over the classes or seeds"
+    ):
+        pair_samples(
+            np.ones((3, 2)), GOOD, method="correlation", labels=[0, 1, 1], reference_labels=[0, 1, 1]
+        )
     with pytest.raises(MemoryError, match="one_to_one=True with 3 and 3 rows needs 216 B"):
         pair_samples(GOOD, GOOD, one_to_one=True, memory_limit=100)
     with pytest.raises(ValueError, match="reference_features must be given with features"):

@@ -136,6 +136,8 @@ def test_bad_samples_are_named(distance):
         distance(good, good[:, :2])
     with pytest.raises(ValueError, match="features must be finite"):
         distance(good * np.nan, good)
+    with pytest.raises(ValueError, match="reference must be at most 1e.150 in size, got 1e.200. Standardise"):
+        distance(good, 1e200 * good)
     with pytest.raises(TypeError, match="features must hold real numbers"):
         distance([["a", "b"]], good)
     with pytest.raises(ValueError, match="features must be an array of at least"):

@@ -48,7 +48,8 @@ def pairwise_distances(rows: Array, points: Array) -> FloatArray:
             others = np.flatnonzero(close[row])
             squares[row, others] = ((far[others] - near[row]) ** 2).sum(axis=1)
     distances: FloatArray = np.sqrt(squares, out=squares)
-    distances *= unit
+    with np.errstate(over="ignore"):  # beyond the largest float, all are equally far
+        distances *= unit
     return distances
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
+from shiftmetrics._core.validation import describe
 from shiftmetrics.distances.features import GaussianFit, gaussian_fit
 
 _NEGLIGIBLE = 1e-8
@@ -57,7 +58,7 @@ def fit_class_means(
     sizes = [np.bincount(part, minlength=n_classes) for part in (codes, reference_codes)]
     weights = np.sqrt(sizes[0] / len(codes) * sizes[1] / len(reference_codes))
     weights /= weights.sum()
-    spaces = [gaussian_fit(features), gaussian_fit(reference)]
+    spaces = [gaussian_fit(features, "features"), gaussian_fit(reference, "reference")]
     means = [
         class_means(array, part, n_classes) - space.mean
         for array, part, space in zip((features, reference), (codes, reference_codes), spaces, strict=True)
@@ -69,7 +70,7 @@ def fit_class_means(
 
 def fit_pairs(features: Array, reference: Array, seeds: IntArray, *, ridge: float) -> CanonicalSpace:
     """Fit on known pairs: rows of ``features`` and of ``reference``, of shape (n_pairs, 2)."""
-    spaces = [gaussian_fit(features), gaussian_fit(reference)]
+    spaces = [gaussian_fit(features, "features"), gaussian_fit(reference, "reference")]
     sides = [to_float64(array[seeds[:, side], ...]) for side, array in enumerate((features, reference))]
     sides = [side - side.mean(axis=0) for side in sides]
     cross = sides[0].T @ sides[1] / len(seeds)
@@ -105,6 +106,15 @@ def _solve(
     u, correlations, v = np.linalg.svd(left.T @ cross @ right, full_matrices=False)
     kept = correlations[:max_rank] > _NEGLIGIBLE * max(float(correlations[0]), np.finfo(np.float64).tiny)
     rank = int(kept.sum())
+    if not rank:
+        raise ValueError(
+            describe(
+                "features and reference",
+                "correlated over the classes or seeds",
+                "no correlation: one of them is constant there",
+                "Check the features, or pair by label.",
+            )
+        )
     return CanonicalSpace(
         correlations=np.minimum(correlations[:rank], 1.0),
         mean=first.mean,

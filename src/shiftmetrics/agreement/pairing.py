@@ -29,6 +29,7 @@ from shiftmetrics.agreement.partners import (
     pair_distances,
     shared_classes,
 )
+from shiftmetrics.distances.inputs import check_magnitude
 
 PairingMethod = Literal["label", "neighbour", "correlation"]
 Unmatched = Literal["raise", "drop"]
@@ -230,6 +231,9 @@ def pair_samples(
         features, reference = align_tables(features, reference, "features", "reference", rows=False)
     first, second = check_matrix(features, "features"), check_matrix(reference, "reference")
     check_same_library(first, second, "features", "reference")
+    if method != "label":
+        check_magnitude(first, "features")
+        check_magnitude(second, "reference")
     counts = (int(first.shape[0]), int(second.shape[0]))
     if seeds is not None and method != "correlation":
         raise ValueError(

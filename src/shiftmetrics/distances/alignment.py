@@ -129,7 +129,7 @@ def pca_alignment(
     codes = None
     if labels is not None:
         (codes,), _ = label_codes((check_labels(labels, "labels", length=n_samples), "labels"))
-    sides = [_project(array) for array in (first, second)]
+    sides = [_project(first, "features"), _project(second, "reference")]
     constant = not all(side.explained for side in sides)
     correlation = 0.0 if constant else float(np.mean(sides[0].values * sides[1].values))
     sign = -1.0 if correlation < 0.0 else 1.0
@@ -162,8 +162,8 @@ class _Projection:
     values: FloatArray
 
 
-def _project(array: Array) -> _Projection:
-    fit = gaussian_fit(array)
+def _project(array: Array, argument: str) -> _Projection:
+    fit = gaussian_fit(array, argument)
     direction, variance = _first_component(fit)
     if variance == 0.0:
         return _Projection(direction, 0.0, np.zeros(int(array.shape[0])))

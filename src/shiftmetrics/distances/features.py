@@ -15,7 +15,7 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import describe
-from shiftmetrics.distances.inputs import check_pairs, check_samples
+from shiftmetrics.distances.inputs import check_magnitude, check_pairs, check_samples
 from shiftmetrics.distances.result import Distance, DistanceStatus, mean_distance, normal_interval
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -103,6 +103,8 @@ def centroid_distance(features: Any, reference: Any, *, align: Align = "labels")
     5.0
     """
     first, second = check_samples(features, reference, align=align)
+    check_magnitude(first, "features")
+    check_magnitude(second, "reference")
     means = [mean_row(array) for array in (first, second)]
     shift = means[0] - means[1]
     value = float(np.linalg.norm(shift))
@@ -179,7 +181,8 @@ def frechet_distance(
     from scipy.linalg import svdvals
 
     first, second = check_samples(features, reference, align=align, min_rows=2)
-    a, b = (gaussian_fit(array, executor=executor) for array in (first, second))
+    a = gaussian_fit(first, "features", executor=executor)
+    b = gaussian_fit(second, "reference", executor=executor)
     shift = float(np.sum((a.mean - b.mean) ** 2))
     shared = float(svdvals(a.factor @ b.factor.T).sum())
     size = a.trace + b.trace + shift
@@ -232,8 +235,17 @@ class GaussianFit:
         return float(np.einsum("ij,ij->", self.root, self.root)) / (self.count - 1.0)
 
 
-def gaussian_fit(array: Array, *, executor: Executor | None = None) -> GaussianFit:
-    """Fit mean and covariance block by block, without forming the covariance."""
+def gaussian_fit(
+    array: Array, argument: str = "features", *, executor: Executor | None = None
+) -> GaussianFit:
+    """Fit mean and covariance block by block, without forming the covariance.
+
+    Raises
+    ------
+    ValueError
+        If values are so large that their squares overflow; ``argument`` is named.
+    """
+    check_magnitude(array, argument)
     columns = int(array.shape[1])
 
     def fit(rows: slice) -> GaussianFit:

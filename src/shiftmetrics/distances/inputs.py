@@ -22,6 +22,9 @@ from shiftmetrics._core.validation import (
 
 Kind = Literal["scores", "probabilities"]
 
+LARGEST = 1e150
+"""Largest value whose square, and the sum of many such squares, does not overflow."""
+
 PAIRING_REMEDY = "Rows are pairs: see shiftmetrics.agreement.pair_samples for samples that are not paired."
 
 
@@ -127,3 +130,16 @@ def check_samples(features: Any, reference: Any, *, align: Align, min_rows: int 
             )
         )
     return a, b
+
+
+def check_magnitude(array: Array, argument: str) -> None:
+    """Raise a ValueError where values are so large that their squares overflow."""
+    xp = namespace(array)
+    for rows in row_blocks(int(array.shape[0]), 8 * int(array.shape[1])):
+        largest = float(xp.max(xp.abs(float64_rows(array, rows))))
+        if largest > LARGEST:
+            raise ValueError(
+                describe(
+                    argument, f"at most {LARGEST:g} in size", f"{largest:g}", "Standardise the columns first."
+                )
+            )

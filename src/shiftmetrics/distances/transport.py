@@ -17,6 +17,7 @@ BATCH_VARIABLES = 2000
 """Variables of one linear program: it holds the transport plans of as many rows as fit."""
 
 _TOLERANCE = 1e-10
+_TINY = 1e-13
 _SAME = 1e-12
 
 
@@ -149,26 +150,32 @@ class TransportCost:
         entries = (np.ones(2 * len(costs)), (np.r_[supplies, demands], np.r_[variables, variables]))
         constraints: Any = csr_array(entries, shape=(first_row, len(costs)))
         mass = np.concatenate(masses)
+        # What the largest sink of a problem gets follows from the rest: without its equation rounding cannot make the
+        # program infeasible.
+        sizes = np.array([len(plan.sources) + len(plan.sinks) for plan in batch])
+        kept = np.delete(np.arange(first_row), np.cumsum(sizes) - 1)
         solution = linprog(
             costs,
-            A_eq=constraints,
-            b_eq=mass,
+            A_eq=constraints[kept],
+            b_eq=mass[kept],
             method="highs",
             options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
         )
         if solution.status != 0:  # it is feasible and bounded by construction
             raise RuntimeError(f"The transport program was not solved: {solution.message}")
-        potentials = np.asarray(solution.eqlin.marginals, dtype=np.float64)
+        potentials = np.zeros(first_row)
+        potentials[kept] = solution.eqlin.marginals
         # The largest potentials of the sinks that those of the sources allow.
         reduced = np.full(first_row, np.inf)
         np.minimum.at(reduced, demands, costs - potentials[supplies])
         potentials = np.where(np.isfinite(reduced), reduced, potentials)
         violation = np.abs(constraints @ solution.x - mass) * self.largest
-        problem = np.repeat(np.arange(len(batch)), [len(plan.sources) + len(plan.sinks) for plan in batch])
+        problem = np.repeat(np.arange(len(batch)), sizes)
         of_variable = np.repeat(np.arange(len(batch)), [plan.n_variables for plan in batch])
         lower = np.bincount(problem, weights=mass * potentials)
         upper = np.bincount(of_variable, weights=costs * solution.x)
         gap = np.maximum(upper - lower, 0.0) + np.bincount(problem, weights=violation)
+        gap += self.largest * np.array([plan.dropped for plan in batch])
         rows = [plan.row for plan in batch]
         scale = np.array([plan.scale for plan in batch])
         found[rows] = np.stack([np.maximum(lower, 0.0) * scale, gap * scale], axis=1)
@@ -176,7 +183,10 @@ class TransportCost:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """One transport problem: what leaves which classes and arrives at which, scaled to a total of 1."""
+    """One transport problem: what leaves which classes and arrives at which, scaled to a total of 1.
+
+    The sink that gets most comes last.
+    """
 
     row: int
     sources: IntArray
@@ -184,6 +194,8 @@ class _Plan:
     supplies: FloatArray
     demands: FloatArray
     scale: float
+    dropped: float
+    """Mass too small for the solver."""
 
     @classmethod
     def of(cls, row: int, p: FloatArray, q: FloatArray, *, cancel: bool) -> _Plan | None:
@@ -193,9 +205,19 @@ class _Plan:
         out, arrived = float(left.sum()), float(arriving.sum())
         if min(out, arrived) <= 0.0:
             return None
-        sources, sinks = np.flatnonzero(left), np.flatnonzero(arriving)
-        scale = 0.5 * (out + arrived)
-        return cls(row, sources, sinks, left[sources] / out, arriving[sinks] / arrived, scale)
+        left, arriving = left / out, arriving / arrived
+        sources, sinks = np.flatnonzero(left > _TINY), np.flatnonzero(arriving > _TINY)
+        sinks = sinks[np.argsort(arriving[sinks], kind="stable")]
+        supplies, demands = left[sources], arriving[sinks]
+        return cls(
+            row,
+            sources,
+            sinks,
+            supplies / supplies.sum(),
+            demands / demands.sum(),
+            scale=0.5 * (out + arrived),
+            dropped=max(0.0, 2.0 - float(supplies.sum()) - float(demands.sum())),
+        )
 
     @property
     def n_variables(self) -> int:

@@ -22,6 +22,7 @@ from shiftmetrics._core.validation import (
     check_same_library,
     describe,
 )
+from shiftmetrics.distances.inputs import check_magnitude
 
 _LEAST_LOG_VARIANCE = -40.0
 """A Gaussian on top of a training row would shrink for ever; this is as far as it may."""
@@ -220,6 +221,7 @@ def _checked(features: Any, reference: Any, training: Any, align: Align) -> list
             if array.shape[1] != arrays[0].shape[1]:
                 expected = f"of as many columns as features, {arrays[0].shape[1]}"
                 raise ValueError(describe(name, expected, f"{array.shape[1]}"))
+        check_magnitude(array, name)
         arrays.append(array)
     return [to_float64(array) for array in arrays]
 
