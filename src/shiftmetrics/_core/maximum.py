@@ -143,8 +143,8 @@ def upper_bounds(nodes: Nodes, tail: Tail, rates: tuple[float, float]) -> Bounds
     rise = chord - minus_slope[:-1] - plus_curve * width / 2  # at the left end
     fall = chord - minus_slope[1:] + plus_curve * width / 2  # at the right end
     turn = np.diff(minus_slope) - minus_curve * width
-    lift = np.diff(minus) - minus_slope[:-1] * width - minus_curve * width**2 / 2
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        lift = np.diff(minus) - minus_slope[:-1] * width - minus_curve * width**2 / 2
         back = np.where(turn > 0.0, lift / turn, width / 2)
     back = np.clip(np.where(np.isfinite(back), back, width / 2), 0.0, width)
     between = np.maximum(
