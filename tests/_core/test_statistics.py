@@ -98,6 +98,17 @@ def mixtures() -> Mapper:
     return lambda part: _block_sums(pairs, segment[part], 3, part, [0.1, 1.0])
 
 
+def one_sided() -> Mapper:
+    from shiftmetrics.agreement.one_sided import _limits
+
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(ROWS, 4))
+    scores -= scores.max(axis=1, keepdims=True)
+    offset = np.where(rng.random((ROWS, 4)) < 0.2, -np.inf, rng.normal(size=(ROWS, 4)))
+    offset[:, 0] = 0.0
+    return lambda part: _limits(scores[part], offset[part], np.ones(len(scores[part])), np.full(4, 0.25))
+
+
 def stability(kernel: Callable[[Any, Any, slice], Statistic]) -> Mapper:
     from shiftmetrics.stability import HingeLoss
 
@@ -154,6 +165,7 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,
     "PlainStatistic": lambda: dual("NoReweighting", np.inf),
+    "OneSidedLimits": one_sided,
     "PlanStatistic": plan,
     "Remainder": remainders,
     "SecondMoment": second_moments,

@@ -91,9 +91,10 @@ def solve_two_betas(
             break  # nothing agrees more
     if not found:
         return TwoBetas(0.0, 0.0, 0.0, 0.0, (), settled=True)
-    best = max(found, key=lambda end: end.value)
     ends = tuple(end.value for end in found)
-    full = _take_turns(pairs, limits, best.reference_beta, atol, max_turns, executor)
+    place = int(np.argmax(ends))
+    start = found[place].reference_beta or starts[place]  # a flat side is no start
+    full = _take_turns(pairs, limits, start, atol, max_turns, executor)
     if full.value < common.value:  # the pilot misled: start from the certified one
         full = _take_turns(pairs, limits, common.x, atol, max_turns, executor)
     return TwoBetas(full.beta, full.reference_beta, full.value, full.error, ends, full.settled)
@@ -128,6 +129,8 @@ def _take_turns(
         )
         if best.value >= value:
             betas[side] = best.x
+        if best.x == 0.0:  # a flat side agrees with anything alike: not at all
+            return TwoBetas(0.0, 0.0, 0.0, best.error_bound, (), settled=best.converged)
         gains, error = best.value - value, best.error_bound
         value = max(value, best.value)
         if turn > 0 and gains < atol:

@@ -1,0 +1,262 @@
+"""Curves: every point is what a separate call gives; ordering, priors, intervals, tables, bad input."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import binomtest
+
+from shiftmetrics.agreement import (
+    AgreementCurvesResult,
+    AgreementStatus,
+    CurvesStatus,
+    agreement_curves,
+    channel_capacity,
+    posterior_agreement,
+    prediction_rates,
+)
+from shiftmetrics.shifts import mix_by_norm
+
+RNG = np.random.default_rng(7)
+LABELS = RNG.integers(4, size=300)
+REFERENCE = RNG.normal(size=(300, 4)) + 2 * np.eye(4)[LABELS]
+NOISE = RNG.normal(size=(300, 4))
+SHIFTED = {power: REFERENCE + power * NOISE for power in (0.5, 1.5)}
+SIZES = np.linalg.norm(NOISE, axis=1)
+RATIOS = (0.0, 0.25, 0.5, 1.0)
+RATIOS_21 = np.linspace(0, 1, 21)
+
+
+def mixed(scores: np.ndarray, reference: np.ndarray, sizes: np.ndarray, ratio: float) -> np.ndarray:
+    rows = np.argsort(sizes)[: round(ratio * len(sizes))]
+    result = reference.copy()
+    result[rows] = scores[rows]
+    return result
+
+
+@pytest.mark.parametrize("prior", [None, [0.1, 0.2, 0.3, 0.4]])
+def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) -> None:
+    models = {
+        "one": (SHIFTED, REFERENCE),
+        "two": ({p: 3 * s[::-1] for p, s in SHIFTED.items()}, 3 * REFERENCE),
+    }
+    curves = agreement_curves(
+        {name: scores for name, (scores, _) in models.items()},
+        {name: reference for name, (_, reference) in models.items()},
+        ratios=RATIOS,
+        labels=LABELS,
+        perturbation_sizes=SIZES,
+        prior=prior,
+        atol=1e-8,
+    )
+    assert curves.models == ("one", "two")
+    assert curves.powers == (0.5, 1.5)
+    for m, (scores, reference) in enumerate(models.values()):
+        for p, shifted in enumerate(scores.values()):
+            for j, ratio in enumerate(RATIOS):
+                sample = mixed(shifted, reference, SIZES, ratio)
+                alone = posterior_agreement(sample, reference, prior=prior, atol=1e-8)
+                at = (m, p, j)
+                assert curves.agreement[at] == pytest.approx(alone.value, abs=2e-8)
+                assert curves.equivalent_error[at] == pytest.approx(alone.equivalent_error, abs=1e-6)
+                if alone.status is AgreementStatus.converged:
+                    assert curves.beta[at] == pytest.approx(alone.beta, rel=1e-3)
+                else:
+                    assert curves.beta[at] == alone.beta
+                rates = prediction_rates(sample, reference, LABELS).overall
+                for name in ("afr_p", "afr_t"):
+                    rate = getattr(rates, name)
+                    assert getattr(curves, name)[at] == pytest.approx(rate.value)
+                    assert getattr(curves, f"{name}_low")[at] == pytest.approx(rate.interval.low)
+                    assert getattr(curves, f"{name}_high")[at] == pytest.approx(rate.interval.high)
+    assert curves.status is CurvesStatus.solved
+    assert curves.value == curves.normalized.min()
+
+
+def test_rows_are_shifted_as_by_mixing_by_norm() -> None:
+    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.3], perturbation_sizes=SIZES)
+    pair = mix_by_norm(SHIFTED[1.5], REFERENCE, ratio=0.3, norms=SIZES)
+    assert curves.agreement[0, 0, 0] == pytest.approx(
+        posterior_agreement(pair.sample, REFERENCE).value, abs=2e-5
+    )
+
+
+def test_ties_are_seeded_and_ratios_are_nested() -> None:
+    """One row in ten contradicts: which of them a ratio holds is seen in AFR_P."""
+    contradicts = np.zeros(200, dtype=bool)
+    contradicts[::10] = True
+    scores = np.where(contradicts, -1.0, 1.0)
+    curves = [
+        agreement_curves(
+            scores, np.ones(200), ratios=np.linspace(0, 1, 21), perturbation_sizes=np.ones(200), rng=seed
+        )
+        for seed in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(curves[0].afr_p, curves[1].afr_p)
+    assert not np.array_equal(curves[0].afr_p, curves[2].afr_p)
+    assert (np.diff(curves[0].afr_p.ravel()) <= 0).all()
+    assert curves[0].afr_p[0, 0, -1] == 0.9
+
+
+def test_failed_attacks_come_last() -> None:
+    sizes = np.where(np.arange(100) < 60, 1.0, np.inf)
+    scores = np.where(np.arange(100) < 60, -1.0, 1.0)
+    curves = agreement_curves(scores, np.ones(100), ratios=[0.6, 1.0], perturbation_sizes=sizes, rng=0)
+    assert curves.afr_p.ravel().tolist() == [0.4, 0.4]
+
+
+def test_sizes_by_power_and_by_model() -> None:
+    reference = {"a": REFERENCE, "b": REFERENCE}
+    scores = {"a": SHIFTED, "b": SHIFTED}
+    options = {"ratios": [0.3], "rng": 0}
+    one = agreement_curves(scores, reference, perturbation_sizes=SIZES, **options)
+    for sizes in (
+        {"a": SIZES, "b": SIZES},
+        {0.5: SIZES, 1.5: SIZES},
+        {"a": {0.5: SIZES, 1.5: SIZES}, "b": SIZES},
+    ):
+        same = agreement_curves(scores, reference, perturbation_sizes=sizes, **options)
+        np.testing.assert_array_equal(same.agreement, one.agreement)
+    with pytest.raises(
+        ValueError, match=r"perturbation_sizes must be given for model 'a' and power 1.5, got 0.5"
+    ):
+        agreement_curves(scores, reference, perturbation_sizes={0.5: SIZES}, **options)
+
+
+def test_without_shift_all_agree_and_nothing_is_uncertain() -> None:
+    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.0], rng=0)
+    assert curves.agreement[0, 0, 0] == pytest.approx(math.log(4))
+    assert curves.agreement_low[0, 0, 0] == curves.agreement_high[0, 0, 0] == curves.agreement[0, 0, 0]
+    assert curves.beta[0, 0, 0] == np.inf
+    assert curves.n_evaluations == 0
+
+
+def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
+    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[1.0], rng=0)
+    boot = posterior_agreement(SHIFTED[1.5], REFERENCE, confidence_level=0.95, rng=0).interval
+    width = boot.high - boot.low
+    assert curves.agreement_low[0, 0, 0] == pytest.approx(boot.low, abs=0.2 * width)
+    assert curves.agreement_high[0, 0, 0] == pytest.approx(boot.high, abs=0.2 * width)
+    # 50 of 50 agree in ten classes: the channel that errs at 1 - 0.05^(1/50) = 5.8 %.
+    perfect = agreement_curves(
+        2 * np.eye(10)[np.arange(50) % 10], np.eye(10)[np.arange(50) % 10], ratios=[1.0]
+    )
+    assert perfect.agreement_low[0, 0, 0] == pytest.approx(channel_capacity(1 - 0.05 ** (1 / 50), 10))
+    assert perfect.agreement_high[0, 0, 0] == pytest.approx(math.log(10))
+    # No agreement: as if the rate of contradictions were the least that 60 of 100 allow.
+    none = agreement_curves(np.repeat([-1.0, 1.0], [60, 40]), np.ones(100), ratios=[1.0], rng=0)
+    error = binomtest(60, 100).proportion_ci(0.9, "exact").low
+    assert none.agreement.item() == 0.0
+    assert none.agreement_low.item() == 0.0
+    assert error > 0.5
+    assert none.agreement_high.item() == pytest.approx(0.0, abs=1e-9)
+
+
+def test_coverage_of_the_intervals() -> None:
+    """K = 2, margins 1, a share 0.2 of contradictions: PA is known."""
+    truth = math.log(2) + 0.8 * math.log(0.8) + 0.2 * math.log(0.2)
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(200):
+        scores = np.where(rng.random(200) < 0.2, -1.0, 1.0)
+        curves = agreement_curves(scores, np.ones(200), ratios=[1.0], level=0.9, rng=0)
+        covered += curves.agreement_low.item() <= truth <= curves.agreement_high.item()
+    assert 170 <= covered <= 190
+
+
+def test_the_predicted_prior_is_one_for_a_model() -> None:
+    constant = np.zeros((100, 3))
+    constant[:, 1] = 1.0
+    curves = agreement_curves(2 * constant, constant, ratios=[0.5, 1.0], prior="predicted")
+    assert curves.agreement.ravel().tolist() == [0.0, 0.0]
+    curves = agreement_curves(SHIFTED, REFERENCE, ratios=[1.0], prior="predicted")
+    shares = [posterior_agreement(s, REFERENCE, prior="predicted").prior for s in SHIFTED.values()]
+    for p, shifted in enumerate(SHIFTED.values()):
+        alone = posterior_agreement(shifted, REFERENCE, prior=np.mean(shares, axis=0))
+        assert curves.agreement[0, p, 0] == pytest.approx(alone.value, abs=2e-5)
+
+
+def test_kinds_of_input_agree() -> None:
+    expected = agreement_curves(SHIFTED, REFERENCE, ratios=[0.4, 1.0], rng=3)
+    index = [f"row {k}" for k in range(300)]
+    tables = {p: pd.DataFrame(s, index=index).sample(frac=1.0, random_state=0) for p, s in SHIFTED.items()}
+    tensors = {p: torch.tensor(s) for p, s in SHIFTED.items()}
+    for scores, reference in (
+        (tables, pd.DataFrame(REFERENCE, index=index)),
+        (tensors, torch.tensor(REFERENCE)),
+        ({p: s.tolist() for p, s in SHIFTED.items()}, REFERENCE.tolist()),
+    ):
+        found = agreement_curves(scores, reference, ratios=[0.4, 1.0], rng=3)
+        np.testing.assert_allclose(found.agreement, expected.agreement, atol=1e-9)
+    probabilities = {p: np.exp(s) / np.exp(s).sum(1, keepdims=True) for p, s in SHIFTED.items()}
+    reference = np.exp(REFERENCE) / np.exp(REFERENCE).sum(1, keepdims=True)
+    found = agreement_curves(probabilities, reference, ratios=[0.4, 1.0], rng=3, kind="probabilities")
+    np.testing.assert_allclose(found.agreement, expected.agreement, atol=3e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e3, 1e200])
+def test_scale_changes_beta_alone(scale: float) -> None:
+    expected = agreement_curves(SHIFTED[0.5], REFERENCE, ratios=[0.5, 1.0], rng=0)
+    found = agreement_curves(scale * SHIFTED[0.5], scale * REFERENCE, ratios=[0.5, 1.0], rng=0)
+    np.testing.assert_allclose(found.agreement, expected.agreement, atol=2e-5)
+    np.testing.assert_allclose(found.beta * scale, expected.beta, rtol=0.05)
+
+
+def test_sums_serve_several_ratios() -> None:
+    """All ratios together take fewer evaluations than separate calls."""
+    ratios = np.linspace(0.1, 1, 10)
+    together = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=ratios, perturbation_sizes=SIZES)
+    apart = [
+        agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[ratio], perturbation_sizes=SIZES).n_evaluations
+        for ratio in ratios
+    ]
+    assert together.n_evaluations < 0.7 * sum(apart)
+
+
+def test_table_json_and_sentence() -> None:
+    curves = agreement_curves(SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, rng=0)
+    frame = curves.to_frame()
+    assert len(frame) == 8
+    assert frame["agreement"].tolist() == curves.agreement.ravel().tolist()
+    assert frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t[0, 1, 1]
+    assert AgreementCurvesResult.from_json(curves.to_json()).equals(curves)
+    assert "lowest of all points" in curves.headline()
+    assert agreement_curves(SHIFTED, REFERENCE, ratios=[1.0]).afr_t is None
+
+
+def test_a_missed_tolerance_is_said() -> None:
+    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[1.0], atol=1e-12, max_iter=3)
+    assert curves.status is CurvesStatus.max_iter
+    assert not curves.status.ok
+    assert curves.errors.item() > 1e-12
+
+
+@pytest.mark.parametrize(
+    ("scores", "reference", "options", "message"),
+    [
+        (SHIFTED, REFERENCE[:-1], {}, "must have the same shape"),
+        ({"a": SHIFTED[0.5]}, {"b": REFERENCE}, {}, "a mapping with the models of reference_scores, 'b', got 'a'"),
+        (REFERENCE, {"b": REFERENCE}, {}, "got ndarray"),
+        ({"a": SHIFTED, "b": REFERENCE}, {"a": REFERENCE, "b": REFERENCE}, {}, "at the same powers for every model"),
+        (
+            {"a": REFERENCE, "b": REFERENCE[:9]},
+            {"a": REFERENCE, "b": REFERENCE[:9]},
+            {},
+            "scores must be of 300 rows for every model, got 9 rows for model 'b'",
+        ),
+        (SHIFTED, REFERENCE, {"ratios": [1.2]}, "ratios must be a number at least 0 and at most 1"),
+        (SHIFTED, REFERENCE, {"ratios": [-0.1]}, "ratios must be at least 0"),
+        (SHIFTED, REFERENCE, {"ratios": []}, "ratios must be an array of at least 1 value"),
+        (SHIFTED, REFERENCE, {"ratios": [1e-6]}, "ratios must be 0 or enough to shift one of 300 rows"),
+        (SHIFTED, REFERENCE, {"perturbation_sizes": np.ones(4)}, "perturbation_sizes must be of length 300"),
+        (SHIFTED, REFERENCE, {"perturbation_sizes": -np.ones(300)}, "perturbation_sizes must be at least 0"),
+        (SHIFTED, REFERENCE, {"labels": np.full(300, 9)}, "labels must be classes of the scores"),
+        (SHIFTED, REFERENCE, {"level": 1.0}, "level must be a number"),
+        ({}, REFERENCE, {}, "got none"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(scores: object, reference: object, options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        agreement_curves(scores, reference, **options)
