@@ -306,19 +306,24 @@ class JPEG(ImageShift):
             )
 
     def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
-        from PIL import Image
-
         quality = max(1, round(100 * (1 - strength)))
         corrupted = np.empty_like(images)
         for image, target in zip(images, corrupted, strict=True):
-            levels = np.rint(image * 255).astype(np.uint8)
-            buffer = io.BytesIO()
-            Image.fromarray(levels[..., 0] if levels.shape[-1] == 1 else levels).save(
-                buffer, format="JPEG", quality=quality
-            )
-            with Image.open(buffer) as decoded:
-                target[...] = np.asarray(decoded, dtype=np.float32).reshape(target.shape) / 255
+            target[...] = compress_jpeg(image, quality)
         return corrupted
+
+
+def compress_jpeg(image: npt.NDArray[Any], quality: int) -> UnitImages:
+    """Return one image of shape (height, width, 1 or 3) with values in [0, 1] as JPEG of a quality leaves it."""
+    from PIL import Image
+
+    levels = np.clip(np.rint(image * 255), 0, 255).astype(np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(levels[..., 0] if levels.shape[-1] == 1 else levels).save(
+        buffer, format="JPEG", quality=quality
+    )
+    with Image.open(buffer) as decoded:
+        return np.asarray(decoded, dtype=np.float32).reshape(image.shape) / 255
 
 
 CORRUPTIONS: dict[str, ImageShift] = {

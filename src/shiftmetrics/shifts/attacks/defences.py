@@ -5,7 +5,6 @@ Together they are the weak model of arXiv:2503.16271: low confidence at every in
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics.shifts.images import compress_jpeg
 
 
 class JPEGDefence(torch.nn.Module):
@@ -62,7 +62,12 @@ class JPEGDefence(torch.nn.Module):
                 )
             )
         compressed = torch.as_tensor(
-            np.stack([_compress(image, self.quality) for image in seen.cpu().numpy()])
+            np.stack(
+                [
+                    np.moveaxis(compress_jpeg(np.moveaxis(image, 0, -1), self.quality), -1, 0)
+                    for image in seen.cpu().numpy()
+                ]
+            )
             if len(seen)
             else seen.cpu().numpy()
         ).to(dtype=x.dtype, device=x.device)
@@ -108,15 +113,3 @@ class ReverseSigmoid(torch.nn.Module):
         perturbation = self.strength * (torch.sigmoid(self.slope * (log_p - log_rest)) - 0.5)
         perturbed = (log_p.exp() - perturbation).clamp_min(torch.finfo(log_p.dtype).eps)
         return torch.log(perturbed / perturbed.sum(dim=1, keepdim=True))
-
-
-def _compress(image: Any, quality: int) -> Any:
-    """Return one image of shape (channels, height, width) in [0, 1] after JPEG."""
-    from PIL import Image
-
-    pixels = np.clip(np.rint(image * 255.0), 0, 255).astype(np.uint8)
-    picture = Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
-    buffer = io.BytesIO()
-    picture.save(buffer, format="JPEG", quality=quality)
-    decoded = np.asarray(Image.open(buffer), dtype=np.float64) / 255.0
-    return decoded[None] if decoded.ndim == 2 else np.moveaxis(decoded, -1, 0)
