@@ -289,7 +289,7 @@ def _curve(
     mixtures: RatioMixtures, truth: IntArray | None, *, level: float, atol: float, max_iter: int
 ) -> _Curve:
     pairs, n_ratios = mixtures.pairs, len(mixtures.limits)
-    best = [mixtures.solve(j, atol=atol, max_iter=max_iter) for j in reversed(range(n_ratios))][::-1]
+    best = mixtures.solve(atol=atol, max_iter=max_iter)
     ends = [mixtures.sampling_ends(j, part, level) for j, part in enumerate(best)]
     columns = {
         "agreement": [part.value for part in best],

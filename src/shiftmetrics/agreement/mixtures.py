@@ -91,8 +91,11 @@ class RatioMixtures:
         """Betas evaluated so far, for all ratios together."""
         return len(self._known)
 
-    def solve(self, j: int, *, atol: float, max_iter: int, guesses: Sequence[float] = ()) -> Maximum:
-        """Return the certified maximum at the ratio at position ``j``; betas known from others cost nothing."""
+    def solve(self, *, atol: float, max_iter: int) -> list[Maximum]:
+        """Return the certified maximum at every ratio; betas that one asks for cost the others nothing."""
+        return [self._solve_at(j, atol, max_iter) for j in range(len(self.limits))]
+
+    def _solve_at(self, j: int, atol: float, max_iter: int) -> Maximum:
         if not (self.segment <= j).any():
             return _at_infinity(self.limits[j].value)
         return solve_agreement(
@@ -101,7 +104,7 @@ class RatioMixtures:
             prior=self.pairs.prior,
             atol=atol,
             max_iter=max_iter + len(self._known),
-            guesses=[*self._known, *guesses],
+            guesses=list(self._known),
         )
 
     def sampling_ends(self, j: int, best: Maximum, level: float) -> tuple[float, float]:
@@ -155,12 +158,16 @@ def _block_sums(
     pairs: ScorePairs, segment: IntArray, n_segments: int, rows: slice, betas: Sequence[float]
 ) -> MixtureStatistic:
     parts, slopes = (to_float64(part) for part in log_partitions(pairs, _four_planes(pairs, rows), betas))
-    single, single_slope = parts[:, 0] + parts[:, 1], slopes[:, 0] + slopes[:, 1]
-    own, own_slope = 2.0 * parts[:, 1], 2.0 * slopes[:, 1]
-    shifted = [parts[:, 2], slopes[:, 2], single, single_slope, (parts[:, 2] - single) ** 2]
-    kept = [parts[:, 3], slopes[:, 3], own, own_slope, (parts[:, 3] - own) ** 2]
     member = (segment[:, None] == np.arange(n_segments)).astype(np.float64)
-    return MixtureStatistic(np.stack(shifted, axis=1) @ member, np.stack(kept, axis=1) @ member)
+    squares = (
+        np.stack([parts[:, 2] - parts[:, 0] - parts[:, 1], parts[:, 3] - 2.0 * parts[:, 1]], axis=1) ** 2
+    )
+    value, slope, square = parts @ member, slopes @ member, squares @ member  # (n_betas, planes, n_segments)
+    single, single_slope = value[:, 0] + value[:, 1], slope[:, 0] + slope[:, 1]
+    own, own_slope = 2.0 * value[:, 1], 2.0 * slope[:, 1]
+    shifted = [value[:, 2], slope[:, 2], single, single_slope, square[:, 0]]
+    kept = [value[:, 3], slope[:, 3], own, own_slope, square[:, 1]]
+    return MixtureStatistic(np.stack(shifted, axis=1), np.stack(kept, axis=1))
 
 
 def _four_planes(pairs: ScorePairs, rows: slice) -> Array:
