@@ -144,14 +144,18 @@ def grid_statistic(
     >>> statistic.weight, statistic.disagreeing, statistic.value.shape
     (3.0, 1.0, (7,))
     """
-    betas = grid.betas
-    row_bytes = 8 * pairs.n_classes
-    slices = row_blocks(pairs.n_samples, row_bytes, block_bytes=PLANE_BYTES) if on_cpu(pairs.scores) else None
-    return map_reduce(
-        lambda rows: _block_sums(pairs, rows, betas, grid.points_per_octave),
-        slices or pairs.slices(),
-        executor=executor,
-    )
+    return statistic_at(pairs, grid.betas, grid.points_per_octave, executor=executor)
+
+
+def statistic_at(
+    pairs: ScorePairs, betas: FloatArray, per_octave: int, *, executor: Executor | None = None
+) -> AgreementGridStatistic:
+    """Return the sums at increasing betas, of which each is twice the one ``per_octave`` places before."""
+    if on_cpu(pairs.scores):
+        slices = row_blocks(pairs.n_samples, 8 * pairs.n_classes, block_bytes=PLANE_BYTES)
+    else:
+        slices = pairs.slices()
+    return map_reduce(lambda rows: _block_sums(pairs, rows, betas, per_octave), slices, executor=executor)
 
 
 def _block_sums(pairs: ScorePairs, rows: slice, betas: FloatArray, per_octave: int) -> AgreementGridStatistic:

@@ -269,11 +269,8 @@ def maximum_on_grid(
     value, slope, curvature = (
         part / weight for part in (statistic.value, statistic.slope, statistic.curvature)
     )
-    # In the logarithm of beta the agreement has one scale everywhere.
-    place, best, error = _interpolated_maximum(
-        np.log(betas), np.stack([value, betas * slope, betas * (betas * curvature + slope)], axis=1)
-    )
-    beta, status = math.exp(place), StreamStatus.converged
+    beta, best, error = maximum_between(betas, value, slope, curvature)
+    status = StreamStatus.converged
     rounding = 64.0 * UNIT_ROUNDOFF * max(1.0, abs(best))
     if slope[-1] > 0.0 and value[-1] >= best:
         beta, best, status = float(betas[-1]), float(value[-1]), StreamStatus.above_grid
@@ -325,24 +322,22 @@ def stream_result(
     )
 
 
-def _quintic(x: FloatArray, derivatives: FloatArray) -> Any:
-    """Return the piecewise quintic through values and two derivatives at each ``x``."""
-    from scipy.interpolate import BPoly
-
-    return BPoly.from_derivatives(x, derivatives)
-
-
-def _interpolated_maximum(x: FloatArray, derivatives: FloatArray) -> tuple[float, float, float]:
-    """Return the place of the maximum between the ends of ``x``, the value there, and its estimated error.
+def maximum_between(
+    betas: FloatArray, value: FloatArray, slope: FloatArray, curvature: FloatArray
+) -> tuple[float, float, float]:
+    """Return the beta of largest agreement between the ends of a logarithmic grid, its value and estimated error.
 
     Quintics find the interval; there, one polynomial through the values and derivatives at several points on either
     side takes over. How far it departs from the quintic tells how far to trust it.
     """
-    from scipy.interpolate import KroghInterpolator
+    from scipy.interpolate import BPoly, KroghInterpolator
     from scipy.optimize import minimize_scalar
 
+    # In the logarithm of beta the agreement has one scale everywhere.
+    x = np.log(betas)
+    derivatives = np.stack([value, betas * slope, betas * (betas * curvature + slope)], axis=1)
     places = np.linspace(x[:-1], x[1:], SAMPLES, axis=1)
-    tried = _quintic(x, derivatives)(places)
+    tried = BPoly.from_derivatives(x, derivatives)(places)
     interval, column = (int(i) for i in np.unravel_index(int(np.argmax(tried)), tried.shape))
     top, step = places[interval, column], places[0, 1] - places[0, 0]
     found = []
@@ -356,5 +351,5 @@ def _interpolated_maximum(x: FloatArray, derivatives: FloatArray) -> tuple[float
             options={"xatol": 1e-9},
         )
         found.append((float(top + best.x), -float(best.fun)))
-    place, value = found[-1]
-    return place, value, abs(value - found[0][1])
+    place, best_value = found[-1]
+    return math.exp(place), best_value, abs(best_value - found[0][1])

@@ -1,0 +1,311 @@
+"""Posterior agreement as a torchmetric: sums on a grid of betas, or all scores."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities.data import dim_zero_cat
+from torchmetrics.utilities.distributed import gather_all_tensors
+
+from shiftmetrics import agreement
+from shiftmetrics._core.probabilities import look_like_probabilities
+from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
+from shiftmetrics.adapters.torchmetrics.states import check_seen, device_only, scalar
+from shiftmetrics.agreement import (
+    AgreementGridStatistic,
+    BetaGrid,
+    PosteriorAgreementResult,
+    StreamedAgreementResult,
+    grid_statistic,
+    prepare_pairs,
+)
+from shiftmetrics.agreement.streaming import batch_pairs, check_grid, check_stream_prior, stream_result
+
+KINDS = ("scores", "probabilities")
+
+
+class PosteriorAgreement(Metric):
+    """Posterior agreement of paired scores as a metric: higher is better, in nats, without labels.
+
+    As fed by ``update(scores, reference_scores)``. It keeps sums on a fixed grid of betas, so its memory does not
+    grow, and processes exchange one short vector; or, with ``exact=True``, the scores themselves.
+
+    Parameters
+    ----------
+    num_classes : int
+        Number of classes, at least 2.
+    kind : {"scores", "probabilities"}, default "scores"
+        Probabilities become scores by their logarithm.
+    prior : array of shape (num_classes,) or "predicted", optional
+        Class prior. Default: uniform, for which a constant classifier agrees perfectly. To choose models, take
+        "predicted", for which it scores 0; it needs ``exact=True``, since it is known only when all rows are.
+    floor : float, optional
+        Smaller probabilities are raised to it.
+    grid : BetaGrid, optional
+        The betas of the sums, the same for all that is to be merged. Default: ten decades around 1.
+    exact : bool, default False
+        Keep all scores and solve with a certificate, as `shiftmetrics.posterior_agreement` does.
+    **kwargs
+        Those of every ``torchmetrics.Metric``, such as ``compute_on_cpu`` or ``process_group``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range; on ``update``, if scores have another shape or are not finite; on ``compute``,
+        if there was no pair; on ``merge_state`` and between processes, if settings differ.
+
+    Notes
+    -----
+    Sums are in float64 whatever the scores; where a device has none (Apple's MPS) they stay on the CPU.
+    A beta outside the grid is said by a warning, with the remedy. ``result().effective_classes`` tells whether the
+    model has collapsed.
+
+    Examples
+    --------
+    >>> import torch
+    >>> metric = PosteriorAgreement(num_classes=2)
+    >>> for part in range(10):  # 300 of 1000 binary margins change sign
+    ...     metric.update(torch.tensor([-1.0] * 30 + [1.0] * 70), torch.ones(100))
+    >>> round(metric.compute().item(), 6), round(metric.result().equivalent_error, 4)
+    (0.082283, 0.3)
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    plot_lower_bound = 0.0
+
+    signature: Tensor
+    sums: Tensor
+    scores: list[Tensor]
+    reference_scores: list[Tensor]
+
+    def __init__(
+        self,
+        num_classes: int,
+        *,
+        kind: str = "scores",
+        prior: Any = None,
+        floor: float | None = None,
+        grid: BetaGrid | None = None,
+        exact: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.num_classes = check_integer(num_classes, "num_classes", low=2)
+        self.kind = check_choice(kind, "kind", KINDS)
+        self.floor = None if floor is None else check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
+        self.grid = check_grid(grid)
+        self.exact = bool(exact)
+        if exact and isinstance(prior, str):
+            check_choice(prior, "prior", ("predicted",))
+        elif isinstance(prior, str):
+            raise ValueError(
+                describe("prior", "an array or None unless exact=True", repr(prior), "Pass exact=True.")
+            )
+        blank = np.zeros((1, self.num_classes))
+        self.prior = (
+            prior
+            if prior is None or isinstance(prior, str)
+            else prepare_pairs(blank, blank, prior=prior).prior
+        )
+        self.add_state("signature", default=self._signature(), dist_reduce_fx=_one_signature)
+        if self.exact:
+            self.add_state("scores", default=[], dist_reduce_fx="cat")
+            self.add_state("reference_scores", default=[], dist_reduce_fx="cat")
+        else:
+            size = self._empty_statistic().pack().size
+            self.add_state("sums", default=torch.zeros(size, dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, scores: Tensor, reference_scores: Tensor) -> None:
+        """Add a batch of pairs.
+
+        Parameters
+        ----------
+        scores : Tensor of shape (n_rows, num_classes) or (n_rows,)
+            Scores on the shifted sample; one-dimensional ones are binary margins.
+        reference_scores : Tensor of the same shape
+            Scores of the same observations on the original sample.
+        """
+        if len(scores) == 0 and len(reference_scores) == 0:
+            return
+        pairs = batch_pairs(
+            scores,
+            reference_scores,
+            kind=self.kind,
+            prior=None if isinstance(self.prior, str) else self.prior,
+            floor=self.floor,
+            n_classes=self.num_classes,
+        )
+        if self._update_count == 1 and self.kind == "scores" and look_like_probabilities(pairs.scores):
+            warnings.warn(
+                'scores look like probabilities. If they are, pass kind="probabilities".', stacklevel=3
+            )
+        if self.exact:
+            self.scores.append(_two_columns(scores.detach(), self.kind))
+            self.reference_scores.append(_two_columns(reference_scores.detach(), self.kind))
+        else:
+            added = torch.from_numpy(grid_statistic(pairs, self.grid).pack())
+            self.sums = self.sums + added.to(self.sums.device)
+
+    def compute(self) -> Tensor:
+        """Return the posterior agreement of all pairs so far, over all processes, in nats: a float64 scalar."""
+        result = self._result()
+        if not result.status.ok:
+            warnings.warn(f"{type(self).__name__}: {result.status.text}", stacklevel=3)
+        return scalar(result.value, self.device)
+
+    def result(self) -> StreamedAgreementResult | PosteriorAgreementResult:
+        """Return all there is to know: beta, error bound, equivalent error, effective classes, status, summary."""
+        with self.sync_context(
+            dist_sync_fn=self.dist_sync_fn, should_sync=self._to_sync, should_unsync=self._should_unsync
+        ):
+            return self._result()
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw one value, or a list of values as a curve; return figure and axes, as every torchmetric."""
+        return self._plot(val, ax)
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add the pairs of another metric, or of its ``metric_state``.
+
+        Raises
+        ------
+        ValueError
+            If its settings differ (grid, classes, prior, kind, floor, exact or not).
+        """
+        theirs: Any = incoming_state.metric_state if isinstance(incoming_state, Metric) else incoming_state
+        if isinstance(theirs, dict) and "signature" in theirs:
+            _one_signature(torch.stack([self.signature, theirs["signature"].to(self.signature.device)]))
+        super().merge_state(incoming_state)
+        self._computed = None
+
+    def sync(
+        self,
+        dist_sync_fn: Callable[..., Any] | None = None,
+        process_group: Any = None,
+        should_sync: bool = True,
+        distributed_available: Callable[[], bool] | None = None,
+    ) -> None:
+        """Gather the states of all processes; settings are compared first, and a process may have no pairs."""
+        available = distributed_available or self.distributed_available_fn
+        if should_sync and not self._is_synced and callable(available) and available():
+            gather = dist_sync_fn or gather_all_tensors
+            _one_signature(torch.stack(gather(self.signature, group=process_group or self.process_group)))
+            if self.exact:  # one type and one shape everywhere, also where there are no rows
+                blank = torch.zeros((0, self.num_classes), dtype=torch.float64, device=self.device)
+                self.scores = [torch.cat([blank, *(part.double() for part in self.scores)])]
+                self.reference_scores = [
+                    torch.cat([blank, *(part.double() for part in self.reference_scores)])
+                ]
+        super().sync(dist_sync_fn, process_group, should_sync, distributed_available)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Any:
+        return super()._apply(device_only(fn), exclude_state)
+
+    def _result(self) -> StreamedAgreementResult | PosteriorAgreementResult:
+        if self.exact:
+            scores, reference_scores = (
+                dim_zero_cat(part) if len(part) else torch.zeros(0)
+                for part in (self.scores, self.reference_scores)
+            )
+            check_seen(len(scores))
+            return agreement.posterior_agreement(
+                scores,
+                reference_scores,
+                kind=self.kind,
+                prior=self.prior,
+                floor=self.floor,
+                keep_rows=False,
+            )
+        statistic = self._empty_statistic().unpack(self.sums.cpu().numpy())
+        check_seen(statistic.weight)
+        uniform = self.prior is None
+        prior = np.full(self.num_classes, 1.0 / self.num_classes) if uniform else np.asarray(self.prior)
+        return stream_result(statistic, self.grid, prior, kind=self.kind, floor=self.floor, uniform=uniform)
+
+    def _empty_statistic(self) -> AgreementGridStatistic:
+        blank = np.zeros(self.grid.n_points)
+        return AgreementGridStatistic(0.0, blank, blank, blank, 0.0, 0.0, 0.0, np.zeros(self.num_classes))
+
+    def _signature(self) -> Tensor:
+        """Return numbers that stand for the settings."""
+        prior = (
+            self.prior if isinstance(self.prior, str) else "" if self.prior is None else self.prior.tobytes()
+        )
+        code = zlib.crc32(prior.encode() if isinstance(prior, str) else prior)
+        grid = (self.grid.low, self.grid.high, self.grid.points_per_octave)
+        floor = -1.0 if self.floor is None else self.floor
+        settings = (self.exact, self.num_classes, KINDS.index(self.kind), floor, code, *grid)
+        return torch.tensor([float(part) for part in settings], dtype=torch.float64)
+
+
+def posterior_agreement(
+    scores: Tensor,
+    reference_scores: Tensor,
+    *,
+    kind: str = "scores",
+    prior: Any = None,
+    floor: float | None = None,
+    grid: BetaGrid | None = None,
+    exact: bool = False,
+) -> Tensor:
+    """Posterior agreement of one batch: the functional twin of `PosteriorAgreement`.
+
+    Parameters
+    ----------
+    scores, reference_scores : Tensor of shape (n_rows, n_classes) or (n_rows,)
+        Of the shifted and of the original sample.
+    kind, prior, floor, grid, exact
+        As in `PosteriorAgreement`.
+
+    Returns
+    -------
+    Tensor
+        A float64 scalar in nats per sample; higher is better. Use `shiftmetrics.adapters.torch.agreement_loss` for
+        gradients.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `PosteriorAgreement`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> shifted = torch.where(torch.arange(1000) < 300, -1.0, 1.0)
+    >>> round(posterior_agreement(shifted, torch.ones(1000)).item(), 6)
+    0.082283
+    """
+    options = {"kind": kind, "prior": prior, "floor": floor}
+    if exact:
+        value = agreement.posterior_agreement(scores, reference_scores, keep_rows=False, **options).value
+    else:
+        check_stream_prior(prior)
+        value = agreement.streamed_agreement([(scores, reference_scores)], grid=grid, **options).value
+    return scalar(value, scores.device)
+
+
+def _one_signature(stacked: Tensor) -> Tensor:
+    """Return the one signature that all share."""
+    if not bool((stacked == stacked[0]).all()):
+        raise ValueError(
+            "PosteriorAgreement metrics that are merged must share num_classes, kind, prior, floor, grid and exact, "
+            "got different ones. Construct them with the same arguments."
+        )
+    return stacked[0]
+
+
+def _two_columns(scores: Tensor, kind: str) -> Tensor:
+    """Return binary margins, or probabilities of class 1, as one column for each class."""
+    if scores.ndim == 2:
+        return scores
+    other = torch.zeros_like(scores) if kind == "scores" else 1.0 - scores
+    return torch.stack([other, scores], dim=1)

@@ -1,0 +1,162 @@
+"""Attack failure rates as a torchmetric: predictions that a shift leaves unchanged, or right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics.adapters.torchmetrics.states import check_seen, scalar
+from shiftmetrics.agreement import prediction_rates
+
+
+class AttackFailureRate(Metric):
+    """Share of predictions that a shift or an attack leaves unchanged, or right: higher is better.
+
+    Without labels it is AFR_P, the share of shifted predictions equal to the original ones; with labels AFR_T, the
+    share of shifted predictions that are right.
+
+    Parameters
+    ----------
+    against : {"predictions", "labels"}, optional
+        What shifted predictions are compared with. Default: labels if ``update`` gets them, else predictions.
+    **kwargs
+        Those of every ``torchmetrics.Metric``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If shapes differ; on ``compute``, if there was no row, or if only some had labels where they are needed.
+
+    Examples
+    --------
+    >>> import torch
+    >>> metric = AttackFailureRate()
+    >>> scores = torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]])
+    >>> metric.update(scores, torch.tensor([[0.2, 0.8], [0.6, 0.4], [0.4, 0.6]]))
+    >>> round(metric.compute().item(), 3)
+    0.667
+    >>> metric.reset()
+    >>> metric.update(scores, scores, labels=torch.tensor([1, 1, 1]))
+    >>> round(metric.compute().item(), 3)
+    0.333
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    kept: Tensor
+    right: Tensor
+    labelled: Tensor
+    total: Tensor
+
+    def __init__(self, *, against: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.against = (
+            None if against is None else check_choice(against, "against", ("predictions", "labels"))
+        )
+        for name in ("kept", "right", "labelled", "total"):
+            self.add_state(name, default=torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
+
+    def update(self, scores: Tensor, reference_scores: Tensor, labels: Tensor | None = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        scores, reference_scores : Tensor of shape (n_rows, num_classes) or (n_rows,)
+            Of the shifted and of the original sample: scores, of which the largest counts; or in one dimension
+            predicted classes (integers) or binary margins (floats: class 1 where positive).
+        labels : Tensor of shape (n_rows,), optional
+            True classes.
+        """
+        shifted, reference = _predicted(scores, "scores"), _predicted(reference_scores, "reference_scores")
+        _check_length(reference, "reference_scores", len(shifted))
+        self.kept = self.kept + (shifted == reference).sum()
+        self.total = self.total + len(shifted)
+        if labels is not None:
+            _check_length(labels, "labels", len(shifted))
+            self.right = self.right + (shifted == labels).sum()
+            self.labelled = self.labelled + len(shifted)
+
+    def compute(self) -> Tensor:
+        """Return the rate among all rows so far, over all processes: a float64 scalar."""
+        total, labelled = int(self.total), int(self.labelled)
+        check_seen(total)
+        if self.against == "predictions" or (self.against is None and labelled == 0):
+            return scalar(int(self.kept) / total, self.device)
+        if labelled < total:
+            raise ValueError(
+                describe(
+                    "labels",
+                    "given in every update or in none",
+                    f"{labelled} labels for {total} rows",
+                    'Pass labels=..., or choose AttackFailureRate(against="predictions").',
+                )
+            )
+        return scalar(int(self.right) / total, self.device)
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add the rows of another metric, or of its ``metric_state``."""
+        super().merge_state(incoming_state)
+        self._computed = None
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw one value, or a list of values as a curve; return figure and axes, as every torchmetric."""
+        return self._plot(val, ax)
+
+
+def attack_failure_rate(scores: Tensor, reference_scores: Tensor, labels: Tensor | None = None) -> Tensor:
+    """Share of shifted predictions that are unchanged, or right where labels are given.
+
+    The functional twin of `AttackFailureRate`; `shiftmetrics.agreement.prediction_rates` adds intervals and groups.
+
+    Parameters
+    ----------
+    scores, reference_scores, labels
+        As in `AttackFailureRate.update`.
+
+    Returns
+    -------
+    Tensor
+        A float64 scalar between 0 and 1; higher is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `AttackFailureRate`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> attack_failure_rate(torch.tensor([1, 0, 0, 1]), torch.tensor([1, 0, 1, 1])).item()
+    0.75
+    """
+    shifted, reference = _predicted(scores, "scores"), _predicted(reference_scores, "reference_scores")
+    rates = prediction_rates(shifted, reference, labels).overall
+    return scalar((rates.afr_p if rates.afr_t is None else rates.afr_t).value, scores.device)
+
+
+def _predicted(scores: Tensor, argument: str) -> Tensor:
+    if not isinstance(scores, Tensor) or scores.ndim not in (1, 2):
+        got = f"shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else type(scores).__name__
+        raise TypeError(describe(argument, "a tensor of shape (n_rows, n_classes) or (n_rows,)", got))
+    if scores.is_floating_point() and not bool(torch.isfinite(scores).all()):
+        raise ValueError(describe(argument, "finite everywhere", "NaN or infinity"))
+    if scores.ndim == 2:
+        return scores.argmax(dim=1)
+    return (scores > 0).long() if scores.is_floating_point() else scores.long()
+
+
+def _check_length(values: Tensor, argument: str, length: int) -> None:
+    if values.ndim != 1 or len(values) != length:
+        raise ValueError(
+            describe(
+                argument, f"of length {length} like scores", f"shape {tuple(values.shape)}", "Rows are pairs."
+            )
+        )

@@ -1,0 +1,38 @@
+"""What both metrics share: where states live, and what comes out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def device_only(fn: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Let a module's conversion move a state, but not round it: sums in half precision would be lost."""
+
+    def move(tensor: Tensor) -> Tensor:
+        device = fn(torch.zeros(1, device=tensor.device)).device
+        try:
+            return tensor.to(device)
+        except TypeError:  # the device has no float64
+            return tensor
+
+    return move
+
+
+def scalar(value: float, device: Any) -> Tensor:
+    """Return a number as a metric value: in float64, where the device has it."""
+    try:
+        return torch.tensor(value, dtype=torch.float64, device=device)
+    except TypeError:  # the device has no float64
+        return torch.tensor(value, dtype=torch.float32, device=device)
+
+
+def check_seen(rows: float) -> None:
+    """Raise a ValueError where nothing was added up."""
+    if not rows > 0:
+        raise ValueError(
+            "update must have seen at least one row before compute, got none. Call update first."
+        )

@@ -1,0 +1,186 @@
+"""Posterior agreement as a loss: gradients, the bracket of beta, collapse, and a training loop that uses it."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import oracles
+import shiftmetrics
+from shiftmetrics.adapters.torch import BracketStatus, agreement_loss, bracketed_beta
+from shiftmetrics.adapters.torchmetrics import PosteriorAgreement
+
+
+def pairs(seed: int = 0, n: int = 12, k: int = 3, noise: float = 1.5) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    reference = 2.0 * torch.randn(n, k, generator=generator, dtype=torch.float64)
+    return reference + noise * torch.randn(n, k, generator=generator, dtype=torch.float64), reference
+
+
+# --- value and gradient ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", [None, "predicted", [0.2, 0.3, 0.5]])
+@pytest.mark.parametrize("seed", range(3))
+def test_loss_is_minus_the_certified_agreement(seed: int, prior: object) -> None:
+    scores, reference = pairs(seed)
+    exact = shiftmetrics.posterior_agreement(scores, reference, prior=prior, atol=1e-10)
+    found = bracketed_beta(scores, reference, prior=prior, beta_range=(0.01, 100.0))
+    assert found.status is BracketStatus.inside
+    assert found.beta == pytest.approx(exact.beta, rel=1e-6)
+    assert found.value == pytest.approx(exact.value, abs=1e-10)
+    loss = agreement_loss(scores, reference, prior=prior, beta_range=(0.01, 100.0))
+    assert loss.dtype == torch.float64
+    assert -loss.item() == pytest.approx(exact.value, abs=1e-10)
+
+
+@pytest.mark.parametrize("prior", [None, "predicted"])
+@pytest.mark.parametrize("beta_range", [(0.01, 100.0), (0.01, 0.2), (3.0, 5.0)])
+def test_gradient_passes_gradcheck(prior: object, beta_range: tuple[float, float]) -> None:
+    # Finite differences solve for beta anew at each step: they see the whole derivative, not that at fixed beta.
+    scores, reference = pairs(1, n=7)
+    inputs = (scores.requires_grad_(), reference.requires_grad_())
+
+    def loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return agreement_loss(a, b, prior=prior, beta_range=beta_range)
+
+    assert torch.autograd.gradcheck(loss, inputs, eps=1e-6, atol=1e-6, rtol=1e-4)
+
+
+def test_gradient_of_margins_and_at_a_given_beta() -> None:
+    scores, reference = (part[:, 0].clone().requires_grad_() for part in pairs(2))
+    assert torch.autograd.gradcheck(agreement_loss, (scores, reference), atol=1e-6)
+    assert torch.autograd.gradcheck(lambda a, b: agreement_loss(a, b, beta=0.7), (scores, reference))
+    two = torch.stack([torch.zeros_like(scores), scores], dim=1).detach()
+    other = torch.stack([torch.zeros_like(reference), reference], dim=1).detach()
+    assert agreement_loss(scores, reference, beta=0.7).item() == pytest.approx(
+        agreement_loss(two, other, beta=0.7).item()
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 300.0, 1e4])
+def test_large_and_small_scores_give_finite_gradients(scale: float) -> None:
+    scores, reference = (scale * part for part in pairs(3))
+    a, b = scores.float().requires_grad_(), reference.float().requires_grad_()
+    loss = agreement_loss(a, b)
+    loss.backward()
+    assert loss.dtype == torch.float32
+    assert torch.isfinite(loss)
+    assert torch.isfinite(a.grad).all()
+    assert torch.isfinite(b.grad).all()
+
+
+# --- the bracket -----------------------------------------------------------------------------------------
+
+
+def test_ends_of_the_bracket_are_said() -> None:
+    scores, reference = pairs(0)
+    exact = shiftmetrics.posterior_agreement(scores, reference, prior="predicted").beta
+    above, below = (
+        bracketed_beta(scores, reference, beta_range=(f * exact, 9 * f * exact)) for f in (2, 0.02)
+    )
+    assert (above.status, above.beta) == (BracketStatus.lower_end, 2 * exact)
+    assert (below.status, below.beta) == (BracketStatus.upper_end, pytest.approx(0.18 * exact))
+    shared = bracketed_beta(2.0 * reference, reference)  # no contradiction: the best beta would be infinite
+    assert (shared.status, shared.beta) == (BracketStatus.upper_end, 10.0)
+    opposite = bracketed_beta(-reference, reference)  # no agreement: the best beta would be 0
+    assert (opposite.status, opposite.beta) == (BracketStatus.lower_end, 0.1)
+    for status in BracketStatus:
+        assert "beta" in status.text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_largest_of_several_maxima_is_found(seed: int) -> None:
+    scores, reference = (torch.as_tensor(part) for part in oracles.hard_pairs(seed))
+    low, high = 1e-2, 1e2
+    found = bracketed_beta(scores, reference, prior=None, beta_range=(low, high))
+    grid = np.geomspace(low, high, 400)
+    best = max(
+        shiftmetrics.agreement.agreement_at(scores, reference, beta, keep_rows=False).value for beta in grid
+    )
+    assert found.value >= best - 1e-9
+    assert low <= found.beta <= high
+
+
+# --- collapse and training -------------------------------------------------------------------------------
+
+
+def test_collapse_does_not_pay() -> None:
+    constant = torch.tensor([[4.0, 0.0, 0.0]]).repeat(10, 1).requires_grad_()
+    collapsed = agreement_loss(constant, constant)
+    collapsed.backward()
+    assert collapsed == 0.0
+    assert torch.equal(constant.grad, torch.zeros_like(constant))
+    assert agreement_loss(*pairs()).item() < 0.0
+    uniform = agreement_loss(constant, constant, prior=None, beta_range=(0.1, 1e3))
+    assert uniform.item() == pytest.approx(-math.log(3))  # the trap that the default avoids
+
+
+def digits() -> tuple[torch.Tensor, torch.Tensor]:
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    return torch.tensor(images / 16.0, dtype=torch.float32), torch.tensor(labels)
+
+
+def train(weight: float, *, epochs: int = 15) -> tuple[float, float]:
+    """A plain loop: cross-entropy plus the loss; return agreement under fresh noise, and accuracy under it."""
+    images, labels = digits()
+    generator = torch.Generator().manual_seed(0)
+    order = torch.randperm(len(images), generator=generator)
+    fit, held_out = order[:600], order[600:]
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(epochs):
+        for part in fit[torch.randperm(len(fit), generator=generator)].split(100):
+            clean = images[part]
+            scores = model(clean)
+            noisy = model(clean + 0.4 * torch.randn(clean.shape, generator=generator))
+            loss = nn.functional.cross_entropy(scores, labels[part])
+            if weight:
+                loss = loss + weight * agreement_loss(noisy, scores)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    metric, right = PosteriorAgreement(10, exact=True, prior="predicted"), 0
+    with torch.no_grad():
+        for part in held_out.split(256):
+            noisy = model(images[part] + 0.4 * torch.randn(images[part].shape, generator=generator))
+            metric.update(noisy, model(images[part]))
+            right += int((noisy.argmax(dim=1) == labels[part]).sum())
+    return metric.compute().item(), right / len(held_out)
+
+
+def test_it_raises_agreement_under_noise_in_a_plain_loop() -> None:
+    plain, regularised = train(0.0), train(0.5)
+    assert regularised[0] > plain[0] + 0.05
+    assert regularised[1] > plain[1]
+
+
+# --- bad input -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beta": 0.0}, "beta must be"),
+        ({"beta": math.inf}, "beta must be"),
+        ({"beta_range": (1.0, 0.1)}, r"beta_range\[1\] must be a number greater than 1"),
+        ({"beta_range": (0.0, 1.0)}, r"beta_range\[0\] must be"),
+        ({"beta_range": 3.0}, "beta_range must be two numbers"),
+        ({"prior": "labels"}, "prior must be"),
+    ],
+)
+def test_bad_options(options: dict, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        agreement_loss(*pairs(), **options)
+
+
+def test_scores_that_are_not_finite_stop_the_training() -> None:
+    scores, reference = pairs()
+    scores[2, 1] = math.nan
+    with pytest.raises(ValueError, match="scores must be finite everywhere, got nan at row 2, column 1"):
+        agreement_loss(scores, reference)

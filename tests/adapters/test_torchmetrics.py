@@ -1,0 +1,375 @@
+"""Posterior agreement and attack failure rate as torchmetrics: their conventions, merging, bad input."""
+
+import copy
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torchmetrics import MetricCollection, MetricTracker
+from torchmetrics.classification import MulticlassAccuracy
+from torchmetrics.wrappers import BootStrapper
+
+import shiftmetrics
+from shiftmetrics.adapters.torchmetrics import (
+    AttackFailureRate,
+    PosteriorAgreement,
+    attack_failure_rate,
+    posterior_agreement,
+)
+from shiftmetrics.agreement import BetaGrid, prediction_rates
+
+K = 5
+
+
+def batches(seed: int = 0, sizes: tuple[int, ...] = (40, 7, 60)) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    generator = torch.Generator().manual_seed(seed)
+    reference = 3.0 * torch.randn(sum(sizes), K, generator=generator)
+    scores = reference + 3.0 * torch.randn(sum(sizes), K, generator=generator)
+    return list(zip(scores.split(sizes), reference.split(sizes), strict=True))
+
+
+def joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
+    scores, reference = zip(*parts, strict=True)
+    return torch.cat(scores), torch.cat(reference)
+
+
+def fed(metric: PosteriorAgreement, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> PosteriorAgreement:
+    for scores, reference in parts:
+        metric.update(scores, reference)
+    return metric
+
+
+@pytest.fixture(params=[False, True], ids=["grid", "exact"])
+def exact(request: pytest.FixtureRequest) -> bool:
+    return request.param
+
+
+# --- values ----------------------------------------------------------------------------------------------
+
+
+def test_value_is_that_of_all_pairs(exact: bool) -> None:
+    parts = batches()
+    metric = fed(PosteriorAgreement(K, exact=exact), parts)
+    expected = shiftmetrics.posterior_agreement(*joined(parts), atol=1e-10)
+    value = metric.compute()
+    assert value.dtype == torch.float64
+    assert value.item() == pytest.approx(expected.value, abs=1e-7)
+    result = metric.result()
+    assert result.beta == pytest.approx(expected.beta, rel=1e-3)
+    assert result.n_samples == 107
+    assert result.effective_classes == pytest.approx(expected.effective_classes)
+    assert posterior_agreement(*joined(parts), exact=exact).item() == pytest.approx(value.item(), abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_scores_of_any_precision_are_summed_in_float64(dtype: torch.dtype) -> None:
+    parts = [(a.to(dtype), b.to(dtype)) for a, b in batches()]
+    expected = shiftmetrics.posterior_agreement(*(part.double() for part in joined(parts))).value
+    metric = fed(PosteriorAgreement(K), parts)
+    assert metric.sums.dtype == torch.float64
+    assert metric.compute().item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_margins_probabilities_and_priors(exact: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    reference = torch.randn(50, generator=generator)
+    margins = reference + torch.randn(50, generator=generator)
+    expected = shiftmetrics.posterior_agreement(margins, reference).value
+    metric = fed(PosteriorAgreement(2, exact=exact), [(margins, reference)])
+    assert metric.compute().item() == pytest.approx(expected, abs=1e-6)
+    metric = PosteriorAgreement(2, exact=exact, kind="probabilities")
+    metric.update(torch.sigmoid(margins), torch.sigmoid(reference))
+    assert metric.compute().item() == pytest.approx(expected, abs=1e-5)
+    prior = [0.9, 0.1]
+    metric = fed(PosteriorAgreement(2, exact=exact, prior=prior), [(margins, reference)])
+    expected = shiftmetrics.posterior_agreement(margins, reference, prior=prior).value
+    assert metric.compute().item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_predicted_prior_makes_collapse_worthless() -> None:
+    metric = PosteriorAgreement(3, exact=True, prior="predicted")
+    constant = torch.tensor([[3.0, 0.0, 0.0]]).repeat(20, 1)
+    metric.update(constant, constant)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert metric.compute() == 0.0
+    assert posterior_agreement(constant, constant).item() == pytest.approx(math.log(3))
+
+
+def test_forward_gives_the_batch_and_keeps_the_total(exact: bool) -> None:
+    parts = batches()
+    metric = PosteriorAgreement(K, exact=exact)
+    for scores, reference in parts:
+        alone = posterior_agreement(scores, reference, exact=exact).item()
+        assert metric(scores, reference).item() == pytest.approx(alone, abs=1e-12)
+    assert metric.compute().item() == pytest.approx(posterior_agreement(*joined(parts)).item(), abs=1e-6)
+    metric.reset()
+    assert fed(metric, parts[:1]).compute().item() == pytest.approx(
+        posterior_agreement(*parts[0]).item(), abs=1e-6
+    )
+
+
+def test_scores_with_a_gradient_leave_no_graph(exact: bool) -> None:
+    scores, reference = batches()[0]
+    metric = fed(PosteriorAgreement(K, exact=exact), [(scores.requires_grad_(), reference)])
+    metric(scores, reference)
+    assert not metric.compute().requires_grad
+    pickle.dumps(metric)
+
+
+def test_memory_stays_constant() -> None:
+    metric = PosteriorAgreement(K)
+    sizes = []
+    for _ in range(3):
+        fed(metric, batches())
+        sizes.append(len(pickle.dumps(metric)))
+    assert len(set(sizes)) == 1
+    assert metric.sums.numel() < 300
+
+
+# --- conventions -----------------------------------------------------------------------------------------
+
+
+def test_merge_state_is_the_union(exact: bool) -> None:
+    parts = batches()
+    whole = fed(PosteriorAgreement(K, exact=exact), parts).compute().item()
+    first, second = (fed(PosteriorAgreement(K, exact=exact), part) for part in (parts[:1], parts[1:]))
+    first.compute()
+    first.merge_state(second)
+    assert first.compute().item() == pytest.approx(whole, abs=1e-12)
+    third = fed(PosteriorAgreement(K, exact=exact), parts[:1])
+    third.merge_state(second.metric_state)
+    assert third.compute().item() == pytest.approx(whole, abs=1e-12)
+    third.merge_state(PosteriorAgreement(K, exact=exact))  # one that saw nothing
+    assert third.compute().item() == pytest.approx(whole, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"grid": BetaGrid(low=1e-3)},
+        {"grid": BetaGrid(points_per_octave=4)},
+        {"prior": [0.1, 0.2, 0.2, 0.2, 0.3]},
+        {"num_classes": K + 1},
+        {"kind": "probabilities"},
+        {"floor": 0.01, "kind": "probabilities"},
+        {"exact": True},
+    ],
+)
+def test_other_settings_are_refused(other: dict) -> None:
+    metric = PosteriorAgreement(K)
+    stranger = PosteriorAgreement(**{"num_classes": K, **other})
+    for state in (stranger, stranger.metric_state):
+        with pytest.raises(ValueError, match="must share num_classes, kind, prior, floor, grid and exact"):
+            metric.merge_state(state)
+
+
+def test_clone_copy_and_pickle(exact: bool) -> None:
+    metric = fed(PosteriorAgreement(K, exact=exact, grid=BetaGrid(low=1e-3)), batches())
+    for twin in (metric.clone(), copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
+        assert twin.compute() == metric.compute()
+        twin.reset()
+        fed(twin, batches(1))
+        assert twin.compute() != metric.compute()
+        twin.merge_state(metric)
+
+
+def test_checkpoints_hold_the_state(exact: bool) -> None:
+    metric = PosteriorAgreement(K, exact=exact)
+    metric.persistent(True)
+    fed(metric, batches())
+    again = PosteriorAgreement(K, exact=exact)
+    again.persistent(True)
+    again.load_state_dict(metric.state_dict())
+    again.update(*batches(1)[0])
+    metric.update(*batches(1)[0])
+    assert again.compute().item() == pytest.approx(metric.compute().item(), abs=1e-12)
+
+
+def test_collection_tracker_and_bootstrap() -> None:
+    labels = torch.randint(0, K, (107,), generator=torch.Generator().manual_seed(1))
+    scores, reference = joined(batches())
+    collection = MetricCollection(
+        {
+            "pa": PosteriorAgreement(K),
+            "pa_prior": PosteriorAgreement(K, prior=[0.6, 0.1, 0.1, 0.1, 0.1]),
+            "afr_p": AttackFailureRate(against="predictions"),
+            "afr_t": AttackFailureRate(against="labels"),
+        }
+    )
+    alone = {name: metric.clone() for name, metric in collection.items()}
+    for part in (slice(0, 50), slice(50, 107)):
+        collection.update(scores[part], reference[part], labels=labels[part])
+        for name, metric in alone.items():
+            options = {"labels": labels[part]} if name.startswith("afr") else {}
+            metric.update(scores[part], reference[part], **options)
+    values = collection.compute()
+    assert {name: metric.compute().item() for name, metric in alone.items()} == {
+        name: value.item() for name, value in values.items()
+    }
+    assert values["pa"] != values["pa_prior"]
+    assert len(collection.compute_groups) == 3
+
+    tracker = MetricTracker(PosteriorAgreement(K))
+    for noise in (3.0, 0.5, 2.0):
+        tracker.increment()
+        tracker.update(reference + noise * torch.randn(reference.shape), reference)
+    best, step = tracker.best_metric(return_step=True)
+    assert step == 1
+    assert best == tracker.compute_all().max()
+
+    bootstrap = BootStrapper(PosteriorAgreement(K), num_bootstraps=20)
+    bootstrap.update(scores, reference)
+    drawn = bootstrap.compute()
+    assert drawn["std"] > 0
+    assert abs(drawn["mean"] - values["pa"]) < 4 * drawn["std"]
+
+
+def test_plot_draws_values() -> None:
+    metric = PosteriorAgreement(K)
+    values = [metric(*part) for part in batches()]
+    figure, ax = metric.plot(values)
+    assert len(ax.get_lines()[0].get_ydata()) == 3
+    figure, ax = metric.plot()
+    assert "PosteriorAgreement" in ax.get_title() + ax.get_ylabel() + str(ax.get_legend_handles_labels())
+    figure, ax = AttackFailureRate().plot([torch.tensor(0.3), torch.tensor(0.4)])
+    figure.clear()
+
+
+def test_precision_of_the_model_does_not_round_the_sums(exact: bool) -> None:
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 2)
+            self.metric = fed(PosteriorAgreement(K, exact=exact), batches())
+
+    model = Model()
+    before = model.metric.compute().item()
+    for convert in (
+        lambda m: m.half(),
+        lambda m: m.to(torch.bfloat16),
+        lambda m: m.metric.set_dtype(torch.half),
+    ):
+        convert(model)
+        model.metric._computed = None
+        assert model.metric.compute().item() == before
+    assert model.layer.weight.dtype == torch.bfloat16
+
+
+def test_sums_stay_on_the_cpu_where_the_device_has_no_float64() -> None:
+    metric = fed(PosteriorAgreement(K), batches())
+    before = metric.compute().item()
+
+    def refuse(self: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
+        if self.dtype == torch.float64:
+            raise TypeError("Cannot convert a MPS Tensor to float64 dtype")
+        return original(self, *args, **kwargs)
+
+    original = torch.Tensor.to
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.Tensor, "to", refuse)
+        metric._apply(lambda tensor: tensor)
+    metric._computed = None
+    assert metric.sums.dtype == torch.float64
+    assert metric.compute().item() == before
+
+
+# --- attack failure rate ---------------------------------------------------------------------------------
+
+
+def test_attack_failure_rates_are_those_of_prediction_rates() -> None:
+    parts = batches()
+    scores, reference = joined(parts)
+    labels = torch.randint(0, K, (len(scores),), generator=torch.Generator().manual_seed(2))
+    rates = prediction_rates(scores, reference, labels).overall
+    metric, labelled = AttackFailureRate(), AttackFailureRate()
+    for (a, b), y in zip(parts, labels.split((40, 7, 60)), strict=True):
+        metric.update(a, b)
+        labelled.update(a.argmax(dim=1), b.argmax(dim=1), labels=y)
+    assert metric.compute().item() == rates.afr_p.value == attack_failure_rate(scores, reference).item()
+    assert labelled.compute().item() == rates.afr_t.value
+    assert attack_failure_rate(scores, reference, labels).item() == rates.afr_t.value
+    accuracy = MulticlassAccuracy(K, average="micro")
+    assert labelled.compute().item() == pytest.approx(accuracy(scores, labels).item())
+    metric.merge_state(labelled)
+    with pytest.raises(ValueError, match="labels must be given in every update or in none"):
+        metric.compute()
+
+
+def test_attack_failure_rate_of_margins() -> None:
+    shifted, reference = torch.tensor([1.0, -1.0, 2.0]), torch.tensor([1.0, 1.0, 1.0])
+    assert attack_failure_rate(shifted, reference).item() == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.ones((2, 2)), torch.ones(2, 2)), "scores must be a tensor"),
+        ((torch.ones(2, 2), torch.ones(3, 2)), "reference_scores must be of length 2"),
+        ((torch.ones(2, 2), torch.ones(2, 2), torch.ones(3)), "labels must be of length 2"),
+        ((torch.full((2, 2), math.nan), torch.ones(2, 2)), "scores must be finite"),
+    ],
+)
+def test_bad_input_of_attack_failure_rate(arguments: tuple, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        AttackFailureRate().update(*arguments)
+
+
+# --- bad input -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_classes": 1}, "num_classes must be an integer at least 2"),
+        ({"num_classes": 3, "prior": "predicted"}, "Pass exact=True"),
+        ({"num_classes": 3, "prior": [0.5, 0.5]}, "prior must be of length 3"),
+        ({"num_classes": 3, "kind": "logits"}, "kind must be one of"),
+        ({"num_classes": 3, "grid": 64}, "grid must be a BetaGrid"),
+        ({"num_classes": 3, "floor": 2.0}, "floor must be"),
+        ({"num_classes": 3, "unknown": 1}, "Unexpected keyword"),
+    ],
+)
+def test_bad_settings(options: dict, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        PosteriorAgreement(**options)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reference", "message"),
+    [
+        (
+            torch.ones(2, K + 1),
+            torch.ones(2, K + 1),
+            f"scores must be of {K} classes in every batch, got {K + 1}",
+        ),
+        (torch.ones(2, K), torch.ones(3, K), "same shape"),
+        (torch.full((2, K), math.inf), torch.ones(2, K), "scores must be finite"),
+        (torch.ones(2), torch.ones(2), f"scores must be of {K} classes"),
+        (torch.ones(2, dtype=torch.long), torch.ones(2, dtype=torch.long), "classes|margins"),
+        (torch.zeros(0, K), torch.ones(3, K), "scores|shape"),
+    ],
+)
+def test_bad_batches(scores: torch.Tensor, reference: torch.Tensor, message: str, exact: bool) -> None:
+    metric = PosteriorAgreement(K, exact=exact)
+    with pytest.raises((TypeError, ValueError), match=message):
+        metric.update(scores, reference)
+
+
+def test_nothing_seen_is_said(exact: bool) -> None:
+    for metric in (PosteriorAgreement(K, exact=exact), AttackFailureRate()):
+        metric.update(torch.zeros(0, K), torch.zeros(0, K))  # an empty batch is fine
+        with pytest.raises(ValueError, match="at least one row before compute"):
+            metric.compute()
+
+
+def test_oddities_are_warned_of() -> None:
+    metric = PosteriorAgreement(K)
+    with pytest.warns(UserWarning, match='If they are, pass kind="probabilities"'):
+        metric.update(*(torch.softmax(part, dim=1) for part in batches()[0]))
+    metric = fed(PosteriorAgreement(K, grid=BetaGrid(low=1e-6, high=1e-4)), batches())
+    with pytest.warns(UserWarning, match="Choose a BetaGrid with a larger high"):
+        metric.compute()
