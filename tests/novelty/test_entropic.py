@@ -484,11 +484,16 @@ def test_constant_rows_are_no_news(method: str) -> None:
 def test_the_summary_reads_like_a_sentence() -> None:
     result = kernel_entropic_novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4)
     lines = result.summary().splitlines()
-    assert lines[0].startswith("Kernel entropic novelty: 0.7")
-    assert "of the test sample is in excess of the reference, spread like 2.1" in lines[0]
+    assert lines[0].startswith("Kernel entropic novelty: 0.69")
+    assert "2 modes stand out: 97.6 % of the test sample is in excess of the reference" in lines[0]
     assert lines[1].startswith("The reference against the test sample: 0.7")
-    assert lines[2].startswith("Mode 0: ")
+    assert lines[2].startswith("Mode 1: ")
     assert lines[3].startswith("Higher is more novel. The numerical error is at most ")
+    plain = kernel_entropic_novelty(
+        ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4, n_permutations=0
+    )
+    assert plain.headline().startswith("Kernel entropic novelty: 0.7")
+    assert "of the test sample is in excess of the reference, spread like 2.1" in plain.headline()
     tenfold = kernel_entropic_novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4, eta=10)
     assert "the reference taken 10 times" in tenfold.headline()
     assert tenfold.reverse is None

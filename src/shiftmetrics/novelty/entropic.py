@@ -12,6 +12,7 @@ from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng
+from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, Nulls, calibrate
 from shiftmetrics.novelty.eigensolver import check_torch
 from shiftmetrics.novelty.fourier import N_FREQUENCIES
 from shiftmetrics.novelty.inputs import (
@@ -50,6 +51,8 @@ def kernel_entropic_novelty(
     max_rank: int | None = None,
     n_frequencies: int = N_FREQUENCIES,
     score_rows: int = 1000,
+    n_permutations: int = N_PERMUTATIONS,
+    null_rows: int = NULL_ROWS,
     memory_limit: int | None = None,
     align: Align = "labels",
     rng: Any = None,
@@ -109,6 +112,11 @@ def kernel_entropic_novelty(
         Random frequencies of the "fourier" route.
     score_rows : int, default 1000
         Rows of each sample that the score is of by the routes "krylov" and "fourier".
+    n_permutations : int, default 20
+        Random relabellings of the rows, which tell what the score and the eigenvalues are where nothing is new; 0 for
+        none.
+    null_rows : int, default 500
+        Rows of each sample to relabel where all would take too long; a low rank takes all of them.
     memory_limit : int, optional
         Bytes that the computation may take. Default: half of what is free.
     align : {"labels", "position"}, default "labels"
@@ -144,7 +152,9 @@ def kernel_entropic_novelty(
     (arXiv:2402.17287). Its algorithm 1 is corrected here: eigenvectors of the reduced matrix are mapped back to rows.
 
     Finite samples of one distribution differ, so they score more than 0, the more so in high dimension and at a
-    narrow bandwidth.
+    narrow bandwidth. So the score is set against relabelled rows: ``result.excess``, ``result.p_value``, and the
+    modes above the largest eigenvalue of any relabelling, ``result.n_significant``. That tests whether the two
+    samples are of one distribution; whether a mode is more than ``eta`` times as frequent, `held_out_modes` tests.
 
     Examples
     --------
@@ -156,6 +166,8 @@ def kernel_entropic_novelty(
     >>> result = kernel_entropic_novelty(sample, reference, bandwidth=1.0)
     >>> round(result.value, 4), round(result.total, 4), [round(mode.eigenvalue, 4) for mode in result.modes]
     (0.3466, 0.5, [0.25, 0.25])
+    >>> result.n_significant, round(result.p_value, 3)
+    (2, 0.048)
     >>> result.point_novelty([[9.0, 9.0], [0.0, 0.0]]).round(4)
     array([1., 0.])
     """
@@ -170,6 +182,8 @@ def kernel_entropic_novelty(
     max_rank = None if max_rank is None else check_integer(max_rank, "max_rank", low=1)
     n_frequencies = check_integer(n_frequencies, "n_frequencies", low=1)
     score_rows = check_integer(score_rows, "score_rows", low=2)
+    n_permutations = check_integer(n_permutations, "n_permutations", low=0)
+    null_rows = check_integer(null_rows, "null_rows", low=2)
     limit = check_memory_limit(memory_limit)
     generator = check_rng(0 if rng is None else rng)
     test, base = check_samples(features, reference, kernel, align)
@@ -200,6 +214,11 @@ def kernel_entropic_novelty(
         progress=progress,
     )
     solution = solve(problem, method, n_modes=n_modes, reverse=bool(reverse))
+    nulls = None
+    if n_permutations:
+        nulls = calibrate(
+            problem, solution, n_permutations=n_permutations, null_rows=null_rows, reverse=bool(reverse)
+        )
     name = kernel if isinstance(kernel, str) else CallableKernel(kernel).name
     settings = settings_of(
         eta=eta,
@@ -216,16 +235,19 @@ def kernel_entropic_novelty(
         max_rank=max_rank,
         n_frequencies=n_frequencies,
         score_rows=score_rows,
+        n_permutations=n_permutations,
+        null_rows=null_rows,
         memory_limit=memory_limit,
         align=align,
         rng=0 if rng is None else rng,
     )
-    return _result(problem, solution, name, width, reverse, settings)
+    return _result(problem, solution, nulls, name, width, reverse, settings)
 
 
 def _result(
     problem: Problem,
     solution: Solution,
+    nulls: Nulls | None,
     kernel: str,
     bandwidth: float | None,
     reverse: bool | None,
@@ -272,6 +294,8 @@ def _result(
         score_rows=(part.gram.n_test, part.gram.n_reference) if part.gram.n_rows < gram.n_rows else None,
         n_frequencies=problem.n_frequencies if solution.method == "fourier" else None,
         eigenvalue_error_bound=solution.bound,
+        null=None if nulls is None else nulls.gained,
+        reverse_null=None if nulls is None or reverse is False else nulls.lost,
         source=PointSource(problem, solution),
     )
 

@@ -148,8 +148,9 @@ class Mode(Record):
 
     def __str__(self) -> str:
         return (
-            f"Mode {self.index}: {self.frequency:.1%} of the test sample against {self.reference_frequency:.1%} "
-            f"of the reference, {self.n_members} and {self.n_reference_members} members."
+            f"Mode {self.index + 1}: {100 * self.frequency:.1f} % of the test sample against "
+            f"{100 * self.reference_frequency:.1f} % of the reference, "
+            f"{self.n_members} and {self.n_reference_members} members."
         )
 
     def _of(self, of: Any) -> tuple[FloatArray | None, IntArray]:

@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.novelty.calibration import Null
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.problem import Problem, Solution
 from shiftmetrics.novelty.routes import solve
@@ -124,6 +125,8 @@ class NoveltyResult(Result):
         Random frequencies that ``eigenvalues`` and ``modes`` come from.
     eigenvalue_error_bound : float or None
         How far an eigenvalue may be from an exact one, where the route finds the first ones only.
+    null, reverse_null : Null or None
+        What relabelled rows score, for ``value`` and for ``reverse``; None with ``n_permutations=0``.
     """
 
     measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
@@ -149,7 +152,36 @@ class NoveltyResult(Result):
     score_rows: tuple[int, int] | None = None
     n_frequencies: int | None = None
     eigenvalue_error_bound: float | None = None
+    null: Null | None = None
+    reverse_null: Null | None = None
     source: PointSource | None = field(default=None, repr=False)
+
+    @property
+    def excess(self) -> float | None:
+        """Return how far the score lies above that of relabelled rows, in nats; None without a null.
+
+        Where the null is of a part of the rows, so is the score that it is taken from.
+        """
+        return None if self.null is None else self.null.excess
+
+    @property
+    def p_value(self) -> float | None:
+        """Return the share of labellings that score at least as much; None without a null.
+
+        It tests whether both samples are of one distribution.
+        """
+        return None if self.null is None else self.null.p_value
+
+    @property
+    def n_significant(self) -> int | None:
+        """Return how many eigenvalues lie above the largest of any relabelling; None without a null."""
+        return None if self.null is None else self.null.significant(self.eigenvalues)
+
+    @property
+    def significant_total(self) -> float | None:
+        """Return the sum of the significant eigenvalues: the share of the sample in modes that are no noise."""
+        count = self.n_significant
+        return None if count is None else float(self.eigenvalues[:count].sum())
 
     @property
     def effective_modes(self) -> float:
@@ -188,30 +220,64 @@ class NoveltyResult(Result):
 
     def headline(self) -> str:
         """Return one sentence with the value and what it means."""
-        bound = f"Kernel entropic novelty: {format_number(self.value)} nats"
+        score = f"{format_number(self.value)} nats"
         if self.score_rows is not None:
-            bound += f" on {self.score_rows[0]} and {self.score_rows[1]} rows drawn at random"
+            score += f" on {self.score_rows[0]} and {self.score_rows[1]} rows drawn at random"
         if self.n_frequencies is not None:
-            bound += f" (modes of all rows by {self.n_frequencies} random frequencies)"
-        if not self.total > _NOTHING:
-            return f"{bound}: nothing in the test sample is in excess of the reference."
+            score += f" (modes of all rows by {self.n_frequencies} random frequencies)"
         times = "" if self.eta == 1.0 else f" taken {self.eta:g} times"
+        if not self.total > _NOTHING:
+            return f"{self.title}: {score}: nothing in the test sample is in excess of the reference{times}."
+        if self.null is None or self.n_significant is None:
+            return (
+                f"{self.title}: {score}: {_percent(self.total)} of the test sample is in excess of the "
+                f"reference{times}, spread like {self.effective_modes:.3g} equal modes."
+            )
+        null = self.null
+        text = (
+            f"{self.title}: {format_number(null.excess)} nats in excess of relabelled rows, which score "
+            f"{format_number(null.mean)} +- {format_number(null.spread)} (p = {null.p_value:.2g}); "
+            f"the score is {score}."
+        )
+        if not self.n_significant:
+            return f"{text} No mode stands out from relabelled rows."
+        modes = "mode stands" if self.n_significant == 1 else "modes stand"
         return (
-            f"{bound}: {self.total:.1%} of the test sample is in excess of the reference{times}, spread like "
-            f"{self.effective_modes:.3g} equal modes."
+            f"{text} {self.n_significant} {modes} out: {_percent(self.significant_total or 0.0)} of the test "
+            f"sample is in excess of the reference{times} there."
         )
 
     def notes(self) -> list[str]:
         """Return the sentences after the headline: the other direction, the first mode, what to compare with."""
         sentences = []
         if self.reverse is not None:
-            sentences.append(f"The reference against the test sample: {format_number(self.reverse)} nats.")
-        if self.modes:
+            text = f"The reference against the test sample: {format_number(self.reverse)} nats"
+            if self.reverse_null is not None:
+                null = self.reverse_null
+                text += (
+                    f", {format_number(null.excess)} in excess of relabelled rows (p = {null.p_value:.2g})"
+                )
+            sentences.append(f"{text}.")
+        if self.modes and (self.n_significant is None or self.n_significant):
             sentences.append(str(self.modes[0]))
+        if (
+            self.null is not None
+            and self.null.n_test + self.null.n_reference < self.n_samples + self.n_reference
+        ):
+            sentences.append(
+                f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random, which score "
+                f"{format_number(self.null.observed)} nats with their own labels."
+            )
         common = super().notes()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
         sentences.append(common[0])
-        sentences.append(
-            "Two samples of one distribution score more than 0: compare scores of equal sizes and bandwidths only."
-        )
+        if self.null is None:
+            sentences.append(
+                "Two samples of one distribution score more than 0: set n_permutations to see how much."
+            )
+        sentences.append("Compare scores of equal sizes and bandwidths only.")
         return sentences + common[1:]
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.1f} %"

@@ -48,6 +48,13 @@ def plot_novelty(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> Any
             ax.bar(
                 np.arange(1, lost.size + 1), lost, color=REFERENCE, width=0.72, label="more in the reference"
             )
+        for null, sign in ((result.null, 1.0), (result.reverse_null, -1.0)):
+            if null is not None and (sign > 0 or lost.size):
+                edges = [0.3, max(gained.size, lost.size, 1) + 0.7]
+                ax.fill_between(edges, sign * null.largest, color=MUTED, alpha=0.22, linewidth=0, zorder=0.5)
+                ax.axhline(sign * null.largest, color=MUTED, linewidth=1.0, linestyle="--")
+        if result.null is not None:
+            ax.plot([], [], color=MUTED, linewidth=1.0, linestyle="--", label="largest of relabelled rows")
         ax.axhline(0, color=MUTED, linewidth=0.8)
         ax.set(xlabel="rank of the mode", ylabel="eigenvalue")
         ax.set_xlim(0.3, max(gained.size, lost.size, 1) + 0.7)

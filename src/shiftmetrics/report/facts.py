@@ -126,6 +126,23 @@ def _stability(result: Any) -> list[Fact]:
     ]
 
 
+def _calibration(result: Any) -> list[Fact]:
+    """Return what the score is worth beside relabelled rows, or the modes that would score the same."""
+    null = result.null
+    if null is None:
+        return [Fact("equal modes", format_number(result.effective_modes), "that many would score the same")]
+    spread = f"{format_number(null.mean)} ± {format_number(null.spread)} {result.unit}"
+    return [
+        Fact("in excess of chance", with_unit(null.excess, result.unit), f"p = {null.p_value:.2g}"),
+        Fact("relabelled rows score", spread, f"{null.n_test:,} and {null.n_reference:,} rows"),
+        Fact(
+            "modes that stand out",
+            str(result.n_significant),
+            f"{percent(result.significant_total)} of the test",
+        ),
+    ]
+
+
 def _novelty(result: Any) -> list[Fact]:
     facts = []
     if result.reverse is not None:
@@ -138,8 +155,8 @@ def _novelty(result: Any) -> list[Fact]:
         )
     return [
         *facts,
-        Fact("share in excess", percent(result.total), "beyond what the reference has"),
-        Fact("equal modes", format_number(result.effective_modes), "that many would score the same"),
+        *_calibration(result),
+        Fact("share in excess", percent(result.total), "beyond what the reference has, noise included"),
         Fact("rows", f"{result.n_samples:,} and {result.n_reference:,}", "test and reference"),
         Fact("kernel", result.kernel),
         *(

@@ -68,8 +68,8 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
         figure_svg(
             lambda ax: plot_novelty(result, ax),
             alt=f"Eigenvalues of what is new and of what is missing: {name}",
-            caption="A bar that stands out is a mode of its own; the even slope behind is what two "
-            "finite samples of one distribution differ by anyway.",
+            caption="A bar that reaches out of the grey band is a mode that stands out; the slope within it is "
+            "what two finite samples of one distribution differ by anyway.",
         )
     )
     if result.modes:

@@ -67,6 +67,8 @@ def _meter(result: Any) -> tuple[float | None, str]:
         share = min(max(float(normalized), 0.0), 1.0)
         return share, f"{percent(share)} of the most possible"
     if family_of(result) == "novelty":
-        share = min(max(float(result.total), 0.0), 1.0)
-        return share, f"{percent(share)} of the test sample is in excess"
+        known = result.significant_total
+        share = min(max(float(result.total if known is None else known), 0.0), 1.0)
+        where = "" if known is None else ", in modes that stand out"
+        return share, f"{percent(share)} of the test sample is in excess{where}"
     return None, ""

@@ -1,0 +1,241 @@
+"""The permutation null: what novelty scores when rows are relabelled at random, so that nothing is new.
+
+Finite samples of one distribution differ, in high dimension by more than most real differences. One factor of the
+joint kernel matrix serves all relabellings: its rows are coordinates of length 1, which get the weights of the sample
+that they are dealt to, so that the trace stays 1 - eta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
+from shiftmetrics.novelty.kernels import EPSILON
+from shiftmetrics.novelty.problem import Problem, Solution, progress_bar
+from shiftmetrics.novelty.spectrum import entropy
+from shiftmetrics.novelty.subsample import draw_both
+
+N_PERMUTATIONS = 20
+"""As many make the least p-value 1 / 21, below 5 %."""
+
+NULL_ROWS = 500
+"""Rows of each sample, unless a low rank makes more of them cheap."""
+
+_LOW_RANK = 256
+_PRODUCT = 2e9
+"""Multiplications of one relabelling up to which a factor of low rank takes all rows."""
+
+_ROW_BYTES = 64
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Null(Record):
+    """Novelty of relabelled rows, and of the same rows with their own labels.
+
+    Attributes
+    ----------
+    mean, spread : float
+        Mean and standard deviation of the scores of relabelled rows, in nats.
+    largest : float
+        The largest eigenvalue of any relabelling: a mode above it is significant.
+    observed : float
+        The score of these rows with their own labels.
+    p_value : float
+        Share of labellings, the own one included, that score at least as much.
+    scores, eigenvalues : ndarray of shape (n_permutations,)
+        Score and largest eigenvalue of each relabelling.
+    n_test, n_reference : int
+        Rows of each sample that were relabelled.
+    """
+
+    mean: float
+    spread: float
+    largest: float
+    observed: float
+    p_value: float
+    scores: FloatArray
+    eigenvalues: FloatArray
+    n_test: int
+    n_reference: int
+
+    @property
+    def excess(self) -> float:
+        """Return how far the observed score lies above the mean of relabelled rows, in nats."""
+        return self.observed - self.mean
+
+    def significant(self, eigenvalues: FloatArray) -> int:
+        """Return how many eigenvalues lie above the largest of the null."""
+        return int((eigenvalues > self.largest).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Nulls:
+    """The null of novelty, and of what the sample lacks where that was asked for."""
+
+    gained: Null
+    lost: Null | None
+
+
+def calibrate(
+    problem: Problem, solution: Solution, *, n_permutations: int, null_rows: int, reverse: bool
+) -> Nulls:
+    """Relabel the rows of a problem, or of a random part of them where all would take too long.
+
+    Parameters
+    ----------
+    problem : Problem
+        The samples.
+    solution : Solution
+        Their spectrum: its rank tells whether all rows are cheap.
+    n_permutations : int
+        Relabellings, at least 1.
+    null_rows : int
+        Rows of each sample to take where all would take too long.
+    reverse : bool
+        Whether the null of C_Y - eta C_X is wanted too; at eta = 1 it comes for nothing.
+    """
+    rng = np.random.default_rng([problem.seed, 1])
+    values, test, reference = _low_rank(problem, solution) or _part(problem, null_rows, rng)
+    # Rows keep their weights when they change the sample: 1 on average in each.
+    weights = np.concatenate([test * len(test), reference * len(reference)])
+    with progress_bar(problem.progress, n_permutations, "permutation null") as bar:
+        return relabelled(
+            values,
+            weights,
+            len(test),
+            problem.eta,
+            n_permutations=n_permutations,
+            reverse=reverse or problem.eta == 1.0,
+            rng=rng,
+            executor=problem.executor,
+            report=bar.update,
+        )
+
+
+def relabelled(
+    values: FloatArray,
+    weights: FloatArray,
+    n_test: int,
+    eta: float,
+    *,
+    n_permutations: int,
+    reverse: bool,
+    rng: np.random.Generator,
+    executor: Executor | None = None,
+    report: Callable[[], object] | None = None,
+) -> Nulls:
+    """Score relabellings of the rows of a factor.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, rank)
+        Coordinates of the rows, test rows first: the kernel matrix is ``values @ values.T``.
+    weights : ndarray of shape (n_rows,)
+        Weight that each row takes with it.
+    n_test : int
+        Rows of the test sample.
+    eta : float
+        Multiplier of the reference.
+    n_permutations : int
+        Relabellings.
+    reverse : bool
+        Whether to score the reference against the sample too.
+    rng : Generator
+        Deals the labels.
+    executor : concurrent.futures.Executor, optional
+        Threads in which relabellings are scored.
+    report : callable, optional
+        Called after each relabelling.
+    """
+    n_rows = len(values)
+    orders = [np.arange(n_rows), *(rng.permutation(n_rows) for _ in range(n_permutations))]
+    whole = values.T @ (values * weights[:, None])
+    total = float(weights.sum())
+    few = n_test <= n_rows - n_test
+
+    def score(place: slice) -> list[tuple[float, float]]:
+        order = orders[place.start]
+        rows = order[:n_test] if few else order[n_test:]
+        part = values[rows].T @ (values[rows] * weights[rows, None])
+        weight = float(weights[rows].sum())
+        one, other = part / weight, (whole - part) / (total - weight)
+        test, reference = (one, other) if few else (other, one)
+        eigenvalues = np.linalg.eigvalsh(test - eta * reference)
+        found = [_score(eigenvalues)]
+        if reverse:
+            found.append(_score(-eigenvalues if eta == 1.0 else np.linalg.eigvalsh(reference - eta * test)))
+        if report is not None and place.start:
+            report()
+        return found
+
+    with one_blas_thread():
+        places = [slice(i, i + 1) for i in range(len(orders))]
+        scores = np.array(list(map_blocks(score, places, executor=executor)))
+    sizes = (n_test, n_rows - n_test)
+    return Nulls(_null(scores[:, 0], *sizes), _null(scores[:, 1], *sizes) if reverse else None)
+
+
+def _score(eigenvalues: FloatArray) -> tuple[float, float]:
+    """Return the entropy of the positive eigenvalues, and the largest of them."""
+    positive = eigenvalues[eigenvalues > EPSILON * len(eigenvalues)]
+    return entropy(positive), float(positive.max(initial=0.0))
+
+
+def _null(scores: FloatArray, n_test: int, n_reference: int) -> Null:
+    """Make a null of the scores and largest eigenvalues of all labellings, the own one first."""
+    observed, null = float(scores[0, 0]), scores[1:, 0].copy()
+    # Labellings of equal rows score the same up to rounding: they count as reaching the observed score.
+    reached = int((null >= observed - 1e-12).sum())
+    return Null(
+        mean=float(null.mean()),
+        spread=float(null.std(ddof=1)) if len(null) > 1 else 0.0,
+        largest=float(scores[1:, 1].max()),
+        observed=observed,
+        p_value=(1 + reached) / (1 + len(null)),
+        scores=null,
+        eigenvalues=scores[1:, 1].copy(),
+        n_test=n_test,
+        n_reference=n_reference,
+    )
+
+
+def _low_rank(problem: Problem, solution: Solution) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Return coordinates and weights of all rows where a few columns of the kernel matrix explain them."""
+    gram, rank = problem.gram, solution.rank
+    if solution.method not in ("cholesky", "landmarks", "cosine") or solution.indefinite:
+        return None
+    if rank > _LOW_RANK or gram.n_rows * rank**2 > _PRODUCT:
+        return None
+    if 16 * gram.n_rows * _LOW_RANK > problem.memory_limit or not (
+        problem.test_weights.all() and problem.reference_weights.all()
+    ):
+        return None
+    factor = pivoted_factor(
+        gram,
+        problem.row_weights,
+        rtol=max(problem.rtol, 1e-10),
+        max_rank=min(rank + 1, gram.n_rows),
+        executor=problem.executor,
+    )
+    return factor.values, problem.test_weights, problem.reference_weights
+
+
+def _part(
+    problem: Problem, null_rows: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return coordinates and weights of at most ``null_rows`` rows of each sample, fewer where memory is short."""
+    fits = int((problem.memory_limit / _ROW_BYTES) ** 0.5) // 2
+    rows, test, reference = draw_both(
+        problem.test_weights, problem.reference_weights, max(2, min(null_rows, fits)), rng
+    )
+    whole = len(rows) == problem.gram.n_rows
+    factor = dense_factor(problem.gram if whole else problem.gram.subset(rows), executor=problem.executor)
+    return factor.values, test, reference
