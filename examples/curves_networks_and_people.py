@@ -1,0 +1,91 @@
+"""
+How agreement falls as noise grows, for networks and for people
+===============================================================
+
+1,200 photographs of 16 kinds of things, seen by five networks and by about six people each at four levels of phase
+noise (Steyvers et al., PNAS 2022). One call gives agreement, unchanged predictions and right predictions of all six,
+against the level of noise and against the share of noisy photographs.
+
+Needs ``imagenet16h_noise/imagenet16h.npz`` (log probabilities of the networks, counts of human answers): set
+SHIFTMETRICS_DATA to the folder that holds it. Takes a few seconds.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from shiftmetrics.agreement import (
+    agreement_contributions,
+    agreement_curves,
+    agreement_transfer,
+    prediction_rates,
+)
+from shiftmetrics.plot import plot_agreement_curves, plot_agreement_ranking, plot_contributions
+
+folder = os.environ.get("SHIFTMETRICS_DATA")
+if not folder:
+    sys.exit("Set SHIFTMETRICS_DATA to the folder that holds imagenet16h_noise to run this example.")
+with np.load(Path(folder) / "imagenet16h_noise" / "imagenet16h.npz") as data:
+    log_probs, counts, labels = data["log_probs"], data["human_counts"], data["labels"]
+    levels = [int(level) for level in data["noise_levels"]]
+    kinds = data["class_names"][labels]
+    names = [str(name) for name in data["model_names"]]
+
+# %%
+# People give about six answers for each photograph: their shares, with half an answer for each kind, are
+# probabilities. A photograph that nobody was shown at some level is left out for everybody.
+shown = (counts.sum(axis=2) > 0).all(axis=0)
+shares = (counts + 0.5) / (counts + 0.5).sum(axis=2, keepdims=True)
+outputs = {name: log_probs[:, m, shown].astype(float) for m, name in enumerate(names)}
+outputs["people"] = np.log(shares[:, shown])
+labels, kinds = labels[shown], kinds[shown]
+
+# %%
+# The least noise is the reference; the shift ratio says how many of the photographs are noisy.
+curves = agreement_curves(
+    {name: dict(zip(levels[1:], scores[1:], strict=True)) for name, scores in outputs.items()},
+    {name: scores[0] for name, scores in outputs.items()},
+    labels=labels,
+    rng=0,
+)
+print(curves.summary())
+columns = ["model", "power", "normalized", "equivalent_error", "afr_p", "afr_t"]
+print(curves.to_frame().query("ratio == 1")[columns].round(3).to_string(index=False))
+
+# %%
+# People stay right longer than most networks, and yet agree least with themselves: when the noise takes hold, their
+# answers scatter.
+figure, axes = plt.subplots(2, 2, figsize=(12, 7.5), layout="constrained")
+plot_agreement_curves(curves, axes[0, 0])
+plot_agreement_curves(curves, axes[0, 1], y="afr_t")
+plot_agreement_curves(curves, axes[1, 0], x="ratio")
+plot_agreement_ranking(curves, axes[1, 1])
+
+# %%
+# Where does disagreement come from? Pairs that were right and are misled cost most, and the confidence of the
+# network in them was lower from the start.
+split = agreement_contributions(outputs["alexnet"][3], outputs["alexnet"][0], labels)
+print(split.summary())
+print(
+    split.to_frame()[["group", "n_samples", "log_pa", "paper_log_pa", "overlap_log_pa"]]
+    .round(1)
+    .to_string(index=False)
+)
+figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
+plot_contributions(split, axes[0])
+plot_contributions(split, axes[1], kind="contribution")
+
+# %%
+# Some kinds of things are lost in the noise; the intervals are exact, the worst one holds for all kinds together.
+rates = prediction_rates(outputs["alexnet"][3], outputs["alexnet"][0], labels, groups=kinds)
+print(rates.summary())
+rates.plot(rate="afr_t")
+
+# %%
+# A confidence that fits mild noise is too much for strong noise: beta from level 95 loses nats at 125.
+alexnet = {str(level): scores for level, scores in zip(levels[1:], outputs["alexnet"][1:], strict=True)}
+print(agreement_transfer(alexnet, outputs["alexnet"][0], fit_on=str(levels[1])).summary())
+plt.show()
