@@ -1,7 +1,9 @@
 """Kernel entropic novelty: golden numbers, identities, invariances, and two routes to one number."""
 
 import math
+from types import ModuleType
 
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.linalg
@@ -174,6 +176,42 @@ def test_both_routes_keep_their_certificate(
         assert 0.0 <= result.value <= math.log(n) + 1e-12
         if method == "dense":
             assert result.value == pytest.approx(expected, abs=oracle_error)
+
+
+@pytest.mark.parametrize("method", ROUTES)
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-8, 0.0])
+@pytest.mark.parametrize("eta", [1.0, 10.0])
+def test_the_bound_holds_to_fifty_digits_where_rows_nearly_repeat(
+    method: str, gap: float, eta: float
+) -> None:
+    mpmath = pytest.importorskip("mpmath")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6, 2))
+    y = np.concatenate([x[:3] + gap * rng.normal(size=(3, 2)), rng.normal(size=(2, 2))])
+    x[5] = x[4] + gap
+    joint = [[mpmath.mpf(float(value)) for value in row] for row in np.concatenate([x, y])]
+    with mpmath.workdps(50):
+        rows = [
+            [
+                (mpmath.mpf(1) / 6 if j < 6 else -mpmath.mpf(eta) / 5)
+                * mpmath.exp(-sum((p - q) ** 2 for p, q in zip(a, b, strict=True)) / 2)
+                for j, b in enumerate(joint)
+            ]
+            for a in joint
+        ]
+        eigenvalues = [mpmath.re(value) for value in mpmath.eig(mpmath.matrix(rows), left=False, right=False)]
+        expected = float(
+            oracles_novelty([value for value in eigenvalues if value > mpmath.mpf(10) ** -40], mpmath)
+        )
+    result = kernel_entropic_novelty(x, y, bandwidth=1.0, eta=eta, method=method)
+    assert abs(result.value - expected) <= result.error_bound
+    assert result.error_bound < 1e-3
+
+
+def oracles_novelty(values: list, mpmath) -> object:
+    """The oracle's sum, in many digits."""
+    total = sum(values)
+    return sum((value * mpmath.log(total / value) for value in values), mpmath.mpf(0))
 
 
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4, 1e-7, 1e-12])
@@ -352,6 +390,23 @@ def test_a_kernel_that_is_not_semidefinite_is_a_status(method: str) -> None:
     assert "not positive semidefinite" in result.summary()
 
 
+@pytest.mark.parametrize("method", ROUTES)
+@pytest.mark.parametrize("kernel", ["gaussian", "cosine"])
+@pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "strict"])
+def test_array_libraries_agree_from_end_to_end(method: str, kernel: str, library: ModuleType) -> None:
+    x, y = two_samples(0, 60, 50, columns=5)
+    expected = kernel_entropic_novelty(x, y, method=method, kernel=kernel)
+    found = kernel_entropic_novelty(library.asarray(x), library.asarray(y), method=method, kernel=kernel)
+    assert found.value == pytest.approx(expected.value, abs=1e-12)
+    assert found.bandwidth == expected.bandwidth
+    np.testing.assert_allclose(
+        found.modes[0].score(library.asarray(x)), expected.modes[0].score(x), rtol=0, atol=1e-11
+    )
+    np.testing.assert_allclose(
+        found.point_novelty(library.asarray(y)), expected.point_novelty(y), rtol=0, atol=1e-9
+    )
+
+
 def test_array_libraries_and_dtypes_agree() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 6, size=(60, 3)), rng.integers(1, 7, size=(50, 3))
@@ -421,7 +476,7 @@ def test_a_rank_limit_is_a_lower_bound() -> None:
     [
         (
             {"method": "dense"},
-            r"method='dense' with 3000 rows needs .* MiB .* got a limit of 97.7 MiB. Choose",
+            r"method='dense' with 3000 rows needs .* MiB .* got a limit of 97.66 MiB. Choose",
         ),
         ({"method": "cholesky", "max_rank": 3000}, r"max_rank=3000 with 3000 rows needs .* Lower max_rank"),
         (

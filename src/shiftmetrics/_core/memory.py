@@ -59,9 +59,9 @@ def format_bytes(size: float) -> str:
     """Format a number of bytes for people: ``1.5 GiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:
-            return f"{size:.3g} {unit}"
+            return f"{size:.4g} {unit}"
         size /= 1024
-    return f"{size:.3g} TiB"
+    return f"{size:.4g} TiB"
 
 
 def _meminfo() -> int | None:
