@@ -1,0 +1,379 @@
+"""Features of images, texts and tables: what encoders get, what is refused, and what the cache knows."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from shiftmetrics.adapters.embeddings import (
+    EmbeddingCache,
+    PCAEncoder,
+    SentenceEncoder,
+    TableEncoder,
+    TfidfEncoder,
+    TorchEncoder,
+    embed,
+    image_files,
+)
+from shiftmetrics.datasets import ImageFiles
+
+IMAGES = np.random.default_rng(0).integers(0, 256, size=(12, 6, 5, 3), dtype=np.uint8)
+TEXTS = ["a good film", "a bad film", "long and bad", "short but good"]
+TABLE = pd.DataFrame({"age": [20.0, 30.0, 40.0], "kind": ["cat", "dog", "cat"], "wild": [True, False, False]})
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """Keep the cache of these tests out of the user's."""
+    monkeypatch.setenv("SHIFTMETRICS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "images"
+    (place / "more").mkdir(parents=True)
+    for row, image in enumerate(IMAGES):
+        Image.fromarray(image).save(place / ("more" if row > 9 else "") / f"{row:02d}.png")
+    (place / "notes.txt").write_text("not an image")
+    return place
+
+
+class Counting:
+    """An encoder that counts its calls."""
+
+    def __init__(self, identity=None):
+        self.calls, self.sizes = 0, []
+        if identity is not None:
+            self.identity = identity
+
+    def __call__(self, items):
+        self.calls += 1
+        self.sizes.append(len(items))
+        return np.array([[len(str(item)), 1.0] for item in items])
+
+
+# --- what encoders get -----------------------------------------------------------------------------------
+
+
+def test_pixels_of_arrays_and_of_files_are_the_same(folder):
+    wanted = IMAGES.reshape(12, -1) / 255.0
+    files = image_files(folder)
+    assert files.names[:2] == ("00.png", "01.png")
+    assert files.names[-1] == "more/11.png"
+    for items in (IMAGES, list(IMAGES), folder, files, [files[row] for row in range(12)]):
+        np.testing.assert_array_equal(embed(items, encoder="pixels"), wanted)
+    np.testing.assert_array_equal(
+        embed(IMAGES[..., 0].astype(float), encoder="pixels"), IMAGES[..., 0].reshape(12, -1)
+    )
+
+
+def test_files_are_resized(folder):
+    assert embed(folder, encoder="pixels", size=4).shape == (12, 4 * 4 * 3)
+    Image.new("RGB", (9, 9)).save(folder / "large.png")
+    with pytest.raises(ValueError, match="one size"):
+        embed(folder, encoder="pixels")
+
+
+def test_batches_do_not_matter():
+    encoder = Counting()
+    features = embed(TEXTS, encoder=encoder, batch_size=3)
+    assert encoder.sizes == [3, 1]
+    np.testing.assert_array_equal(features, embed(TEXTS, encoder=Counting()))
+    whole = embed(IMAGES, encoder="pca", fit_on=IMAGES, cache=False)
+    np.testing.assert_allclose(
+        embed(IMAGES, encoder="pca", fit_on=IMAGES, cache=False, batch_size=5), whole, rtol=0, atol=1e-12
+    )
+
+
+def test_principal_components_keep_distances():
+    features = embed(IMAGES, encoder=PCAEncoder(n_components=11), fit_on=IMAGES)
+    pixels = embed(IMAGES, encoder="pixels")
+    np.testing.assert_allclose(
+        np.linalg.norm(features[0] - features[1:], axis=1),
+        np.linalg.norm(pixels[0] - pixels[1:], axis=1),
+        rtol=1e-10,
+    )
+
+
+def test_words_against_their_definition():
+    encoder = TfidfEncoder().fit(TEXTS)
+    features = embed(TEXTS, encoder=encoder)
+    documents = {word: sum(word in text.split() for text in TEXTS) for word in encoder.words}
+    idf = {word: np.log(5 / (1 + count)) + 1 for word, count in documents.items()}
+    for text, row in zip(TEXTS, features, strict=True):
+        wanted = np.array([text.split().count(word) * idf[word] for word in encoder.words])
+        np.testing.assert_allclose(row, wanted / np.linalg.norm(wanted), rtol=1e-12)
+    assert embed(TEXTS, encoder=TfidfEncoder(max_features=2), fit_on=TEXTS).shape == (4, 2)
+    latent = embed(TEXTS, encoder=TfidfEncoder(n_components=2), fit_on=TEXTS)
+    assert latent.shape == (4, 2)
+    assert TfidfEncoder(n_components=2).fit(TEXTS).words == ()
+
+
+def test_tables_on_one_scale():
+    features = embed(TABLE, encoder="table", fit_on=TABLE)
+    assert features.shape == (3, 4)
+    np.testing.assert_allclose(features[:, 0], [-(1.5**0.5), 0.0, 1.5**0.5])
+    np.testing.assert_array_equal(features[:, -2:], [[1, 0], [0, 1], [1, 0]])
+    unseen = TABLE.assign(kind="eel")
+    np.testing.assert_array_equal(embed(unseen, encoder="table", fit_on=TABLE)[:, -2:], 0.0)
+    numbers = np.array([[1.0, 5.0], [3.0, 9.0]])
+    np.testing.assert_array_equal(embed(numbers, encoder="table", fit_on=numbers), [[-1, -1], [1, 1]])
+
+
+def test_a_callable_gets_items_as_they_are():
+    seen = []
+
+    def encoder(items):
+        seen.append(items)
+        return np.ones((len(items), 1))
+
+    embed(pd.Series(TEXTS), encoder=encoder)
+    embed(np.array(TEXTS), encoder=encoder)
+    embed(IMAGES, encoder=encoder)
+    embed(TABLE, encoder=encoder)
+    assert seen[0] == seen[1] == TEXTS
+    np.testing.assert_array_equal(seen[2], IMAGES)
+    assert list(seen[3].columns) == list(TABLE.columns)
+
+
+# --- networks --------------------------------------------------------------------------------------------
+
+
+def test_a_module_in_evaluation_mode_without_gradients():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 3), torch.nn.Dropout(0.5))
+    features = embed(IMAGES, encoder=module, batch_size=5)
+    assert module.training
+    tensor = torch.from_numpy(IMAGES.transpose(0, 3, 1, 2).astype(np.float32) / np.float32(255))
+    with torch.no_grad():
+        wanted = module[0](tensor).flatten(1).numpy()
+    np.testing.assert_allclose(features, wanted, rtol=1e-5, atol=1e-6)
+    doubled = embed(IMAGES, encoder=TorchEncoder(module, preprocess=lambda batch: 0 * batch))
+    np.testing.assert_allclose(doubled, doubled[:1].repeat(12, axis=0), rtol=1e-6)
+    grey = embed(IMAGES[..., 0], encoder=torch.nn.Flatten())
+    np.testing.assert_allclose(grey, IMAGES[..., 0].reshape(12, -1) / 255.0, rtol=1e-6)
+
+
+def test_other_weights_are_another_encoder(home):
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(2, 1)
+    rows = np.ones((3, 2))
+    first = embed(rows, encoder=module)
+    with torch.no_grad():
+        module.weight += 1.0
+    np.testing.assert_allclose(embed(rows, encoder=module), first + 2.0, rtol=1e-6)
+    assert len(EmbeddingCache()) == 2
+    assert TorchEncoder(module, preprocess=abs).identity is None
+
+
+def test_a_module_that_returns_no_tensor_is_refused():
+    torch = pytest.importorskip("torch")
+
+    class Pair(torch.nn.Module):
+        def forward(self, batch):
+            return batch, batch
+
+    with pytest.raises(TypeError, match="output must be a tensor, got tuple"):
+        embed(np.ones((2, 2)), encoder=Pair())
+    with pytest.raises(TypeError, match="images or a table for a torch module"):
+        embed(TEXTS, encoder=Pair())
+
+
+def test_a_sentence_transformer_by_its_name(tmp_path, monkeypatch):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    transformers = pytest.importorskip("transformers")
+    models = pytest.importorskip("sentence_transformers.models")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "good", "bad", "film"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    place = tmp_path / "bert"
+    transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(place)
+    shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    transformers.BertModel(transformers.BertConfig(vocab_size=len(words), **shape)).save_pretrained(place)
+    network = models.Transformer(str(place))
+    model = sentence_transformers.SentenceTransformer(modules=[network, models.Pooling(8)], device="cpu")
+    model.save(str(tmp_path / "sentences"))
+    encoder = SentenceEncoder(str(tmp_path / "sentences"))
+    features = embed(TEXTS, encoder=encoder)
+    np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(features, model.encode(TEXTS, normalize_embeddings=True), rtol=1e-4, atol=1e-6)
+    assert len(EmbeddingCache()) == 1
+    with pytest.raises(TypeError, match="texts for a sentence transformer"):
+        embed(IMAGES, encoder=encoder)
+
+
+def test_a_missing_package_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    with pytest.raises(ImportError, match=r"pip install 'shiftmetrics\[text\]'"):
+        embed(TEXTS, encoder="sentence-transformers/any")
+
+
+# --- the cache -------------------------------------------------------------------------------------------
+
+
+def test_the_same_content_and_encoder_are_encoded_once(folder):
+    encoder = Counting("counting 1")
+    first = embed(folder, encoder=encoder)
+    moved = folder.rename(folder.with_name("moved"))
+    np.testing.assert_array_equal(embed(moved, encoder=encoder), first)
+    assert encoder.calls == 1
+    embed(folder.with_name("moved"), encoder=Counting("counting 2"))
+    assert len(EmbeddingCache()) == 2
+    embed(moved, encoder=encoder, size=3)
+    assert encoder.calls == 2
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(TEXTS[::-1], id="order"),
+        pytest.param(["a good", "film" + TEXTS[1], *TEXTS[2:]], id="ends of texts"),
+        pytest.param(TEXTS[:3], id="fewer"),
+    ],
+)
+def test_other_content_is_encoded_anew(changed):
+    encoder = Counting("counting")
+    embed(TEXTS, encoder=encoder)
+    embed(changed, encoder=encoder)
+    assert encoder.calls == 2
+
+
+def test_tables_and_arrays_are_known_by_values_names_and_dtypes():
+    encoder = Counting("counting")
+    for number, table in enumerate(
+        [TABLE, TABLE.rename(columns={"age": "years"}), TABLE.assign(age=[20, 30, 40]), TABLE.iloc[::-1], IMAGES,
+         IMAGES.astype(np.int64), IMAGES.swapaxes(1, 2)], start=1,
+    ):  # fmt: skip
+        embed(table, encoder=encoder)
+        embed(table.copy(), encoder=encoder)
+        assert encoder.calls == number
+
+
+def test_what_an_encoder_learned_from_counts():
+    first = embed(TEXTS, encoder="tfidf", fit_on=TEXTS)
+    second = embed(TEXTS, encoder="tfidf", fit_on=TEXTS[:2])
+    assert first.shape != second.shape
+    embed(TEXTS, encoder=TfidfEncoder().fit(TEXTS))  # the same encoder, by another way
+    assert len(EmbeddingCache()) == 2
+    embed(TEXTS, encoder=TfidfEncoder(max_features=3), fit_on=TEXTS)
+    assert len(EmbeddingCache()) == 3
+
+
+def test_a_callable_without_identity_is_not_kept():
+    encoder = Counting()
+    for _ in range(2):
+        embed(TEXTS, encoder=encoder)
+    assert (encoder.calls, len(EmbeddingCache())) == (2, 0)
+    for _ in range(2):
+        embed(TEXTS, encoder=encoder, identity="mine, version 1")
+    assert (encoder.calls, len(EmbeddingCache())) == (3, 1)
+
+
+def test_the_cache_is_switchable(tmp_path, home):
+    encoder = Counting("counting")
+    for _ in range(2):
+        embed(TEXTS, encoder=encoder, cache=False)
+    assert encoder.calls == 2
+    assert not home.exists()
+    for _ in range(2):
+        embed(TEXTS, encoder=encoder, cache=tmp_path / "own")
+    assert encoder.calls == 3
+    assert len(list((tmp_path / "own").glob("*.npz"))) == 1
+    assert not home.exists()
+
+
+def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path):
+    cache = EmbeddingCache(folder=tmp_path / "small", max_bytes=2500)
+    features = np.ones((100, 1))
+    for age, key in ((30, "a"), (20, "b")):
+        cache.put(key, features)
+        os.utime(cache.path / f"{key}.npz", ns=(age, -age * 10**9))
+    assert cache.get("a") is not None  # used again: now the youngest
+    cache.put("c", features)
+    assert (cache.get("a") is not None, cache.get("b"), cache.get("c") is not None) == (True, None, True)
+    cache.put("huge", np.ones((1000, 1)))
+    assert cache.get("huge") is None
+    cache.clear()
+    assert len(cache) == 0
+
+
+def test_a_damaged_file_is_computed_again():
+    encoder = Counting("counting")
+    first = embed(TEXTS, encoder=encoder)
+    (file,) = EmbeddingCache().path.glob("*.npz")
+    for content in (file.read_bytes()[:50], b"", b"not a zip"):
+        file.write_bytes(content)
+        np.testing.assert_array_equal(embed(TEXTS, encoder=encoder), first)
+    assert encoder.calls == 4
+    embed(TEXTS, encoder=encoder)
+    assert encoder.calls == 4
+
+
+def test_a_folder_that_cannot_be_used_is_a_warning(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.warns(UserWarning, match="Embeddings are not kept"):
+        features = embed(TEXTS, encoder="tfidf", fit_on=TEXTS, cache=tmp_path / "file")
+    assert len(features) == 4
+
+
+# --- bad input -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "error", "message"),
+    [
+        ("a text", {"encoder": "tfidf"}, TypeError, "Put a single text into a list"),
+        ([], {"encoder": "tfidf"}, ValueError, "at least one item"),
+        (["a", None], {"encoder": "tfidf"}, TypeError, "texts only, got None at row 1"),
+        (TEXTS, {"encoder": "tf-idf"}, ValueError, "encoder must be one of 'pixels'"),
+        (TEXTS, {"encoder": TfidfEncoder}, TypeError, "a name, a callable or a torch module"),
+        (TEXTS, {"encoder": 3}, TypeError, "a name, a callable or a torch module"),
+        (TEXTS, {"encoder": "tfidf"}, ValueError, "fit_on must be what the encoder learns from"),
+        (TEXTS, {"encoder": "pixels"}, TypeError, "Use encoder='tfidf'"),
+        (TEXTS, {"encoder": "pca", "fit_on": TEXTS}, TypeError, "Use encoder='tfidf'"),
+        (TEXTS, {"encoder": "tfidf", "fit_on": IMAGES}, TypeError, "must be texts for TfidfEncoder, got images"),
+        (IMAGES, {"encoder": "tfidf", "fit_on": TEXTS}, TypeError, "must be texts for TfidfEncoder, got images"),
+        (IMAGES, {"encoder": "table", "fit_on": IMAGES}, TypeError, "must be rows of a table for TableEncoder"),
+        (IMAGES, {"encoder": "pixels", "fit_on": IMAGES}, ValueError, "does not learn from items"),
+        (["! ?", "."], {"encoder": "tfidf", "fit_on": ["! ?"]}, ValueError, "texts with words"),
+        (IMAGES, {"encoder": "pca", "fit_on": IMAGES[:, :3]}, ValueError, "of 45 pixels or columns"),
+        (np.ones((2, 3, 4, 5)), {"encoder": "pixels"}, ValueError, "Put the channels of images last"),
+        (np.ones(3), {"encoder": "pixels"}, ValueError, "got shape"),
+        (np.full((2, 3, 3), np.nan), {"encoder": "pixels"}, ValueError, "output must be finite"),
+        (TABLE.assign(age=np.nan), {"encoder": "table", "fit_on": TABLE}, ValueError, "output must be finite"),
+        (TEXTS, {"encoder": len}, ValueError, r"output must be an array of shape \(4, n_columns\)"),
+        (TEXTS, {"encoder": lambda texts: np.ones((1, 2))}, ValueError, r"got shape \(1, 2\)"),
+        (TEXTS, {"encoder": lambda texts: np.ones((len(texts),) * 2), "batch_size": 3}, ValueError, "of 3 columns"),
+        (TEXTS, {"encoder": len, "batch_size": 0}, ValueError, "batch_size must be"),
+        (IMAGES, {"encoder": "pixels", "size": 0}, ValueError, "size must be"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(items, options, error, message):
+    with pytest.raises(error, match=message):
+        embed(items, **options)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        embed(tmp_path / "none", encoder="pixels")
+    with pytest.raises(FileNotFoundError, match="no images in"):
+        embed(tmp_path, encoder="pixels")
+    with pytest.raises(FileNotFoundError, match="There is no image"):
+        embed([tmp_path / "a.png"], encoder="pixels")
+    with pytest.raises(FileNotFoundError, match="There is no image"):
+        embed(ImageFiles(tmp_path, ["a.png"]), encoder="pixels")
+
+
+def test_encoders_say_what_they_lack():
+    with pytest.raises(ValueError, match="has learned from no sample yet"):
+        TfidfEncoder()(TEXTS)
+    with pytest.raises(ValueError, match="This encoder has learned already"):
+        embed(TEXTS, encoder=TfidfEncoder().fit(TEXTS), fit_on=TEXTS)
+    with pytest.raises(ValueError, match="n_components"):
+        PCAEncoder(n_components=0)
+    with pytest.raises(TypeError, match="must be rows of a table"):
+        TableEncoder().fit(TEXTS)
