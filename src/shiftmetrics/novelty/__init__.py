@@ -7,6 +7,7 @@ from shiftmetrics.novelty.fourier import FourierMap
 from shiftmetrics.novelty.landmarks import LandmarkMap
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus
+from shiftmetrics.novelty.sampling import sample_mode
 from shiftmetrics.novelty.stream import NoveltyStream
 from shiftmetrics.novelty.table import NoveltyTable, NoveltyTableStatus, novelty_table
 
@@ -24,5 +25,6 @@ __all__ = [
     "kernel_entropic_novelty",
     "median_bandwidth",
     "novelty_table",
+    "sample_mode",
     "variance_bandwidth",
 ]
