@@ -50,19 +50,21 @@ def plot_agreement_matrix(result: Any, ax: Any = None, *, sort: bool = True) -> 
         side = min(9.0, 2.4 + 0.3 * n)
         ax = new_axes(ax, width=side + 0.8, height=side)
         masked = np.ma.masked_where(np.eye(n, dtype=bool), shown)  # a name with itself says nothing
-        image = ax.imshow(masked, cmap="viridis", vmin=float(apart.min()), vmax=float(apart.max()))
+        low, high = _range(apart)
+        image = ax.imshow(masked, cmap="viridis", vmin=low, vmax=high)
         ax.set_xticks(np.arange(n), names, rotation=90 if n > 4 else 0)
         ax.set_yticks(np.arange(n), names)
         ax.tick_params(length=0, labelcolor=INK, labelsize=9 if n <= VALUES_UP_TO else 8)
         ax.grid(visible=False)
         ax.spines[:].set_visible(False)
         if n <= VALUES_UP_TO:
-            middle = (float(apart.min()) + float(apart.max())) / 2
+            middle = (low + high) / 2
             for (row, column), value in np.ndenumerate(shown):
                 if row != column:
                     colour = INK if value > middle else "white"
                     ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
-        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
+        extend = "min" if low > float(apart.min()) else "neither"
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, extend=extend)
         bar.outline.set_visible(False)
         bar.set_label("agreement / log K")
         ax.set_title("Agreement of all pairs")
@@ -110,6 +112,12 @@ def plot_agreement_transfer(result: Any, ax: Any = None) -> Any:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18 - 0.5 / len(place)), ncols=2)
         ax.set_title(f"At beta = {result.beta:.3g}, fitted on {result.fitted_on}")
     return ax
+
+
+def _range(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the ends of the colours: a few names far from all others take none of the contrast of the rest."""
+    lower, upper = (float(part) for part in np.quantile(values, (0.25, 0.75)))
+    return max(float(values.min()), lower - 3.0 * (upper - lower)), float(values.max())
 
 
 def _similar_side_by_side(values: npt.NDArray[np.float64]) -> IntArray:
