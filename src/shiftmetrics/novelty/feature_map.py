@@ -186,6 +186,8 @@ def _add_products(products: Any, parts: list[Array], weights: FloatArray) -> Any
         if weights.min() != 1.0 or weights.max() != 1.0:
             half = half * np.sqrt(weights)[:, None]
         size = half.shape[1]
+        if not size:
+            return np.zeros((0, 0), order="F")
         if products is None:
             products = np.zeros((size, size), order="F")
         return blas.dsyrk(1.0, half.T, beta=1.0, c=products, lower=1, overwrite_c=1)

@@ -85,7 +85,7 @@ class Gram(ABC):
         """Return the kernel before scaling; ``rows`` lie within one sample."""
 
     @abstractmethod
-    def check_points(self, points: Any) -> Array:
+    def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return new points as an array that `against` takes, or raise."""
 
     @abstractmethod
@@ -193,12 +193,14 @@ class FeatureGram(Gram):
         base = indices[indices >= self.n_test] - self.n_test
         return FeatureGram(_take(self.features, test), _take(self.reference, base), self.kernel)
 
-    def check_points(self, points: Any) -> Array:
+    def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return new points of the same width and array library as the features."""
-        array = check_matrix(points, "points")
+        array = check_matrix(points, argument)
         if array.shape[1] != self.features.shape[1]:
-            raise ValueError(describe("points", f"of {self.features.shape[1]} columns", f"{array.shape[1]}"))
-        check_same_library(array, self.features, "points", "features")
+            raise ValueError(describe(argument, f"of {self.features.shape[1]} columns", f"{array.shape[1]}"))
+        check_same_library(
+            array, self.features, argument, "features" if argument != "features" else "the landmarks"
+        )
         return array
 
     def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:

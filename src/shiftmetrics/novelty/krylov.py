@@ -30,6 +30,9 @@ _MAX_STEPS = 300
 _DEPENDENT = 1e-10
 """A direction of a new block below this share of its longest is a combination of the others."""
 
+_NOISE = 1e2
+"""A vector whose squared length is less than this many of its rounding errors has no direction worth keeping."""
+
 _INDEFINITE = 1e-7
 
 
@@ -75,12 +78,20 @@ class KernelProduct:
         Whether to keep it.
     executor : concurrent.futures.Executor, optional
         Where blocks are mapped.
+
+    Attributes
+    ----------
+    contradicted : bool
+        Whether some similarity was more than 1, so that the kernel is not positive semidefinite.
     """
 
     def __init__(self, gram: Gram, *, stored: bool, executor: Executor | None = None) -> None:
         self.gram = gram
         self.executor = executor
-        self.matrix = gram.dense(symmetric=True, executor=executor) if stored else None
+        self.contradicted = False
+        self.matrix: FloatArray | None = None
+        if stored:
+            self.matrix = self._within_bounds(gram.dense(symmetric=True, executor=executor))
 
         self.tiles = gram.blocks(8, block_bytes=8 * TILE_ROWS)
 
@@ -98,6 +109,13 @@ class KernelProduct:
         squares = np.concatenate(self._of_tiles(lambda block, columns: (block * block) @ joint[columns]))
         return (1.0 / float(joint[:, 0] @ squares[:, 0]), 1.0 / float(joint[:, 1] @ squares[:, 1]))
 
+    def _within_bounds(self, block: FloatArray) -> FloatArray:
+        """Clip similarities beyond 1, which a kernel that is semidefinite does not have, and remember that."""
+        if not self.gram.trusted and max(block.max(), -block.min()) > 1.0:
+            self.contradicted |= bool(max(block.max(), -block.min()) > 1.0 + _INDEFINITE)
+            np.clip(block, -1.0, 1.0, out=block)
+        return block
+
     def _of_tiles(self, part: Callable[[FloatArray, slice], FloatArray]) -> list[FloatArray]:
         """Return the sum of ``part(block, columns)`` over the blocks of each tile of rows."""
         landmarks = (
@@ -113,7 +131,7 @@ class KernelProduct:
                 if self.matrix is not None:
                     block = self.matrix[rows, columns]
                 else:
-                    block = self.gram.block(rows, landmarks[number])  # type: ignore[index]
+                    block = self._within_bounds(self.gram.block(rows, landmarks[number]))  # type: ignore[index]
                 parts.append(part(block, columns))
             return np.asarray(sum(parts[1:], parts[0]))
 
@@ -134,6 +152,7 @@ def top_modes(
     n_modes: int,
     *,
     tolerance: float = 1e-10,
+    trusted: bool = True,
     rng: np.random.Generator,
     report: Callable[[float], None] | None = None,
 ) -> TopModes:
@@ -149,6 +168,8 @@ def top_modes(
         How many eigenvalues.
     tolerance : float, default 1e-10
         Stop when the bounds of all of them are below this.
+    trusted : bool, default True
+        Whether the kernel is known to be positive semidefinite; if not, signs that it is not are looked for.
     rng : Generator
         Draws the first block.
     report : callable, optional
@@ -157,8 +178,15 @@ def top_modes(
     n_rows = len(weights)
     width = min(n_modes + _SPARE, n_rows)
     scale = weights[:, None]
-    start = scale * rng.normal(size=(n_rows, width))
-    basis, images, indefinite = _orthonormal(start, product(start))  # Q with Q' K Q = 1, and K Q
+    # D K times anything has no part along vectors that K takes to 0 (of repeated rows, say). Such parts have no
+    # length, so they would stay while residuals shrink, until nothing but their rounding errors were left.
+    start = scale / np.abs(scale).max() * product(rng.normal(size=(n_rows, width)))
+    nothing = np.empty((n_rows, 0))
+    # Q with Q' K Q = 1, and K Q
+    basis, images, indefinite = _orthonormal(start, product(start), nothing, nothing)
+    indefinite = indefinite and not trusted
+    if not basis.shape[1]:  # no vector has a length: the kernel is not one
+        return TopModes(np.empty(0), np.empty(0), nothing, nothing, 2, False, True)
     for step in range(_MAX_STEPS):
         projected = images.T @ (scale * images)  # Q' K D K Q
         theta, rotation = np.linalg.eigh(0.5 * (projected + projected.T))
@@ -174,8 +202,8 @@ def top_modes(
         bounds = np.sqrt(np.maximum(squares, 0.0) / np.maximum(lengths, 0.5))[:n_modes]
         if report is not None:
             report(float(bounds.max()))
-        added, added_images, negative = _orthonormal(residual, image)
-        indefinite = indefinite or negative
+        added, added_images, negative = _orthonormal(residual, image, basis, images)
+        indefinite = indefinite or (negative and not trusted)
         # A basis that nothing is left out of has all eigenvalues, even if there are fewer than were asked for.
         converged = bool(bounds.max() <= tolerance) or not added.shape[1]
         if converged or indefinite or step == _MAX_STEPS - 1:
@@ -191,31 +219,41 @@ def top_modes(
         bounds=bounds[:shown] + 64.0 * EPSILON,
         coefficients=vectors[:, :shown] / norms,
         values=values[:, :shown] / norms,
-        n_products=step + 2,
+        n_products=step + 3,
         converged=converged,
         indefinite=indefinite,
     )
 
 
-def _orthonormal(block: FloatArray, image: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
-    """Make the columns of a block orthonormal in the inner product a' K b, dropping those that depend on others.
+def _orthonormal(
+    block: FloatArray, image: FloatArray, basis: FloatArray, images: FloatArray
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Make the columns of a block orthonormal to a basis and to each other in the inner product a' K b.
+
+    Columns that depend on others are dropped.
 
     Returns
     -------
     tuple
         The block, its image under K, and whether some squared length was negative beyond rounding.
     """
-    squares = np.einsum("ij,ij->j", block, image)
-    lengths = np.linalg.norm(block, axis=0) * np.linalg.norm(image, axis=0)
-    negative = bool((squares < -_INDEFINITE * lengths).any() and lengths.max() > _INDEFINITE)
-    kept = squares > np.maximum(1e-30, 16.0 * EPSILON * lengths)
-    block, image = block[:, kept] / np.sqrt(squares[kept]), image[:, kept] / np.sqrt(squares[kept])
-    for _ in range(2):  # the second time mends what the first lost to rounding
-        if not block.shape[1]:
-            break
+    negative = False
+    for _ in range(3):  # the second time mends what the first lost to rounding
+        along = images.T @ block
+        block, image = block - basis @ along, image - images @ along
+        squares = np.einsum("ij,ij->j", block, image)
+        # Rounding errors of a' K a: the norm of K is at most the number of rows.
+        noise = EPSILON * len(block) * np.einsum("ij,ij->j", block, block)
+        negative = negative or bool((squares < -1e3 * np.maximum(noise, 1e-30)).any())
+        kept = squares > np.maximum(1e-30, _NOISE * noise)
+        if not kept.any():
+            return block[:, kept], image[:, kept], negative
+        lengths = np.sqrt(squares[kept])
+        block, image = block[:, kept] / lengths, image[:, kept] / lengths
         products = block.T @ image
         eigenvalues, rotation = np.linalg.eigh(0.5 * (products + products.T))
-        negative = negative or bool(eigenvalues[0] < -_INDEFINITE * eigenvalues[-1])
+        errors = _INDEFINITE + 1e3 * float((noise[kept] / squares[kept]).sum())
+        negative = negative or bool(eigenvalues[0] < -errors * eigenvalues[-1])
         large = eigenvalues > _DEPENDENT * eigenvalues[-1]
         half = rotation[:, large] / np.sqrt(eigenvalues[large])
         block, image = block @ half, image @ half

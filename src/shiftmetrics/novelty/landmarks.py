@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace, to_float64
 from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
 from shiftmetrics.novelty.feature_map import Coordinates
@@ -156,8 +156,11 @@ class LandmarkMap:
         return residual_noise(self.gram)
 
     def check_points(self, points: Any, argument: str = "points") -> Array:
-        """Return rows as an array of the width of the landmarks."""
-        return self.gram.check_points(points)
+        """Return rows as an array of the width of the landmarks, in the library and on the device of these."""
+        landmarks = self.landmarks.rows
+        if isinstance(points, np.ndarray) and not isinstance(landmarks, np.ndarray):
+            points = namespace(landmarks).asarray(points, device=landmarks.device)
+        return self.gram.check_points(points, argument)
 
     def coordinates(self, points: Array, rows: slice) -> Coordinates:
         """Return the coordinates of a block of ``points``, and the squared length of what they leave out."""
@@ -165,5 +168,11 @@ class LandmarkMap:
 
     def placed(self, similarities: FloatArray) -> Coordinates:
         """Return the coordinates of rows from their ``similarities`` to the landmarks."""
-        values = to_float64(similarities) @ self.whitening
-        return values, 1.0 - np.einsum("ij,ij->i", values, values)
+        similarities = to_float64(similarities)
+        if not self.gram.trusted:  # no similarity is more than 1 under a kernel that is semidefinite
+            similarities = np.clip(similarities, -1.0, 1.0)
+        values = similarities @ self.whitening
+        squares = np.einsum("ij,ij->i", values, values)
+        if not self.gram.trusted:
+            values /= np.maximum(np.sqrt(squares), 1.0)[:, None]
+        return values, 1.0 - squares

@@ -56,13 +56,13 @@ class PrecomputedGram(Gram):
         features = self.features[np.ix_(indices[test], indices)]
         return PrecomputedGram(features, self.reference[np.ix_(indices[~test] - self.n_test, indices)])
 
-    def check_points(self, points: Any) -> Array:
+    def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return similarities of new points to all rows of both samples."""
-        array = check_matrix(points, "points")
+        array = check_matrix(points, argument)
         if array.shape[1] != self.n_rows:
             raise ValueError(
                 describe(
-                    "points",
+                    argument,
                     f"of {self.n_rows} columns with kernel='precomputed' (similarities to the rows of features, then "
                     "of reference)",
                     f"{array.shape[1]} columns",

@@ -191,7 +191,13 @@ def _by_krylov(problem: Problem, n_modes: int) -> Solution:
 
         product = KernelProduct(gram, stored=stored, executor=problem.executor)
         top = top_modes(
-            product, weights, wanted, tolerance=max(problem.rtol, 1e-10), rng=problem.rng(), report=report
+            product,
+            weights,
+            wanted,
+            tolerance=max(problem.rtol, 1e-10),
+            trusted=gram.trusted,
+            rng=problem.rng(),
+            report=report,
         )
         counts = product.mode_counts(problem.test_weights, problem.reference_weights)
     errors = rounding(np.ones(1), gram.n_test, gram.n_reference, problem.eta, gram.entry_error)
@@ -210,7 +216,7 @@ def _by_krylov(problem: Problem, n_modes: int) -> Solution:
         rounding=errors[0],
         cutoff=errors[2],
         converged=top.converged,
-        indefinite=top.indefinite,
+        indefinite=top.indefinite or product.contradicted,
         bound=float(top.bounds.max()) + errors[1],
     )
 
