@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import oracles
-from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.agreement import (
+    agreement_contributions,
+    agreement_curves,
+    agreement_matrix,
+    model_agreement,
+    posterior_agreement,
+)
 
 pytestmark = pytest.mark.realdata
 
@@ -42,3 +48,53 @@ def test_networks_on_one_sample(data_folder: Path) -> None:
         for factor in (0.5, 0.9, 1.1, 2.0):
             near = oracles.agreement(logits[i], logits[j], factor * result.beta)
             assert near <= result.value + result.error_bound
+
+
+def test_curves_of_networks_and_people(data_folder: Path) -> None:
+    """Agreement falls with the noise and with its ratio; every point is what a single call gives."""
+    with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False) as stored:
+        log_probs, counts, labels = (stored[name] for name in ("log_probs", "human_counts", "labels"))
+    shown = (counts.sum(axis=2) > 0).all(axis=0)
+    outputs = {str(m): log_probs[:, m, shown] for m in range(5)}
+    outputs["people"] = np.log((counts + 0.5) / (counts + 0.5).sum(axis=2, keepdims=True))[:, shown]
+    curves = agreement_curves(
+        {name: {95: scores[1], 110: scores[2], 125: scores[3]} for name, scores in outputs.items()},
+        {name: scores[0] for name, scores in outputs.items()},
+        labels=labels[shown],
+        rng=0,
+    )
+    assert curves.status.ok
+    assert (np.diff(curves.agreement, axis=1)[:, :, 1:] < 0).all()
+    assert (np.diff(curves.agreement, axis=2) < 0).all()
+    assert curves.errors.max() <= 1.01e-5
+    last = curves.agreement[:, -1, -1]
+    for m, scores in enumerate(outputs.values()):
+        assert last[m] == pytest.approx(posterior_agreement(scores[3], scores[0]).value, abs=2e-5)
+    # The networks' published accuracies, and people who answer better than all but one network at the end.
+    assert curves.afr_t[:5, -1, -1] == pytest.approx([0.606, 0.740, 0.622, 0.616, 0.781], abs=1e-3)
+    assert last.argmin() == 5
+
+
+def test_contributions_of_a_network(data_folder: Path) -> None:
+    with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False) as stored:
+        log_probs, labels = stored["log_probs"], stored["labels"]
+    split = agreement_contributions(log_probs[3, 0], log_probs[0, 0], labels)
+    assert sum(group.log_pa for group in split.groups.values()) == pytest.approx(split.agreement.log_pa)
+    assert max(split.groups, key=lambda name: -split.groups[name].log_pa) == "misled"
+
+
+@pytest.mark.slow
+def test_matrix_of_networks(data_folder: Path) -> None:
+    """Networks of one family agree most; one that was trained to 78 % stands apart."""
+    with np.load(data_folder / "cifar10_logit_zoo" / "logits.npz", allow_pickle=False) as stored:
+        networks = dict(zip(map(str, stored["model_names"]), stored["logits"], strict=True))
+    matrix = agreement_matrix(networks)
+    assert matrix.status.ok
+    assert matrix.means.argmin() == matrix.names.index("resnet18_78acc")
+    assert matrix.means.min() < 0.8 < np.sort(matrix.means)[1]
+    closest = np.unravel_index((matrix.agreement - 9 * np.eye(21)).argmax(), (21, 21))
+    assert all(matrix.names[k].startswith("repvgg") for k in closest)
+    first, second = networks["resnet20"], networks["resnet18_78acc"]
+    own = model_agreement(first, second)
+    assert own.value > own.common_value
+    assert model_agreement(10 * first, second).value == pytest.approx(own.value, abs=1e-5)
