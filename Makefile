@@ -40,6 +40,10 @@ $(VENV)/.installed-docs: $(VENV)/.installed-test
 	$(INSTALL) '.[docs]'
 	@touch $@
 
+$(VENV)/.installed-bench: $(VENV)/.installed-test
+	$(INSTALL) '.[bench]'
+	@touch $@
+
 demo: $(VENV)/.installed ## train a small classifier, shift its data, write report.html
 	$(BIN)/shiftmetrics demo --output demo-output
 
@@ -64,7 +68,7 @@ types: $(VENV)/.installed-lint ## mypy, strict, on src
 docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-bench: $(VENV)/.installed-test ## the benchmarks: ratios against peers, in one run
+bench: $(VENV)/.installed-bench ## the benchmarks: ratios against peers, in one run
 	$(BIN)/python benchmarks/run.py
 
 clean: ## remove what the targets made
