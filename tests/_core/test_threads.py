@@ -1,11 +1,8 @@
 """One thread for each matrix product while blocks have threads of their own, and as many as before afterwards."""
 
-import sys
-
 import pytest
 import threadpoolctl
 
-from shiftmetrics._core import threads
 from shiftmetrics._core.threads import one_blas_thread
 
 
@@ -27,11 +24,3 @@ def test_the_limit_ends_with_an_error() -> None:
     with pytest.raises(KeyError), one_blas_thread():
         raise KeyError
     assert counts() == before
-
-
-def test_without_threadpoolctl_nothing_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads._controller.cache_clear()
-    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
-    with one_blas_thread():
-        pass
-    threads._controller.cache_clear()

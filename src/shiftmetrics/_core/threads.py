@@ -15,18 +15,12 @@ def one_blas_thread() -> Iterator[None]:
     A pool of threads in which each calls a matrix product that starts threads too makes them wait for each other:
     on two cores such a sum took up to ten times as long.
     """
-    controller = _controller()
-    if controller is None:
-        yield
-        return
-    with controller.limit(limits=1, user_api="blas"):
+    with _controller().limit(limits=1, user_api="blas"):
         yield
 
 
 @functools.cache
 def _controller() -> Any:
-    try:
-        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-    except ImportError:  # it comes with scikit-learn; without it the sum is only slower
-        return None
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
     return ThreadpoolController()
