@@ -27,8 +27,10 @@ class Rows:
         Names of the columns of ``scores``.
     images, reference_images : array of shape (n_samples, height, width) or (..., channels), optional
         A picture of each row.
+    texts, reference_texts : sequence of str, optional
+        The text of each row.
     table, reference_table : DataFrame, optional
-        Anything else that is known of each row.
+        Anything else that is known of each row; beside ``texts``, such as the weight of each word.
     """
 
     scores: Any = None
@@ -42,6 +44,8 @@ class Rows:
     class_names: Sequence[str] | None = None
     images: Any = None
     reference_images: Any = None
+    texts: Any = None
+    reference_texts: Any = None
     table: Any = None
     reference_table: Any = None
 

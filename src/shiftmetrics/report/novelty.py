@@ -10,21 +10,23 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.result import Result
 from shiftmetrics.plot import plot_mode_frequencies, plot_novelty
 from shiftmetrics.report.context import Context, Rows
 from shiftmetrics.report.facts import facts_of, percent
 from shiftmetrics.report.figures import figure_svg
-from shiftmetrics.report.grid import Entry
+from shiftmetrics.report.grid import Entry, Grid
 from shiftmetrics.report.templating import fragment
 from shiftmetrics.report.thumbnails import range_of, thumbnail
+from shiftmetrics.report.typical import MOST_COLUMNS, Excerpt, excerpts, traits, typical_rows
 
 LEAD = (
     "Each mode is a pattern that the test sample shows more often than the reference. A row belongs to "
     "it with a membership from 0 to 1; rows with a membership of at least a quarter count as members."
 )
 MOST_MODES = 7
-TYPICAL_COLUMNS = 5
+FEW_COLUMNS = 2
+"""Columns of the typical rows in a narrow card."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,11 @@ class Card:
     says: str = ""
     pictures: list[Markup] = field(default_factory=list)
     reference_pictures: list[Markup] = field(default_factory=list)
-    rows: str = ""
+    texts: list[Excerpt] = field(default_factory=list)
+    reference_texts: list[Excerpt] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
+    table: Grid | None = None
+    rows: str = ""
 
 
 def build(results: Mapping[str, Result], context: Context, detail: int) -> Markup:
@@ -112,12 +117,22 @@ def _card(mode: Any, result: Any, rows: Rows, detail: int) -> Card:
             card.reference_pictures = _pictures(
                 rows.reference_images, reference_exemplars, rows.reference_labels, rows.reference_names
             )
+        return card
+    found = [] if rows.table is None else traits(_members(mode)[0], rows.table)
+    card.columns = [trait.text for trait in found]
+    if rows.texts is not None and detail:
+        card.texts = excerpts(rows.texts, exemplars[: max(detail // 2, 2)], rows.names)
+        if rows.reference_texts is not None:
+            card.reference_texts = excerpts(
+                rows.reference_texts, reference_exemplars[:2], rows.reference_names
+            )
+    elif found and detail:
+        few = [trait.column for trait in found][: MOST_COLUMNS if mode.index == 0 else FEW_COLUMNS]
+        card.table = typical_rows(mode, rows, few, max(detail // 2, 3))
     else:
-        names = rows.names if rows.names is not None else None
+        names = rows.names
         shown = exemplars[: max(detail, 5)]
         card.rows = ", ".join(str(names[i]) if names is not None else str(i) for i in shown)
-        if rows.table is not None:
-            card.columns = _typical_columns(mode, rows.table)
     return card
 
 
@@ -153,20 +168,3 @@ def _pictures(images: Any, positions: Any, labels: Any, names: Any) -> list[Mark
             alt += f", label {labels[i]}"
         pictures.append(thumbnail(np.asarray(images[i]), value_range=value_range, alt=alt))
     return pictures
-
-
-def _typical_columns(mode: Any, table: Any) -> list[str]:
-    """Return the columns in which the mode's rows differ most from the whole sample, in standard deviations."""
-    positions, _ = _members(mode)
-    found = []
-    for name in table.columns:
-        values = table[name].to_numpy()
-        if values.dtype.kind not in "biuf":
-            continue
-        numbers = values.astype(np.float64)
-        spread = float(np.nanstd(numbers))
-        if spread > 0.0:
-            mean = float(np.nanmean(numbers[positions]))
-            found.append((abs(mean - float(np.nanmean(numbers))) / spread, str(name), mean))
-    found.sort(reverse=True)
-    return [f"{name} {format_number(mean)}" for _, name, mean in found[:TYPICAL_COLUMNS]]

@@ -1,0 +1,94 @@
+"""Typical rows and texts of a mode."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.report import Context, Rows, render_report
+from shiftmetrics.report.typical import LONGEST_TEXT, excerpt, traits, typical_rows
+
+TABLE = pd.DataFrame(
+    {
+        "age": [20.0, 21.0, 22.0, 80.0],
+        "height": [170.0, 171.0, 169.0, 170.0],
+        "kind": ["cat", "cat", "dog", "eel"],
+        "same": [1, 1, 1, 1],
+        "empty": [np.nan] * 4,
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(0)
+    test = np.concatenate([rng.normal(size=(30, 2)), rng.normal(9.0, 0.3, size=(20, 2))])
+    return kernel_entropic_novelty(test, rng.normal(size=(40, 2)), bandwidth=1.0, rng=0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    table = pd.DataFrame({"size": np.r_[np.zeros(30), np.ones(20)], "colour": ["red"] * 30 + ["blue"] * 20})
+    return {
+        "table": table,
+        "reference_table": pd.DataFrame({"size": np.zeros(40)}),
+        "labels": ["old"] * 30 + ["new"] * 20,
+    }
+
+
+def page(result, **rows):
+    return render_report({"new": result}, context=Context(rows={"new": Rows(**rows)}))
+
+
+def test_columns_are_ordered_by_their_difference_in_standard_deviations():
+    found = traits(np.array([3]), TABLE)
+    assert [trait.column for trait in found] == ["kind", "age", "height"]
+    assert [trait.text for trait in found] == ["kind eel (100 %)", "age 80", "height 170"]
+    assert found[0].difference == pytest.approx(3**0.5)
+    ages = TABLE["age"].to_numpy()
+    assert found[1].difference == pytest.approx((80 - ages.mean()) / ages.std())
+    assert found[2].difference == 0.0
+
+
+def test_rows_without_columns_to_show():
+    assert traits(np.array([0]), TABLE[["same", "empty"]]) == []
+
+
+def test_a_table_of_typical_rows(result, rows):
+    mode = result.modes[0]
+    grid = typical_rows(mode, Rows(**rows), ["size", "colour"], 4)
+    assert [column.name for column in grid.columns] == ["Row", "Label", "size", "colour"]
+    assert [column.numeric for column in grid.columns] == [False, False, True, False]
+    assert [line[1:] for line in grid.rows[:4]] == [["new", "1", "blue"]] * 4
+    assert [line[0] for line in grid.rows[:4]] == [str(i) for i in mode.exemplars[:4]]
+    assert grid.rows[4][1:] == ["–", "0", "–"]
+    assert grid.rows[4][0] == f"{mode.reference_exemplars[0]} (reference)"
+    assert len(grid.rows) == 6
+
+
+def test_tables_reach_the_page(result, rows):
+    text = page(result, **rows)
+    assert "Most typical rows, then the nearest to them in the reference" in text
+    assert "colour blue (100 %)" in text
+
+
+def test_texts_reach_the_page_escaped_and_cut(result):
+    texts = [f"<i>old</i> {i} " + "word " * 100 for i in range(30)] + [f"<b>new</b> {i}" for i in range(20)]
+    shown = page(result, texts=texts, reference_texts=[f"known {i}" for i in range(40)])
+    mode = result.modes[0]
+    assert f"<b>{mode.exemplars[0]}</b> &lt;b&gt;new&lt;/b&gt; {mode.exemplars[0] - 30}" in shown
+    assert f"known {mode.reference_exemplars[0]}" in shown
+    assert "<i>old" not in shown
+    assert "word " * 60 not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("short\n and  sweet", "short and sweet"),
+        ("x" * 1000, "x" * LONGEST_TEXT + " …"),
+        ("word " * 100, ("word " * 48).strip() + " …"),
+    ],
+)
+def test_an_excerpt_is_one_line_cut_between_words(text, wanted):
+    assert excerpt(text) == wanted
