@@ -248,8 +248,7 @@ def posterior_agreement(
         max_iter=max_iter,
         guesses=pilot_betas(pairs, atol),
     )
-    log_classes = math.log(pairs.n_classes)
-    value = min(best.value, log_classes) if prior is None else best.value
+    value = min(best.value, math.log(pairs.n_classes)) if prior is None else best.value
     sampling = None
     if confidence_level is not None and seed is not None:
         sampling = sample_agreement(
@@ -265,29 +264,12 @@ def posterior_agreement(
             executor=executor,
         )
     per_sample = row_agreement(pairs, best.x, executor=executor) if keep_rows else None
-    shares = limits.predicted / limits.predicted.sum()
-    effective_classes = math.exp(entropy(shares))
+    fields = certified_fields(best, limits, prior=pairs.prior, scale=pairs.scale, uniform=prior is None)
     return PosteriorAgreementResult(
-        value=value,
-        error_bound=best.error_bound,
+        **fields,
         interval=None if sampling is None else sampling.interval,
-        status=status_of(best),
-        n_samples=pairs.n_samples,
-        beta=float(_given_units(np.asarray(best.x), pairs.scale)),
-        log_pa=pairs.n_samples * (value - log_classes),
-        normalized=value / log_classes,
-        equivalent_error=equivalent_error(value, pairs.n_classes),
-        disagreement=limits.disagreeing / limits.weight,
-        effective_classes=effective_classes,
-        n_classes=pairs.n_classes,
-        prior=pairs.prior,
         per_sample=per_sample,
         resampled=None if sampling is None else sampling.resampled,
-        curve_beta=_given_units(best.points, pairs.scale),
-        curve_value=best.values,
-        curve_bound=best.bounds,
-        n_evaluations=best.n_evaluations,
-        n_passes=best.n_passes,
         settings=settings_of(
             kind=pairs.kind,
             prior=prior_setting(prior),
@@ -303,9 +285,37 @@ def posterior_agreement(
         ),
         warnings=(
             *input_warnings(pairs, limits),
-            *_constant_warning(effective_classes, predicted=predicted),
+            *constant_warning(fields["effective_classes"], predicted=predicted),
         ),
     )
+
+
+def certified_fields(
+    best: Maximum, limits: AgreementLimits, *, prior: FloatArray, scale: float, uniform: bool
+) -> dict[str, Any]:
+    """Return the fields of a result that follow from the sums over all pairs, whoever took them."""
+    n_classes, n_samples = len(prior), round(limits.n_rows)
+    log_classes = math.log(n_classes)
+    value = min(best.value, log_classes) if uniform else best.value
+    return {
+        "value": value,
+        "error_bound": best.error_bound,
+        "status": status_of(best),
+        "n_samples": n_samples,
+        "beta": float(_given_units(np.asarray(best.x), scale)),
+        "log_pa": n_samples * (value - log_classes),
+        "normalized": value / log_classes,
+        "equivalent_error": equivalent_error(value, n_classes),
+        "disagreement": limits.disagreeing / limits.weight,
+        "effective_classes": math.exp(entropy(limits.predicted / limits.predicted.sum())),
+        "n_classes": n_classes,
+        "prior": prior,
+        "curve_beta": _given_units(best.points, scale),
+        "curve_value": best.values,
+        "curve_bound": best.bounds,
+        "n_evaluations": best.n_evaluations,
+        "n_passes": best.n_passes,
+    }
 
 
 def status_of(best: Maximum) -> AgreementStatus:
@@ -341,7 +351,8 @@ def input_warnings(pairs: ScorePairs, limits: AgreementLimits) -> Iterator[str]:
             yield f'{name} look like probabilities ({rows}). If they are, pass kind="probabilities".'
 
 
-def _constant_warning(effective_classes: float, *, predicted: bool) -> Iterator[str]:
+def constant_warning(effective_classes: float, *, predicted: bool) -> Iterator[str]:
+    """Say that the model is constant, and what that does to its agreement."""
     if effective_classes < 1.0 + 1e-9:
         remedy = (
             "With the predicted prior its agreement is 0."
