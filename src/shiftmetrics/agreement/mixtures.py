@@ -75,11 +75,7 @@ class RatioMixtures:
     ) -> RatioMixtures:
         """Take the limits of each segment in both versions, and add them up for each ratio."""
         original = pairs.replace(scores=pairs.reference_scores)
-        whole = limits_of(pairs.every(max(1, pairs.n_samples)), executor=executor)
-        versions = [
-            [_limits_of_rows(version, np.flatnonzero(segment == k), whole) for k in range(n_ratios + 1)]
-            for version in (pairs, original)
-        ]
+        versions = [_segment_limits(version, segment, n_ratios + 1) for version in (pairs, original)]
         limits = [
             functools.reduce(operator.add, versions[0][: j + 1] + versions[1][j + 1 :])
             for j in range(n_ratios)
@@ -189,11 +185,18 @@ def _at_infinity(value: float) -> Maximum:
     )
 
 
-def _limits_of_rows(pairs: ScorePairs, rows: IntArray, example: AgreementLimits) -> AgreementLimits:
-    if not len(rows):
-        return example.zeros()
-    return limits_of(
-        pairs.replace(
-            scores=take_rows(pairs.scores, rows), reference_scores=take_rows(pairs.reference_scores, rows)
+def _segment_limits(pairs: ScorePairs, segment: IntArray, n_segments: int) -> list[AgreementLimits]:
+    """Return the limits of the rows of each segment, block by block."""
+    found = [limits_of(pairs.every(pairs.n_samples)).zeros()] * n_segments
+    for rows in pairs.slices():
+        block = pairs.replace(
+            scores=pairs.scores[rows, ...], reference_scores=pairs.reference_scores[rows, ...]
         )
-    )
+        for k in np.unique(segment[rows]):
+            inside = np.flatnonzero(segment[rows] == k)
+            part = block.replace(
+                scores=take_rows(block.scores, inside),
+                reference_scores=take_rows(block.reference_scores, inside),
+            )
+            found[k] = found[k] + limits_of(part)
+    return found
