@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -373,3 +374,21 @@ def test_oddities_are_warned_of() -> None:
     metric = fed(PosteriorAgreement(K, grid=BetaGrid(low=1e-6, high=1e-4)), batches())
     with pytest.warns(UserWarning, match="Choose a BetaGrid with a larger high"):
         metric.compute()
+
+
+# --- real data -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.realdata
+def test_real_networks_in_batches(data_folder: Path) -> None:
+    with np.load(data_folder / "cifar10_logit_zoo" / "logits.npz") as file:
+        logits = file["logits"][[0, 7, 14, 20]]
+    collection = MetricCollection({"pa": PosteriorAgreement(10), "afr_p": AttackFailureRate()})
+    for first, second in zip(logits[:-1], logits[1:], strict=True):
+        exact = shiftmetrics.posterior_agreement(first, second, atol=1e-9, keep_rows=False)
+        for rows in np.array_split(np.arange(10_000), 21):
+            collection.update(torch.from_numpy(first[rows]), torch.from_numpy(second[rows]))
+        values = collection.compute()
+        assert abs(values["pa"].item() - exact.value) < 7e-7
+        assert values["afr_p"].item() == np.mean(first.argmax(axis=1) == second.argmax(axis=1))
+        collection.reset()
