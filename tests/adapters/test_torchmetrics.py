@@ -1,6 +1,7 @@
 """Posterior agreement and attack failure rate as torchmetrics: their conventions, merging, bad input."""
 
 import copy
+import itertools
 import math
 import pickle
 import warnings
@@ -232,7 +233,7 @@ def test_collection_tracker_and_bootstrap() -> None:
 def test_plot_draws_values() -> None:
     metric = PosteriorAgreement(K)
     values = [metric(*part) for part in batches()]
-    figure, ax = metric.plot(values)
+    _, ax = metric.plot(values)
     assert len(ax.get_lines()[0].get_ydata()) == 3
     figure, ax = metric.plot()
     assert "PosteriorAgreement" in ax.get_title() + ax.get_ylabel() + str(ax.get_legend_handles_labels())
@@ -384,7 +385,7 @@ def test_real_networks_in_batches(data_folder: Path) -> None:
     with np.load(data_folder / "cifar10_logit_zoo" / "logits.npz") as file:
         logits = file["logits"][[0, 7, 14, 20]]
     collection = MetricCollection({"pa": PosteriorAgreement(10), "afr_p": AttackFailureRate()})
-    for first, second in zip(logits[:-1], logits[1:], strict=True):
+    for first, second in itertools.pairwise(logits):
         exact = shiftmetrics.posterior_agreement(first, second, atol=1e-9, keep_rows=False)
         for rows in np.array_split(np.arange(10_000), 21):
             collection.update(torch.from_numpy(first[rows]), torch.from_numpy(second[rows]))
