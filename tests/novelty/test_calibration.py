@@ -18,7 +18,7 @@ def clusters(
 def test_one_distribution_of_unequal_sizes_is_not_significant() -> None:
     # Without the weights of the new sample the null would be 5.07.
     means, observed, significant = [], [], 0
-    for seed in range(5):
+    for seed in range(1, 6):
         rng = np.random.default_rng(seed)
         x, y = rng.normal(size=(400, 2)), rng.normal(size=(100, 2))
         result = kernel_entropic_novelty(x, y, eta=3.0, bandwidth=1.0)
@@ -29,7 +29,7 @@ def test_one_distribution_of_unequal_sizes_is_not_significant() -> None:
         observed.append(result.value)
     assert significant <= 1  # a false one in 21 runs
     assert np.mean(means) == pytest.approx(0.059, abs=0.012)
-    assert min(observed) == pytest.approx(0.034, abs=0.02)
+    assert min(observed) == pytest.approx(0.034, abs=0.003)
 
 
 @pytest.mark.parametrize("eta", [1.0, 2.5])

@@ -543,7 +543,8 @@ def test_the_summary_reads_like_a_sentence() -> None:
     assert "2 modes stand out: 97.6 % of the test sample is in excess of the reference" in lines[0]
     assert lines[1].startswith("The reference against the test sample: 0.7")
     assert lines[2].startswith("Mode 1: ")
-    assert lines[3].startswith("Higher is more novel. The numerical error is at most ")
+    assert lines[3].startswith("Lost mode 1: ")
+    assert lines[4].startswith("Higher is more novel. The numerical error is at most ")
     plain = kernel_entropic_novelty(
         ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4, n_permutations=0
     )

@@ -31,7 +31,7 @@ def test_memberships_are_those_of_the_non_symmetric_eigenproblem(
 ) -> None:
     rng = np.random.default_rng(7)
     x, y, points = rng.normal(size=(20, 2)), rng.normal(size=(15, 2)) + 1, rng.normal(size=(9, 2)) * 2
-    result = kernel_entropic_novelty(x, y, bandwidth=0.8, eta=eta, method=method)
+    result = kernel_entropic_novelty(x, y, bandwidth=0.8, eta=eta, method=method, rotation="none")
     mode = result.modes[position]
 
     def kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:

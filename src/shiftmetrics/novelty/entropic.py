@@ -12,7 +12,7 @@ from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng
-from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, Nulls, calibrate
+from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, Null, Nulls, calibrate
 from shiftmetrics.novelty.eigensolver import check_torch
 from shiftmetrics.novelty.fourier import N_FREQUENCIES
 from shiftmetrics.novelty.inputs import (
@@ -24,7 +24,7 @@ from shiftmetrics.novelty.inputs import (
     shares,
 )
 from shiftmetrics.novelty.kernels import CallableKernel
-from shiftmetrics.novelty.modes import describe_modes
+from shiftmetrics.novelty.modes import Mode, describe_lost_modes, describe_modes
 from shiftmetrics.novelty.problem import METHODS, Eigensolver, Method, Problem, Solution
 from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
 from shiftmetrics.novelty.routes import check_method, sampling_warnings, solve
@@ -47,6 +47,7 @@ def kernel_entropic_novelty(
     reference_weight: Any = None,
     reverse: bool | None = None,
     n_modes: int = 10,
+    rotation: Literal["varimax", "none"] = "varimax",
     rtol: float = 1e-12,
     max_rank: int | None = None,
     n_frequencies: int = N_FREQUENCIES,
@@ -101,7 +102,10 @@ def kernel_entropic_novelty(
     reverse : bool, optional
         Whether to measure the reference against the sample too. Default: at eta = 1, where it comes for nothing.
     n_modes : int, default 10
-        How many modes to describe.
+        How many modes to describe, gained and lost.
+    rotation : {"varimax", "none"}, default "varimax"
+        Whether the significant modes that are described are rotated, so that each row belongs to few of them.
+        Eigenfunctions mix patterns of nearly equal frequency.
     rtol : float, default 1e-12
         Share of the kernel matrix's trace that the pivoted route may leave out, and the bound on an eigenvalue at
         which Krylov stops, but not below 1e-10.
@@ -178,6 +182,7 @@ def kernel_entropic_novelty(
     if check_choice(eigensolver, "eigensolver", ("scipy", "torch")) == "torch":
         check_torch()
     n_modes = check_integer(n_modes, "n_modes", low=0)
+    rotate = check_choice(rotation, "rotation", ("varimax", "none")) == "varimax"
     rtol = check_number(rtol, "rtol", low=0.0, high=1.0)
     max_rank = None if max_rank is None else check_integer(max_rank, "max_rank", low=1)
     n_frequencies = check_integer(n_frequencies, "n_frequencies", low=1)
@@ -209,6 +214,7 @@ def kernel_entropic_novelty(
         eigensolver=eigensolver,
         n_frequencies=n_frequencies,
         score_rows=score_rows,
+        n_lost=n_modes if reverse or (reverse is None and eta == 1.0) else 0,
         seed=int(generator.integers(2**63)),
         executor=executor,
         progress=progress,
@@ -231,6 +237,7 @@ def kernel_entropic_novelty(
         weighted=(sample_weight is not None, reference_weight is not None),
         reverse=reverse,
         n_modes=n_modes,
+        rotation=rotation,
         rtol=rtol,
         max_rank=max_rank,
         n_frequencies=n_frequencies,
@@ -241,13 +248,14 @@ def kernel_entropic_novelty(
         align=align,
         rng=0 if rng is None else rng,
     )
-    return _result(problem, solution, nulls, name, width, reverse, settings)
+    return _result(problem, solution, nulls, rotate, name, width, reverse, settings)
 
 
 def _result(
     problem: Problem,
     solution: Solution,
     nulls: Nulls | None,
+    rotate: bool,
     kernel: str,
     bandwidth: float | None,
     reverse: bool | None,
@@ -282,7 +290,11 @@ def _result(
             problem.reference_weights,
             solution.functions,
             solution.coefficients[:, :shown],
+            n_significant=None if nulls is None else nulls.gained.significant(eigenvalues),
+            rotate=rotate,
+            gram=gram,
         ),
+        lost_modes=_lost_modes(problem, solution, None if nulls is None else nulls.lost, rotate),
         eta=problem.eta,
         kernel=kernel,
         bandwidth=bandwidth,
@@ -297,6 +309,25 @@ def _result(
         null=None if nulls is None else nulls.gained,
         reverse_null=None if nulls is None or reverse is False else nulls.lost,
         source=PointSource(problem, solution),
+    )
+
+
+def _lost_modes(problem: Problem, solution: Solution, null: Null | None, rotate: bool) -> tuple[Mode, ...]:
+    """Describe what the reference has in excess, where the route was asked for it."""
+    values, coefficients = solution.lost_values, solution.lost_coefficients
+    if values is None or coefficients is None or solution.reverse_eigenvalues is None:
+        return ()
+    eigenvalues = solution.reverse_eigenvalues
+    return describe_lost_modes(
+        eigenvalues[: values.shape[1]],
+        values,
+        problem.gram.n_test,
+        problem.test_weights,
+        problem.reference_weights,
+        solution.functions,
+        coefficients,
+        n_significant=None if null is None else null.significant(eigenvalues),
+        rotate=rotate,
     )
 
 

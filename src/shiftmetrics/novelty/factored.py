@@ -79,20 +79,21 @@ def by_factor(
         covariances = _covariances(problem, factor) if name == "cholesky" else None
         matrix, mode_counts = _difference(problem, factor, covariances, eta)
         eigenvalues, vectors = _eigenvalues_and_vectors(
-            problem, factor, matrix, None if complete else n_modes
+            problem, factor, matrix, None if complete else n_modes, _signed_weights(problem)
         )
-        reverse_eigenvalues = -eigenvalues[::-1] if eta == 1.0 else None
-        if reverse and eta != 1.0:
-            # C_Y - eta C_X = -eta (C_X - C_Y / eta)
-            matrix, _ = _difference(problem, factor, covariances, 1.0 / eta)
-            reverse_eigenvalues = -eta * _eigenvalues_and_vectors(problem, factor, matrix, 0)[0][::-1]
+        reverse_eigenvalues, lost = _reversed(problem, factor, covariances, eigenvalues, vectors, reverse)
         triangle = factor.triangle
         errors = rounding(np.diagonal(triangle), gram.n_test, gram.n_reference, eta, gram.entry_error)
         # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
         vectors = vectors[:, : int((eigenvalues > errors[1]).sum())]
+        if reverse_eigenvalues is not None:
+            lost = lost[:, : int((reverse_eigenvalues > errors[1]).sum())]
         values = factor.values @ vectors[:, :n_modes]
         # u(t) = f(t).w with the coordinates f(t) that solve triangle f(t) = k(pivots, t).
-        coefficients = solve_triangular(triangle, vectors, lower=True, trans="T") if rank else vectors
+        coefficients, lost_coefficients = (
+            solve_triangular(triangle, part, lower=True, trans="T") if part.size else part
+            for part in (vectors, lost)
+        )
     test = remainder(factor.residual[: gram.n_test], problem.test_weights)
     reference = remainder(factor.residual[gram.n_test :], problem.reference_weights)
     return Solution(
@@ -112,13 +113,50 @@ def by_factor(
         cutoff=errors[2],
         converged=factor.converged,
         indefinite=factor.indefinite,
+        lost_values=factor.values @ lost,
+        lost_coefficients=lost_coefficients,
     )
 
 
+def _reversed(
+    problem: Problem,
+    factor: Factor,
+    covariances: tuple[FloatArray, FloatArray] | None,
+    eigenvalues: FloatArray,
+    vectors: FloatArray,
+    reverse: bool,
+) -> tuple[FloatArray | None, FloatArray]:
+    """Return the eigenvalues of C_Y - eta C_X, where they are known or wanted, and the first vectors."""
+    eta, n_lost = problem.eta, problem.n_lost
+    if eta == 1.0:
+        if len(eigenvalues) == vectors.shape[1] or not n_lost:
+            return -eigenvalues[::-1], vectors[:, ::-1][:, :n_lost]
+        weights = -_signed_weights(problem)
+        top = top_modes(
+            lambda block: factor.values @ (factor.values.T @ block), weights, n_lost, rng=problem.rng()
+        )
+        return -eigenvalues[::-1], factor.values.T @ top.coefficients
+    if not reverse:
+        return None, np.empty((factor.rank, 0))
+    # C_Y - eta C_X = -eta (C_X - C_Y / eta)
+    matrix, _ = _difference(problem, factor, covariances, 1.0 / eta)
+    matrix *= -eta
+    weights = np.concatenate([-eta * problem.test_weights, problem.reference_weights])
+    return _eigenvalues_and_vectors(problem, factor, matrix, n_lost, weights)
+
+
+def _signed_weights(problem: Problem) -> FloatArray:
+    """Return the weights of all rows in C_X - eta C_Y."""
+    return np.concatenate([problem.test_weights, -problem.eta * problem.reference_weights])
+
+
 def _eigenvalues_and_vectors(
-    problem: Problem, factor: Factor, matrix: FloatArray, n_vectors: int | None
+    problem: Problem, factor: Factor, matrix: FloatArray, n_vectors: int | None, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return all eigenvalues of C_X - eta C_Y, and the vectors of the largest (None: of all) in the factor's span."""
+    """Return all eigenvalues of a difference of covariances, and the vectors of the largest (None: of all).
+
+    ``matrix`` is the difference in the factor's span, and ``weights`` what the rows have in it.
+    """
     if problem.eigensolver == "scipy":
         return eigenvalues_and_vectors(matrix, n_vectors)
     if n_vectors is None or not factor.rank:
@@ -126,7 +164,6 @@ def _eigenvalues_and_vectors(
     if not n_vectors:
         return torch_eigenvalues(matrix), np.empty((factor.rank, 0))
     # All vectors would take several times as long as all values: Krylov finds the few that are wanted.
-    weights = np.concatenate([problem.test_weights, -problem.eta * problem.reference_weights])
     top = top_modes(
         lambda block: factor.values @ (factor.values.T @ block), weights, n_vectors, rng=problem.rng()
     )

@@ -45,6 +45,7 @@ class MappedSpectrum:
     cutoff: float
     lost: float
     reverse_lost: float
+    lost_vectors: FloatArray
 
 
 def choose_landmarks(problem: Problem, max_rank: int) -> LandmarkMap:
@@ -118,6 +119,7 @@ def mapped_spectrum(
     diagonal: FloatArray,
     entry_error: float,
     n_vectors: int | None = None,
+    n_lost: int = 0,
 ) -> MappedSpectrum:
     """Return the spectrum of two samples from their sums.
 
@@ -135,16 +137,20 @@ def mapped_spectrum(
         Rounding error of one similarity.
     n_vectors : int, optional
         How many eigenvectors. Default: all of positive eigenvalues.
+    n_lost : int, default 0
+        How many of C_Y - eta C_X.
     """
     lower = test.covariance
     lower -= eta * reference.covariance
     eigenvalues, vectors = eigenvalues_and_vectors(lower, n_vectors)
     reverse_eigenvalues = -eigenvalues[::-1] if eta == 1.0 else None
-    if reverse and eta != 1.0:
+    lost_vectors = vectors[:, ::-1][:, :n_lost]
+    if (reverse and eta != 1.0) or (n_lost and vectors.shape[1] < len(eigenvalues)):
         lower = reference.covariance
         lower -= eta * test.covariance
-        reverse_eigenvalues = eigenvalues_and_vectors(lower, 0)[0]
+        reverse_eigenvalues, lost_vectors = eigenvalues_and_vectors(lower, n_lost)
     errors = rounding(diagonal, int(test.count), int(reference.count), eta, entry_error)
+    n_positive = 0 if reverse_eigenvalues is None else int((reverse_eigenvalues > errors[1]).sum())
     return MappedSpectrum(
         eigenvalues=eigenvalues,
         vectors=vectors[:, : int((eigenvalues > errors[1]).sum())],
@@ -153,6 +159,7 @@ def mapped_spectrum(
         cutoff=errors[2],
         lost=truncation(test, reference, eta),
         reverse_lost=truncation(reference, test, eta),
+        lost_vectors=lost_vectors[:, :n_positive],
     )
 
 
@@ -231,8 +238,13 @@ def _solve(
             diagonal=diagonal,
             entry_error=entry_error,
             n_vectors=None if complete else n_modes,
+            n_lost=problem.n_lost,
         )
-    coefficients = spectrum.vectors if whitening is None else whitening @ spectrum.vectors
+    coefficients, lost_coefficients = (
+        part if whitening is None else whitening @ part for part in (spectrum.vectors, spectrum.lost_vectors)
+    )
+    shown = min(n_modes, coefficients.shape[1])
+    values = _values(problem, basis, np.hstack([coefficients[:, :shown], lost_coefficients]))
     left_out = (sums[0].residual + problem.eta * sums[1].residual) / (1.0 + problem.eta)
     return Solution(
         method=method,
@@ -240,7 +252,7 @@ def _solve(
         rank=size,
         eigenvalues=spectrum.eigenvalues,
         reverse_eigenvalues=spectrum.reverse_eigenvalues,
-        values=_values(problem, basis, coefficients[:, :n_modes]),
+        values=values[:, :shown],
         coefficients=coefficients,
         functions=functions,
         complete=complete,
@@ -251,6 +263,8 @@ def _solve(
         cutoff=spectrum.cutoff,
         converged=left_out <= max(problem.rtol, LANDMARK_RTOL),
         indefinite=indefinite or sums[0].contradictions + sums[1].contradictions > 0.0,
+        lost_values=values[:, shown:],
+        lost_coefficients=lost_coefficients,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.novelty.gram import Gram, Landmarks
 from shiftmetrics.novelty.problem import PointFunctions
+from shiftmetrics.novelty.rotation import varimax
 
 MEMBERSHIP = 0.25
 """Rows whose membership is at least this count as members of a mode."""
@@ -46,7 +47,7 @@ class KernelFunctions:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mode(Record):
-    """One novel mode: a unit eigenfunction u of the kernel covariance in excess of the reference.
+    """One mode: a unit function u of a row, an eigenfunction of the excess or a rotation of several.
 
     The membership of a row in the mode is u^2, from 0 to 1.
 
@@ -55,13 +56,25 @@ class Mode(Record):
     index : int
         Rank of the mode, from 0.
     eigenvalue : float
-        Its excess weight: ``frequency - eta * reference_frequency``.
+        Its excess weight: ``frequency - eta * reference_frequency``, or the other way round for a lost mode. Rotated
+        modes are no eigenfunctions, but their excess and their frequencies are exact, and their sum is that of the
+        eigenvalues.
     frequency, reference_frequency : float
         Mean membership in the test sample and in the reference.
     n_members, n_reference_members : int
         Rows of each sample with a membership of at least 0.25.
     exemplars, reference_exemplars : ndarray of int
         The rows of the test sample, and of the reference, with the largest membership, largest first (at most 25).
+    significant : bool or None
+        Whether its eigenvalue, or all of those it was rotated from, lie above relabelled rows; None without a null.
+    rotated : bool
+        Whether it is a varimax rotation of several eigenfunctions.
+    lost : bool
+        Whether the reference has it in excess of the sample.
+    nearest_reference : int or None
+        The reference row most similar to the first exemplar; None for a lost mode.
+    nearest_similarity : float or None
+        Its similarity, at most 1.
     membership, reference_membership : ndarray of shape (n_rows,) or None
         Membership of each row of the test sample and of the reference. Not written to files: None after reading back.
     """
@@ -74,6 +87,11 @@ class Mode(Record):
     n_reference_members: int
     exemplars: IntArray
     reference_exemplars: IntArray
+    significant: bool | None = None
+    rotated: bool = False
+    lost: bool = False
+    nearest_reference: int | None = None
+    nearest_similarity: float | None = None
     membership: FloatArray | None = field(default=None, repr=False)
     reference_membership: FloatArray | None = field(default=None, repr=False)
     functions: PointFunctions | None = field(default=None, repr=False)
@@ -148,7 +166,8 @@ class Mode(Record):
 
     def __str__(self) -> str:
         return (
-            f"Mode {self.index + 1}: {100 * self.frequency:.1f} % of the test sample against "
+            f"{'Lost mode' if self.lost else 'Mode'} {self.index + 1}: "
+            f"{100 * self.frequency:.1f} % of the test sample against "
             f"{100 * self.reference_frequency:.1f} % of the reference, "
             f"{self.n_members} and {self.n_reference_members} members."
         )
@@ -172,6 +191,10 @@ def describe_modes(
     reference_weights: FloatArray,
     functions: PointFunctions,
     coefficients: FloatArray,
+    *,
+    n_significant: int | None = None,
+    rotate: bool = False,
+    gram: Gram | None = None,
 ) -> tuple[Mode, ...]:
     """Turn eigenfunctions into modes.
 
@@ -189,7 +212,25 @@ def describe_modes(
         What evaluates them elsewhere.
     coefficients : ndarray of shape (rank, k)
         Their coefficients there.
+    n_significant : int, optional
+        How many of the eigenvalues are significant. Default: not known.
+    rotate : bool, default False
+        Whether to rotate the significant eigenfunctions by varimax.
+    gram : Gram, optional
+        Finds the reference row nearest to each mode.
     """
+    k = len(eigenvalues)
+    turned = min(n_significant or 0, k) if rotate else 0
+    if turned > 1:
+        rotation = varimax(values[:n_test, :turned], test_weights)
+        # The diagonal of R' diag(l) R: what each rotated mode has in excess. Its sum is that of the eigenvalues.
+        excess = eigenvalues[:turned] @ (rotation * rotation)
+        order = np.argsort(-excess, kind="stable")
+        rotation = rotation[:, order]
+        eigenvalues = np.concatenate([excess[order], eigenvalues[turned:]])
+        values, coefficients = (
+            np.hstack([part[:, :turned] @ rotation, part[:, turned:k]]) for part in (values, coefficients)
+        )
     modes = []
     for index, eigenvalue in enumerate(eigenvalues):
         column = values[:, index]
@@ -208,13 +249,75 @@ def describe_modes(
                 n_reference_members=int((reference >= MEMBERSHIP).sum()),
                 exemplars=_largest(test, N_EXEMPLARS),
                 reference_exemplars=_largest(reference, N_EXEMPLARS),
+                significant=None if n_significant is None else index < n_significant,
+                rotated=turned > 1 and index < turned,
                 membership=test,
                 reference_membership=reference,
                 functions=functions,
                 coefficients=sign * coefficients[:, index],
             )
         )
-    return tuple(modes)
+    return tuple(modes) if gram is None else _with_nearest(tuple(modes), gram)
+
+
+def describe_lost_modes(
+    eigenvalues: FloatArray,
+    values: FloatArray,
+    n_test: int,
+    test_weights: FloatArray,
+    reference_weights: FloatArray,
+    functions: PointFunctions,
+    coefficients: FloatArray,
+    *,
+    n_significant: int | None = None,
+    rotate: bool = False,
+) -> tuple[Mode, ...]:
+    """Turn eigenfunctions of C_Y - eta C_X into modes, as `describe_modes` does; ``frequency`` stays the test's."""
+    modes = describe_modes(
+        eigenvalues,
+        np.concatenate([values[n_test:], values[:n_test]]),
+        len(values) - n_test,
+        reference_weights,
+        test_weights,
+        functions,
+        coefficients,
+        n_significant=n_significant,
+        rotate=rotate,
+    )
+    return tuple(
+        replace(
+            mode,
+            lost=True,
+            frequency=mode.reference_frequency,
+            reference_frequency=mode.frequency,
+            n_members=mode.n_reference_members,
+            n_reference_members=mode.n_members,
+            exemplars=mode.reference_exemplars,
+            reference_exemplars=mode.exemplars,
+            membership=mode.reference_membership,
+            reference_membership=mode.membership,
+        )
+        for mode in modes
+    )
+
+
+def _with_nearest(modes: tuple[Mode, ...], gram: Gram) -> tuple[Mode, ...]:
+    """Find the reference row most similar to the first exemplar of each mode."""
+    if not modes:
+        return modes
+    landmarks = gram.take(np.array([mode.exemplars[0] for mode in modes]))
+    blocks = [rows for rows in gram.blocks(8 * landmarks.size) if rows.start >= gram.n_test]
+    best, place = np.full(len(modes), -np.inf), np.zeros(len(modes), dtype=np.int64)
+    for rows in blocks:
+        similarities = gram.block(rows, landmarks)
+        top = similarities.argmax(axis=0)
+        highest = similarities[top, np.arange(len(modes))]
+        closer = highest > best
+        best, place = np.where(closer, highest, best), np.where(closer, rows.start - gram.n_test + top, place)
+    return tuple(
+        replace(mode, nearest_reference=int(row), nearest_similarity=float(similarity))
+        for mode, row, similarity in zip(modes, place, best, strict=True)
+    )
 
 
 def _largest(values: FloatArray, k: int) -> IntArray:

@@ -45,6 +45,8 @@ class Problem:
     n_frequencies: int = 1000
     score_rows: int = 1000
     """Rows of each sample for a score where the route itself gives none."""
+    n_lost: int = 0
+    """How many modes of C_Y - eta C_X to evaluate at the rows."""
     seed: int = 0
     """Draws landmarks, frequencies, starting vectors and the rows of the score."""
     executor: Executor | None = field(default=None)
@@ -89,6 +91,8 @@ class Solution:
         Whether the route reached its tolerance, and whether the kernel was found not to be positive semidefinite.
     bound : float or None
         How far any of the eigenvalues may be from an exact one, where the route says.
+    lost_values, lost_coefficients : ndarray or None
+        Like ``values`` and ``coefficients``, of the first eigenfunctions of C_Y - eta C_X, where they were asked for.
     scored : tuple of Problem and Solution, or None
         A random part of the rows by an exact route, for the score, where the route itself gives none.
     """
@@ -110,6 +114,8 @@ class Solution:
     converged: bool = True
     indefinite: bool = False
     bound: float | None = None
+    lost_values: FloatArray | None = None
+    lost_coefficients: FloatArray | None = None
     scored: tuple[Problem, Solution] | None = None
 
     def score(self, count: int, *, reverse: bool = False) -> tuple[float, float, FloatArray]:

@@ -104,7 +104,10 @@ class NoveltyResult(Result):
     reverse_eigenvalues : ndarray or None
         Those of C_Y - eta C_X.
     modes : tuple of Mode
-        The first modes.
+        The first modes: those that are significant by ``n_significant`` are rotated, unless ``rotation="none"``.
+    lost_modes : tuple of Mode
+        The first modes that the reference has in excess: at eta = 1, or when ``reverse`` was asked for. None by the
+        route "krylov", which finds them with the samples swapped.
     eta : float
         Multiplier of the reference.
     kernel : str
@@ -154,6 +157,7 @@ class NoveltyResult(Result):
     eigenvalue_error_bound: float | None = None
     null: Null | None = None
     reverse_null: Null | None = None
+    lost_modes: tuple[Mode, ...] = ()
     source: PointSource | None = field(default=None, repr=False)
 
     @property
@@ -218,6 +222,12 @@ class NoveltyResult(Result):
             )
         return self.source.point_novelty(points)
 
+    @property
+    def _relabelled_part(self) -> bool:
+        """Whether the null is of a part of the rows, so that its score is not that of the result."""
+        null = self.null
+        return null is not None and null.n_test + null.n_reference < self.n_samples + self.n_reference
+
     def headline(self) -> str:
         """Return one sentence with the value and what it means."""
         score = f"{format_number(self.value)} nats"
@@ -234,10 +244,13 @@ class NoveltyResult(Result):
                 f"reference{times}, spread like {self.effective_modes:.3g} equal modes."
             )
         null = self.null
+        part = f", which score {format_number(null.mean)} +- {format_number(null.spread)}"
+        if self._relabelled_part:
+            part = f", {format_number(null.observed)} against {format_number(null.mean)} +- "
+            part += f"{format_number(null.spread)} on {null.n_test} and {null.n_reference} rows"
         text = (
-            f"{self.title}: {format_number(null.excess)} nats in excess of relabelled rows, which score "
-            f"{format_number(null.mean)} +- {format_number(null.spread)} (p = {null.p_value:.2g}); "
-            f"the score is {score}."
+            f"{self.title}: {format_number(null.excess)} nats in excess of relabelled rows{part} "
+            f"(p = {null.p_value:.2g}); the score is {score}."
         )
         if not self.n_significant:
             return f"{text} No mode stands out from relabelled rows."
@@ -260,13 +273,16 @@ class NoveltyResult(Result):
             sentences.append(f"{text}.")
         if self.modes and (self.n_significant is None or self.n_significant):
             sentences.append(str(self.modes[0]))
-        if (
-            self.null is not None
-            and self.null.n_test + self.null.n_reference < self.n_samples + self.n_reference
-        ):
+        if self.lost_modes and self.lost_modes[0].significant:
+            sentences.append(str(self.lost_modes[0]))
+        if (self.n_significant or 0) > len(self.modes) > 0:
             sentences.append(
-                f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random, which score "
-                f"{format_number(self.null.observed)} nats with their own labels."
+                f"{self.n_significant} modes are significant and {len(self.modes)} described: raise n_modes."
+            )
+        if self.null is not None and self._relabelled_part:
+            sentences.append(
+                f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random: fewer rows have "
+                "larger eigenvalues by chance, so modes that stand out from them stand out from all rows too."
             )
         common = super().notes()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
