@@ -13,10 +13,16 @@ ARGUMENTS = {"features": "TEST", "reference": "REFERENCE", "bandwidth": "--bandw
 
 def novelty(
     test: Annotated[
-        str, typer.Argument(metavar="TEST", help="Features of the sample under test.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TEST",
+            help="Sample under test: a file of features, or a folder of images.",
+            show_default=False,
+        ),
     ],
     reference: Annotated[
-        str, typer.Argument(metavar="REFERENCE", help="Features of the reference sample.", show_default=False)
+        str,
+        typer.Argument(metavar="REFERENCE", help="Reference sample, of the same kind.", show_default=False),
     ],
     eta: Annotated[
         float,
@@ -50,6 +56,16 @@ def novelty(
     reference_images: Annotated[
         str | None, typer.Option("--reference-images", metavar="FILE", help="The same for REFERENCE.")
     ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", metavar="COLUMN", help="Column of texts to compare by their words (TF-IDF)."),
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(
+            "--size", metavar="PIXELS", min=1, help="Side of images read from folders. Default: 32."
+        ),
+    ] = None,
     id_column: options.Id = None,
     columns: options.Columns = None,
     label: options.Label = None,
@@ -61,10 +77,16 @@ def novelty(
     """Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.
 
     Each row is one observation, each column a feature: an embedding, principal components, pixels. The samples
-    need not be of one size. Arrays of images are taken pixel by pixel, and shown in the report.
+    need not be of one size. Arrays of images are taken pixel by pixel, and shown in the report; so are folders of
+    images, as principal components of their pixels. Texts are compared by their words.
 
-    Example: `shiftmetrics novelty runs.npz:generated runs.npz:real --report report.html`
+    Examples: `shiftmetrics novelty runs.npz:generated runs.npz:real --report report.html`,
+    `shiftmetrics novelty new_photos/ old_photos/ --report report.html`,
+    `shiftmetrics novelty new.csv old.csv --text review --kernel cosine`
     """
+    import dataclasses
+
+    from shiftmetrics.cli.embedding import is_folder, read_image_folders, read_texts, refuse_options
     from shiftmetrics.cli.errors import named_arguments
     from shiftmetrics.cli.images import flatten_images, read_images
     from shiftmetrics.cli.outputs import Output
@@ -75,19 +97,46 @@ def novelty(
 
     output = Output(json=json, report=report, quiet=quiet)
     output.check_folders()
-    read: dict[str, Any] = {"role": "features", "id_column": id_column, "columns": columns, "label": label}
-    first = read_sample(test, "TEST", **read)
-    if label is not None and looks_like_source(label):  # a file of labels goes with TEST
-        read["label"] = None
-    second = read_sample(reference, "REFERENCE", **read)
-    check_labels(label, first, second)
+    pictures = reference_pictures = None
+    shown: dict[str, Any] = {}
+    chosen = {
+        "--id": id_column,
+        "--columns": columns,
+        "--images": images,
+        "--reference-images": reference_images,
+    }
+    folders = is_folder(test, reference)
+    if size is not None and not folders:
+        raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
+    if folders:
+        refuse_options({**chosen, "--text": text}, "for folders of images")
+        first, second, shown = read_image_folders(
+            test, reference, size=size or 32, label=label, progress=output.progress
+        )
+        check_labels(label, first, second)
+    elif text is not None:
+        refuse_options(chosen, "beside --text")
+        first, second, shown = read_texts(test, reference, column=text, label=label, progress=output.progress)
+        check_labels(label, first, second)
+    else:
+        read: dict[str, Any] = {
+            "role": "features",
+            "id_column": id_column,
+            "columns": columns,
+            "label": label,
+        }
+        first = read_sample(test, "TEST", **read)
+        if label is not None and looks_like_source(label):  # a file of labels goes with TEST
+            read["label"] = None
+        second = read_sample(reference, "REFERENCE", **read)
+        check_labels(label, first, second)
+        pictures = read_images(images, "--images", first) if images else flatten_images(first)
+        reference_pictures = (
+            read_images(reference_images, "--reference-images", second)
+            if reference_images
+            else flatten_images(second)
+        )
     output.check([first.source, second.source])
-    pictures = read_images(images, "--images", first) if images else flatten_images(first)
-    reference_pictures = (
-        read_images(reference_images, "--reference-images", second)
-        if reference_images
-        else flatten_images(second)
-    )
     align_samples(first, second, align=align, rows=False)
     with named_arguments(ARGUMENTS):
         result = kernel_entropic_novelty(
@@ -101,6 +150,7 @@ def novelty(
         images=pictures, reference_images=reference_pictures,
         table=first.values if first.is_table else None, reference_table=second.values if second.is_table else None,
     )  # fmt: skip
+    rows = dataclasses.replace(rows, **shown)
     name = str(first.source)
     output.write(
         name,

@@ -1,0 +1,124 @@
+"""Folders of images and columns of texts as samples: read, and turned into features by one encoder for both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shiftmetrics.cli.readers import read_source
+from shiftmetrics.cli.samples import Sample, read_row_values, require_column
+from shiftmetrics.cli.sources import Source, looks_like_source, parse_source
+
+COMPONENTS = 50
+"""Dimensions of the features."""
+
+
+def is_folder(test: str, reference: str) -> bool:
+    """Tell whether the samples are folders.
+
+    Raises
+    ------
+    ValueError
+        If only one of them is.
+    """
+    folders = Path(test).is_dir(), Path(reference).is_dir()
+    if folders[0] != folders[1]:
+        folder, other = (test, reference) if folders[0] else (reference, test)
+        raise ValueError(
+            f"TEST and REFERENCE must both be folders of images or both be files, got {folder!r} and {other!r}."
+        )
+    return folders[0]
+
+
+def refuse_options(given: Mapping[str, Any], why: str) -> None:
+    """Refuse options that choose columns or pictures, where there are none to choose."""
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(f"{option} must be left out {why}, got {value!r}.")
+
+
+def read_image_folders(
+    test: str, reference: str, *, size: int, label: str | None, progress: bool
+) -> tuple[Sample, Sample, dict[str, Any]]:
+    """Read two folders of images; their features are principal components of both samples' pixels.
+
+    Returns
+    -------
+    first, second : Sample
+        With features as values.
+    rows : dict
+        What a report may show of them: fields of `shiftmetrics.report.Rows`.
+    """
+    import numpy as np
+
+    from shiftmetrics.adapters.embeddings import PCAEncoder, embed, image_files
+
+    files = image_files(test), image_files(reference)
+    images = [found.read(size=size) for found in files]
+    encoder = PCAEncoder(n_components=COMPONENTS).fit(np.concatenate(images))
+    first, second = (
+        Sample(
+            source=Source(argument=argument, path=Path(place).resolve()),
+            values=embed(pictures, encoder=encoder, cache=False, progress=progress),
+        )
+        for argument, place, pictures in zip(("TEST", "REFERENCE"), (test, reference), images, strict=True)
+    )
+    first.label = read_row_values(label, "--label", None)
+    first.notes.append(
+        f"Features are {first.values.shape[1]} principal components of the pixels of all images, at {size} x {size}."
+    )
+    rows = {"images": images[0], "reference_images": images[1]}
+    return first, second, {**rows, "names": files[0].names, "reference_names": files[1].names}
+
+
+def read_texts(
+    test: str, reference: str, *, column: str, label: str | None, progress: bool
+) -> tuple[Sample, Sample, dict[str, Any]]:
+    """Read a column of texts of two tables; their features are TF-IDF of both samples in latent dimensions.
+
+    Returns
+    -------
+    first, second : Sample
+        With features as values.
+    rows : dict
+        What a report may show of them: fields of `shiftmetrics.report.Rows`.
+
+    Raises
+    ------
+    ValueError
+        If a file is no table, or has no such column.
+    TypeError
+        If a row of the column holds no text.
+    """
+    from shiftmetrics.adapters.embeddings import TfidfEncoder, embed
+    from shiftmetrics.adapters.embeddings.items import check_items
+
+    sources, texts = [], []
+    labels: list[Any] = []
+    for place, argument in ((test, "TEST"), (reference, "REFERENCE")):
+        source = parse_source(place, argument)
+        frame = read_source(source)
+        if not hasattr(frame, "columns"):
+            raise ValueError(f"{argument} must be a table for --text, got {source}.")
+        values = frame[require_column(frame, column, "--text", argument)]
+        sources.append(source)
+        texts.append(check_items(values.tolist(), f"{argument}, column {column!r},"))
+        if texts[-1].kind != "texts":
+            raise ValueError(
+                f"--text must name a column of texts, got {column!r}, a column of {texts[-1].kind}."
+            )
+        beside = label is not None and looks_like_source(label)  # a file of labels goes with TEST
+        labels.append(None if beside and labels else read_row_values(label, "--label", frame))
+    lists = [items.data for items in texts]
+    encoder = TfidfEncoder(n_components=COMPONENTS).fit(lists[0] + lists[1])
+    first, second = (
+        Sample(
+            source=source, values=embed(items, encoder=encoder, cache=False, progress=progress), label=known
+        )
+        for source, items, known in zip(sources, texts, labels, strict=True)
+    )
+    first.notes.append(
+        f"Features are frequencies of words (TF-IDF) in {first.values.shape[1]} latent dimensions."
+    )
+    return first, second, {"texts": lists[0], "reference_texts": lists[1]}
