@@ -1,6 +1,7 @@
 """Kernel entropic novelty: how much, and which modes, one sample holds that a reference lacks."""
 
 from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance_bandwidth
+from shiftmetrics.novelty.calibration import Null
 from shiftmetrics.novelty.cosine import CosineMap
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.fourier import FourierMap
@@ -9,10 +10,12 @@ from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus
 from shiftmetrics.novelty.sampling import sample_mode
 from shiftmetrics.novelty.stream import NoveltyStream
+from shiftmetrics.novelty.sweep import BandwidthSweep, bandwidth_sweep
 from shiftmetrics.novelty.table import NoveltyTable, NoveltyTableStatus, novelty_table
 
 __all__ = [
     "Bandwidth",
+    "BandwidthSweep",
     "CosineMap",
     "FourierMap",
     "LandmarkMap",
@@ -22,6 +25,8 @@ __all__ = [
     "NoveltyStream",
     "NoveltyTable",
     "NoveltyTableStatus",
+    "Null",
+    "bandwidth_sweep",
     "kernel_entropic_novelty",
     "median_bandwidth",
     "novelty_table",

@@ -197,7 +197,7 @@ class _Study:
 
     @classmethod
     def of(cls, rows: FloatArray, n_resamples: int, rng: np.random.Generator) -> _Study:
-        squares, unit = _squared_distances(rows)
+        squares, unit = squared_distances(rows)
         n_rows = len(rows)
         # A column for each half: 1 for the rows in it.
         halves = (np.argsort(rng.random((n_rows, n_resamples)), axis=0) < n_rows // 2).astype(np.float64)
@@ -272,7 +272,7 @@ def _draw(array: Array, weights: FloatArray | None, max_rows: int, rng: np.rando
     return to_float64(xp.take(array, xp.asarray(kept, device=getattr(array, "device", None)), axis=0))
 
 
-def _squared_distances(rows: FloatArray) -> tuple[FloatArray, float]:
+def squared_distances(rows: FloatArray) -> tuple[FloatArray, float]:
     """Return all squared distances, in units in which no square overflows, and the unit."""
     unit = float(np.abs(rows).max())
     if unit == 0.0 or len(rows) < 2:

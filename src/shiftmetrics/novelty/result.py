@@ -281,8 +281,8 @@ class NoveltyResult(Result):
             )
         if self.null is not None and self._relabelled_part:
             sentences.append(
-                f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random: fewer rows have "
-                "larger eigenvalues by chance, so modes that stand out from them stand out from all rows too."
+                f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random: fewer rows "
+                "have larger eigenvalues by chance, so modes that stand out from them stand out from all rows too."
             )
         common = super().notes()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")

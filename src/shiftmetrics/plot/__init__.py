@@ -10,7 +10,7 @@ from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributio
 from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.dispatch import plot
-from shiftmetrics.plot.novelty import plot_mode_frequencies, plot_novelty
+from shiftmetrics.plot.novelty import plot_bandwidth_sweep, plot_mode_frequencies, plot_novelty
 from shiftmetrics.plot.novelty_table import plot_novelty_ranks, plot_novelty_table
 from shiftmetrics.plot.stability import plot_excess_risk, plot_stability, plot_stability_curve
 
@@ -23,6 +23,7 @@ __all__ = [
     "plot_agreement_matrix",
     "plot_agreement_ranking",
     "plot_agreement_transfer",
+    "plot_bandwidth_sweep",
     "plot_comparison",
     "plot_confidence",
     "plot_contributions",

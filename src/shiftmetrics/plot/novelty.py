@@ -95,3 +95,44 @@ def plot_mode_frequencies(result: Any, ax: Any = None) -> Any:
         ax.legend(loc="lower right")
         ax.set_title("How frequent each mode is")
     return ax
+
+
+def plot_bandwidth_sweep(sweep: Any, ax: Any = None) -> Any:
+    """Draw the score at each bandwidth against relabelled rows, with the number of modes that stand out.
+
+    Parameters
+    ----------
+    sweep : BandwidthSweep
+        From `shiftmetrics.novelty.bandwidth_sweep`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.novelty import bandwidth_sweep
+    >>> from shiftmetrics.plot import plot_bandwidth_sweep
+    >>> x, y = np.random.default_rng(0).normal(size=(2, 40, 2))
+    >>> plot_bandwidth_sweep(bandwidth_sweep(x + 3, y, bandwidths=[0.5, 1.0, 2.0])).get_xlabel()
+    'bandwidth'
+    """
+    with style():
+        ax = new_axes(ax)
+        widths, means, spreads = sweep.bandwidths, sweep.null_means, 2.0 * sweep.null_spreads
+        ax.fill_between(widths, means - spreads, means + spreads, color=MUTED, alpha=0.3, linewidth=0)
+        ax.plot(widths, means, color=MUTED, linewidth=1.2, label="relabelled rows, ± 2 deviations")
+        ax.plot(widths, sweep.scores, "o-", color=TEST, markersize=5, label="score")
+        for width, score, count in zip(widths, sweep.scores, sweep.n_significant, strict=True):
+            ax.annotate(
+                str(int(count)), (width, score), (0, 7), textcoords="offset points", ha="center", fontsize=9
+            )
+        ax.set_xscale("log")
+        ax.set_ylim(0.0, 1.18 * max(float(sweep.scores.max()), float((means + spreads).max()), 1e-9))
+        ax.set(xlabel="bandwidth", ylabel="novelty in nats")
+        ax.legend(loc="upper right")
+        ax.set_title("Novelty by bandwidth, with the number of modes that stand out")
+    return ax

@@ -1,0 +1,69 @@
+"""Novelty at several bandwidths: each is what a call at that bandwidth gives, and both bad ends show themselves."""
+
+import numpy as np
+import pytest
+
+from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
+from shiftmetrics.plot import plot_bandwidth_sweep
+
+
+def two_samples() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(70, 3)), rng.normal(size=(50, 3))
+    x[:25] += 6.0
+    return x, y
+
+
+@pytest.mark.parametrize("eta", [1.0, 2.0])
+def test_each_bandwidth_is_one_call(eta: float) -> None:
+    x, y = two_samples()
+    sweep = bandwidth_sweep(x, y, bandwidths=[2.0, 0.5, 8.0], eta=eta, n_permutations=8)
+    np.testing.assert_array_equal(sweep.bandwidths, [0.5, 2.0, 8.0])
+    for i, width in enumerate(sweep.bandwidths):
+        one = kernel_entropic_novelty(x, y, bandwidth=float(width), eta=eta, n_permutations=8, method="dense")
+        assert sweep.scores[i] == pytest.approx(one.value, abs=1e-7)
+        assert sweep.mode_counts[i] == pytest.approx(one.mode_count, rel=1e-7)
+        assert one.null is not None
+        assert sweep.null_means[i] == pytest.approx(one.null.mean, abs=6 * one.null.spread + 1e-9)
+    assert sweep.n_significant[1] >= 1
+    assert sweep.p_values[1] == pytest.approx(1 / 9)
+    np.testing.assert_allclose(sweep.excess, sweep.scores - sweep.null_means)
+
+
+def test_the_default_goes_from_every_row_a_mode_to_one_mode_for_all() -> None:
+    x, y = two_samples()
+    sweep = bandwidth_sweep(x, y, n_permutations=3)
+    assert len(sweep.bandwidths) == 9
+    assert sweep.bandwidths[-1] / sweep.bandwidths[0] == pytest.approx(16.0)
+    assert (np.diff(sweep.mode_counts) < 0.0).all()
+    frame = sweep.to_frame()
+    assert list(frame["n_significant"]) == sweep.n_significant.tolist()
+    few = bandwidth_sweep(x, y, n_permutations=3, max_rows=30)
+    assert (few.n_test, few.n_reference) == (30, 30)
+    again = bandwidth_sweep(x, y, n_permutations=3, max_rows=30)
+    assert few.equals(again)
+
+
+def test_the_drawing_shows_scores_null_and_counts() -> None:
+    sweep = bandwidth_sweep(*two_samples(), bandwidths=[1.0, 2.0], n_permutations=3)
+    axes = plot_bandwidth_sweep(sweep)
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), sweep.scores)
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), sweep.null_means)
+    assert [text.get_text() for text in axes.texts] == [str(count) for count in sweep.n_significant]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"bandwidths": []}, "bandwidths"),
+        ({"bandwidths": [1.0, -1.0]}, r"bandwidths\[1\]"),
+        ({"bandwidths": "auto"}, "bandwidths"),
+        ({"eta": 0.5}, "eta"),
+        ({"n_permutations": 0}, "n_permutations"),
+        ({"max_rows": 1}, "max_rows"),
+    ],
+)
+def test_options_are_checked(options: dict, named: str) -> None:
+    x, y = two_samples()
+    with pytest.raises(ValueError, match=named):
+        bandwidth_sweep(x, y, **options)
