@@ -1,0 +1,199 @@
+"""Clusters of what a sample has more of than a reference: the significant modes of novelty, as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.novelty.modes import MEMBERSHIP
+
+NONE = -1
+"""The label of rows that belong to no novel mode."""
+
+
+class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Cluster what a sample shows more often than a reference.
+
+    Each cluster is a significant, varimax-rotated mode of `kernel_entropic_novelty`. Rows that both samples hold as
+    often belong to none.
+
+    Parameters
+    ----------
+    eta : float, default 1.0
+        How many times as frequent as in the reference counts as new; at least 1.
+    bandwidth : float, "auto" or "median", default "auto"
+        Bandwidth of the Gaussian kernel.
+    n_modes : int, default 10
+        Most clusters.
+    threshold : float, default 0.25
+        Least membership of a row in a cluster, from 0 to 1.
+    n_permutations : int, default 20
+        Relabellings that tell which modes are significant; at least 1.
+    random_state : int or Generator, optional
+        Draws rows, labels and whatever else is random. Default: a fixed seed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_rows,)
+        Cluster of each row that was fitted, -1 for none; with ``fit(Z, y)`` those of the reference too.
+    n_clusters_ : int
+        How many clusters there are.
+    result_ : NoveltyResult
+        The novelty behind them.
+    modes_ : tuple of Mode
+        The significant modes, one for each cluster.
+    n_features_in_, feature_names_in_
+        As in every estimator of scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> known, sample = rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
+    >>> sample[:40] += 8.0
+    >>> clustering = DifferentialClustering(bandwidth=2.0).fit(sample, reference=known)
+    >>> clustering.n_clusters_, clustering.predict([[8.0, 8.0], [0.0, 0.0]]).tolist()
+    (1, [0, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        eta: float = 1.0,
+        bandwidth: float | str = "auto",
+        n_modes: int = 10,
+        threshold: float = MEMBERSHIP,
+        n_permutations: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.eta = eta
+        self.bandwidth = bandwidth
+        self.n_modes = n_modes
+        self.threshold = threshold
+        self.n_permutations = n_permutations
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, reference: Any = None) -> Self:
+        """Find what ``X`` has more of than the reference.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_columns)
+            The sample under test, or both samples with ``y``.
+        y : array of shape (n_samples,), optional
+            Where each row of ``X`` comes from: 1 for the sample under test, 0 for the reference.
+        reference : array or DataFrame of shape (n_reference, n_columns), optional
+            The reference, where ``X`` does not hold it.
+
+        Returns
+        -------
+        DifferentialClustering
+
+        Raises
+        ------
+        ValueError
+            If neither or both of ``y`` and ``reference`` are given, ``y`` holds other values than 0 and 1 or fewer
+            than two of either, or an option is out of range.
+        """
+        check_number(self.threshold, "threshold", low=0.0, high=1.0, open_low=True)
+        if isinstance(self.n_permutations, int) and self.n_permutations < 1:
+            raise ValueError(
+                describe(
+                    "n_permutations",
+                    "at least 1",
+                    self.n_permutations,
+                    "The null tells which modes are clusters.",
+                )
+            )
+        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        if (y is None) == (reference is None):
+            raise ValueError(
+                describe(
+                    "reference",
+                    "given, or y with the origin of each row (1 sample, 0 reference), and not both",
+                    "neither" if y is None else "both",
+                )
+            )
+        if reference is not None:
+            origin = np.ones(len(rows), dtype=bool)
+            test, base = rows, validate_data(self, reference, dtype=np.float64, reset=False)
+        else:
+            origin = _origin(y, len(rows))
+            test, base = rows[origin], rows[~origin]
+        self.result_ = kernel_entropic_novelty(
+            test,
+            base,
+            eta=self.eta,
+            bandwidth=self.bandwidth,  # type: ignore[arg-type]
+            n_modes=self.n_modes,
+            n_permutations=self.n_permutations,
+            reverse=False,
+            rng=self.random_state,
+            progress=False,
+        )
+        self.modes_ = tuple(mode for mode in self.result_.modes if mode.significant)
+        self.n_clusters_ = len(self.modes_)
+        memberships = np.zeros((len(rows), self.n_clusters_))
+        for column, mode in enumerate(self.modes_):
+            memberships[origin, column] = mode.membership
+            if reference is None:
+                memberships[~origin, column] = mode.reference_membership
+        self.labels_ = self._labels(memberships)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the membership of rows in each cluster, from 0 to 1: shape (n_samples, n_clusters_)."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        memberships = np.zeros((len(rows), self.n_clusters_))
+        for column, mode in enumerate(self.modes_):
+            memberships[:, column] = mode.score(rows)
+        return memberships
+
+    def predict(self, X: Any) -> IntArray:
+        """Return the cluster of each row: that of its largest membership, -1 where none reaches the threshold."""
+        return self._labels(self.transform(X))
+
+    def fit_predict(self, X: Any, y: Any = None, *, reference: Any = None) -> IntArray:
+        """Fit, and return the cluster of each row of ``X``."""
+        labels: IntArray = self.fit(X, y, reference=reference).labels_
+        return labels
+
+    def fit_transform(self, X: Any, y: Any = None, *, reference: Any = None) -> FloatArray:
+        """Fit, and return the membership of each row of ``X`` in each cluster."""
+        return self.fit(X, y, reference=reference).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self)
+        return np.array([f"mode{i + 1}" for i in range(self.n_clusters_)], dtype=object)
+
+    def _labels(self, memberships: FloatArray) -> IntArray:
+        if not memberships.shape[1]:
+            return np.full(len(memberships), NONE, dtype=np.int64)
+        labels = memberships.argmax(axis=1).astype(np.int64)
+        labels[memberships.max(axis=1) < self.threshold] = NONE
+        return labels
+
+
+def _origin(y: Any, n_rows: int) -> Any:
+    """Return a mask of the rows under test."""
+    values = np.asarray(y)
+    if values.shape != (n_rows,):
+        raise ValueError(describe("y", f"of shape ({n_rows},), one value for each row of X", values.shape))
+    if not np.isin(values, (0, 1)).all():
+        raise ValueError(
+            describe("y", "0 (reference) or 1 (sample) for each row", np.unique(values)[:5].tolist())
+        )
+    origin = values == 1
+    if min(int(origin.sum()), int((~origin).sum())) < 2:
+        raise ValueError(
+            describe("y", "of at least two rows of each origin", f"{int(origin.sum())} of origin 1")
+        )
+    return origin
