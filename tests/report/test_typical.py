@@ -92,3 +92,25 @@ def test_texts_reach_the_page_escaped_and_cut(result):
 )
 def test_an_excerpt_is_one_line_cut_between_words(text, wanted):
     assert excerpt(text) == wanted
+
+
+def test_what_is_missing_shows_itself_in_the_reference(result, rows):
+    rng = np.random.default_rng(0)
+    known = np.concatenate([rng.normal(size=(30, 2)), rng.normal(9.0, 0.3, size=(20, 2))])
+    swapped = kernel_entropic_novelty(rng.normal(size=(40, 2)), known, bandwidth=1.0, rng=0)
+    assert swapped.lost_modes[0].significant
+    other_way = {
+        "table": rows["reference_table"],
+        "reference_table": rows["table"],
+        "labels": ["here"] * 40,
+        "reference_labels": rows["labels"],
+    }
+    text = page(swapped, **other_way)
+    card = text[text.index("Missing 1") :]
+    assert "Labels of its members: new (100 %). 20 members in the reference, 0 in the test sample." in card
+    assert "colour blue (100 %)" in card
+    assert "then the nearest to them in the test sample" in card
+    assert f"<td>{swapped.lost_modes[0].reference_exemplars[0]}</td>" in card
+    assert f"<td>{swapped.lost_modes[0].exemplars[0]} (test sample)</td>" in card
+    assert "Missing" not in page(result, **rows).replace("missing", "")
+    assert "stands out" in text

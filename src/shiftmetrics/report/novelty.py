@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
+from shiftmetrics.novelty import Mode
 from shiftmetrics.plot import plot_mode_frequencies, plot_novelty
 from shiftmetrics.report.context import Context, Rows
 from shiftmetrics.report.facts import facts_of, percent
@@ -25,6 +26,7 @@ LEAD = (
     "it with a membership from 0 to 1; rows with a membership of at least a quarter count as members."
 )
 MOST_MODES = 7
+MOST_MISSING = 3
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
 
@@ -46,6 +48,8 @@ class Card:
     title: str
     chip: str
     bars: list[Bar]
+    own: str = "test sample"
+    other: str = "reference"
     says: str = ""
     pictures: list[Markup] = field(default_factory=list)
     reference_pictures: list[Markup] = field(default_factory=list)
@@ -87,18 +91,23 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
             )
         )
         shown = result.modes[: MOST_MODES if detail else 3]
-        cards = [_card(mode, result, rows, detail if mode.index == 0 else detail // 2) for mode in shown]
+        missing = [mode for mode in result.lost_modes if mode.significant][:MOST_MISSING]
+        cards = [
+            _card(mode, rows, detail if mode.index == 0 and not mode.lost else detail // 2)
+            for mode in (*shown, *missing)
+        ]
         entry.extra = fragment("modes.html.j2", modes=cards)
     else:
         entry.sentences.append("No mode of the test sample is in excess of the reference.")
     return entry
 
 
-def _card(mode: Any, result: Any, rows: Rows, detail: int) -> Card:
+def _card(mode: Any, rows: Rows, detail: int) -> Card:
     top = max(mode.frequency, mode.reference_frequency, 1e-12)
+    chip = f"excess {percent(mode.eigenvalue)}" + (", stands out" if mode.significant else "")
     card = Card(
-        title=f"Mode {mode.index + 1}",
-        chip=f"excess {percent(mode.eigenvalue)}",
+        title=f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
+        chip=chip,
         bars=[
             Bar("in the test", 100 * mode.frequency / top, percent(mode.frequency), new=True),
             Bar(
@@ -109,7 +118,10 @@ def _card(mode: Any, result: Any, rows: Rows, detail: int) -> Card:
             ),
         ],
     )
-    card.says = _says(mode, rows)
+    if mode.lost:  # what is missing shows itself in the reference
+        mode, rows = _swapped(mode), _swapped(rows)
+        card.own, card.other = card.other, card.own
+    card.says = _says(mode, rows, card.own, card.other)
     exemplars, reference_exemplars = mode.exemplars[:detail], mode.reference_exemplars[: max(detail // 2, 3)]
     if rows.images is not None and detail:
         card.pictures = _pictures(rows.images, exemplars, rows.labels, rows.names)
@@ -128,7 +140,7 @@ def _card(mode: Any, result: Any, rows: Rows, detail: int) -> Card:
             )
     elif found and detail:
         few = [trait.column for trait in found][: MOST_COLUMNS if mode.index == 0 else FEW_COLUMNS]
-        card.table = typical_rows(mode, rows, few, max(detail // 2, 3))
+        card.table = typical_rows(mode, rows, few, max(detail // 2, 3), other=card.other)
     else:
         names = rows.names
         shown = exemplars[: max(detail, 5)]
@@ -136,11 +148,11 @@ def _card(mode: Any, result: Any, rows: Rows, detail: int) -> Card:
     return card
 
 
-def _says(mode: Any, rows: Rows) -> str:
+def _says(mode: Any, rows: Rows, own: str, other: str) -> str:
     """Say how many rows belong to the mode and, where labels are known, which ones they are."""
     if mode.n_members:
         noun = "member" if mode.n_members == 1 else "members"
-        text = f"{mode.n_members:,} {noun} in the test sample, {mode.n_reference_members:,} in the reference."
+        text = f"{mode.n_members:,} {noun} in the {own}, {mode.n_reference_members:,} in the {other}."
     else:
         text = "No row belongs to it by a quarter or more."
     if rows.labels is None:
@@ -150,6 +162,16 @@ def _says(mode: Any, rows: Rows) -> str:
     total = sum(counts.values())
     shares = ", ".join(f"{label} ({percent(n / total, digits=0)})" for label, n in counts.most_common(3))
     return f"Labels of its {who}: {shares}. {text}" if total else text
+
+
+def _swapped(part: Any) -> Any:
+    """Return a mode, or the rows behind a result, with the two samples in each other's place."""
+    known = {entry.name for entry in fields(part)}
+    pairs = {name: f"reference_{name}" for name in known if f"reference_{name}" in known}
+    if isinstance(part, Mode):
+        pairs["n_members"] = "n_reference_members"
+    swapped = {name: getattr(part, other) for name, other in pairs.items()}
+    return replace(part, **swapped, **{other: getattr(part, name) for name, other in pairs.items()})
 
 
 def _members(mode: Any) -> tuple[Any, str]:

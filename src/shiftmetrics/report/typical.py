@@ -58,8 +58,8 @@ def traits(positions: Any, table: Any) -> list[Trait]:
     return found[:MOST_COLUMNS]
 
 
-def typical_rows(mode: Any, rows: Rows, columns: list[Any], detail: int) -> Grid:
-    """Return the most typical rows of a mode, and those of the reference that are nearest to it, as a table."""
+def typical_rows(mode: Any, rows: Rows, columns: list[Any], detail: int, *, other: str = "reference") -> Grid:
+    """Return the most typical rows of a mode, and those of the other sample that are nearest to it, as a table."""
     grid = Grid(
         columns=[
             Column("Row"),
@@ -68,13 +68,13 @@ def typical_rows(mode: Any, rows: Rows, columns: list[Any], detail: int) -> Grid
         ],
         rows=[],
         caption="Most typical rows"
-        + (", then the nearest to them in the reference" if _has_reference(rows) else ""),
+        + (f", then the nearest to them in the {other}" if _has_reference(rows) else ""),
     )
     for i in mode.exemplars[:detail]:
         grid.rows.append(_line(i, _name(rows.names, i), rows.labels, rows.table, columns, rows))
     if _has_reference(rows):
         for i in mode.reference_exemplars[: max(detail // 2, 1)]:
-            name = f"{_name(rows.reference_names, i)} (reference)"
+            name = f"{_name(rows.reference_names, i)} ({other})"
             grid.rows.append(_line(i, name, rows.reference_labels, rows.reference_table, columns, rows))
     return grid
 
