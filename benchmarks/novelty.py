@@ -1,192 +1,182 @@
-"""Kernel entropic novelty: the pivoted route against dense ones, in time and memory, and the dense one against SciPy.
+"""Novelty: the exact routes against Cholesky with jitter, and the routes for many rows against their products alone.
 
-The ring is that of figure 1 of the paper (arXiv:2402.17287): 4 Gaussian modes in each sample, none shared. The last
-table has the shape of embeddings: 20 Gaussians in 512 dimensions, a kernel matrix of full rank.
+``python benchmarks/novelty.py [--small] [dense] [fourier] [million] [routes]``: ``--small`` cuts the sizes for a try.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
+import time
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.linalg
-from _machine import best_of, header, peak_memory_mib, table
-from scipy.spatial.distance import cdist
+from _machine import header, peak_memory_mib, table
 
-from shiftmetrics.novelty import kernel_entropic_novelty
-from shiftmetrics.novelty.factor import pivoted_factor
-from shiftmetrics.novelty.gram import FeatureGram
-from shiftmetrics.novelty.kernels import GaussianKernel
-
-ANGLES = np.arange(8) * np.pi / 4
-BANDWIDTH = 0.4
-LARGE = 50_000
-DENSE = 1_500
-EMBEDDED = 1_000
+from shiftmetrics.novelty import FourierMap, NoveltyStream, kernel_entropic_novelty
+from shiftmetrics.novelty.feature_map import SUM_BYTES, sums_of
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
+    small = "--small" in arguments
+    # Smallest first, so that the peaks of memory, which never fall, are those of each part.
+    parts: dict[str, Callable[[bool], None]] = {
+        "million": million,
+        "routes": routes,
+        "fourier": fourier,
+        "dense": dense,
+    }
+    chosen = [name for name in parts if name in arguments] or list(parts)
     print(header())
-    print()
-    pivoted_against_dense()
-    print()
-    blocks_against_columns()
-    print()
-    dense_against_scipy()
+    for name in chosen:
+        print()
+        parts[name](small)
 
 
-def ring(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def clusters(n: int, d: int, seed: int, kinds: int = 20, first: int = 0) -> np.ndarray:
+    """Rows around some of ``kinds`` centers, as embeddings lie: unit variance around centers of length 12."""
+    centers = np.random.default_rng(99).normal(size=(kinds, d)) * 12.0 / np.sqrt(d)
     rng = np.random.default_rng(seed)
-    centers = np.c_[np.cos(ANGLES), np.sin(ANGLES)]
-    return tuple(  # type: ignore[return-value]
-        centers[rng.choice(modes, n)] + rng.normal(size=(n, 2)) * 0.031
-        for modes in ([1, 3, 5, 7], [0, 2, 4, 6])
-    )
+    return centers[rng.integers(first, kinds, size=n)] + rng.normal(size=(n, d))
 
 
-def embeddings(n: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    centers = rng.normal(size=(20, 512)) * 0.5
-    return tuple(  # type: ignore[return-value]
-        centers[rng.integers(low, high, size=n)] + rng.normal(size=(n, 512)) * 0.5
-        for low, high in ((0, 20), (0, 15))
-    )
+def seconds(call: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Return the seconds that passed, those that the processors worked for it, and what came out.
+
+    On a machine that others use, the seconds that passed tell little; those of the processors tell the work.
+    """
+    start, work = time.perf_counter(), time.process_time()
+    result = call()
+    return time.perf_counter() - start, time.process_time() - work, result
 
 
-def timed(work: Callable[[], object], repeats: int = 3) -> tuple[float, object]:
-    """Return the shortest of several times, and the last outcome."""
-    outcomes: list[object] = []
-    seconds = best_of(lambda: outcomes.append(work()), repeats=repeats)
-    return seconds, outcomes[-1]
-
-
-def pivoted_against_dense() -> None:
-    """Time the pivoted route at full size, and dense routes at a size that they can take, scaled up."""
-    x, y = ring(LARGE, 0)
-    quick, result = timed(lambda: kernel_entropic_novelty(x, y, bandwidth=BANDWIDTH, progress=False))
-    a, b = ring(DENSE, 0)
-    whole, exact = timed(
-        lambda: kernel_entropic_novelty(a, b, bandwidth=BANDWIDTH, method="dense", progress=False)
-    )
-    jitter, (value, _) = timed(lambda: float32_jitter(a, b, BANDWIDTH), repeats=1)
-    short = kernel_entropic_novelty(a, b, bandwidth=BANDWIDTH, method="cholesky", progress=False)
-    scale = LARGE / DENSE
-    print(
-        table(
-            ["route", "n = m", "seconds", f"at {LARGE}", "ratio", "novelty", "error"],
-            [
-                [f"pivoted, rank {result.rank}", LARGE, quick, quick, 1.0, result.value, result.error_bound],
-                # The matrix alone has N^2 entries: growth by N^2 is the least that a dense route can do.
-                [
-                    "dense, grown by N^2",
-                    DENSE,
-                    whole,
-                    whole * scale**2,
-                    whole * scale**2 / quick,
-                    exact.value,
-                    0.0,
-                ],
-                [
-                    "float32 + jitter, grown by N^3",
-                    DENSE,
-                    jitter,
-                    jitter * scale**3,
-                    jitter * scale**3 / quick,
-                    value,
-                    abs(value - exact.value),
-                ],
-                ["pivoted at that size", DENSE, "", "", "", short.value, abs(short.value - exact.value)],
-            ],
-        )
-    )
-    peak = float(subprocess.run([sys.executable, __file__, "--peak"], capture_output=True, check=True).stdout)
-    print(f"peak memory of the pivoted route, interpreter and libraries included: {peak:.0f} MiB")
-    print(f"the dense route would need {8 * (2 * LARGE) ** 2 / 2**30:.0f} GiB for the kernel matrix alone")
-
-
-def print_peak() -> None:
-    """Run the large case alone in this process, and print the peak memory."""
-    x, y = ring(LARGE, 0)
-    kernel_entropic_novelty(x, y, bandwidth=BANDWIDTH, progress=False)
-    print(peak_memory_mib())
-
-
-def blocks_against_columns() -> None:
-    """Time pivots in rounds and matrix products against one pivot at a time."""
-    rng = np.random.default_rng(0)
-    cases = (
-        ("ring, 2 columns", *ring(LARGE, 0), BANDWIDTH, 1e-12, 1000),
-        ("Gaussian, 16 columns", *rng.normal(size=(2, 10_000, 16)), 4.0, 0.0, 1000),
-    )
-    rows = []
-    for name, x, y, bandwidth, rtol, most in cases:
-        joint = np.concatenate([x, y])
-        gram = FeatureGram(x, y, GaussianKernel(bandwidth))
-        weights = np.full(len(joint), 1 / len(joint))
-        blocks, factor = timed(partial(pivoted_factor, gram, weights, rtol=rtol, max_rank=most))
-        columns, (rank, left) = timed(partial(greedy_columns, joint, bandwidth, rtol, most))
-        found = factor.rank, float(factor.residual.mean()), blocks
-        rows.append([name, len(joint), *found, rank, left, columns, columns / blocks])
-    titles = ["rows", "n + m", "rank", "left out", "in rounds", "rank", "left out", "one by one", "ratio"]
-    print(table(titles, rows))
-
-
-def greedy_columns(rows: np.ndarray, bandwidth: float, rtol: float, most: int) -> tuple[int, float]:
-    """Textbook pivoted Cholesky: the row with the largest residual is next, one column at a time."""
-    residual = np.ones(len(rows))
-    factor = np.empty((most, len(rows)))
-    norms = (rows**2).sum(axis=1)
-    rank = 0
-    while rank < most and residual.mean() > rtol:
-        pivot = int(residual.argmax())
-        column = np.exp((2 * rows @ rows[pivot] - norms - norms[pivot]) / (2 * bandwidth**2))
-        column -= factor[:rank, pivot] @ factor[:rank]
-        factor[rank] = column / np.sqrt(residual[pivot])
-        residual = np.maximum(residual - factor[rank] ** 2, 0.0)
-        residual[pivot] = 0.0
-        rank += 1
-    return rank, float(residual.mean())
-
-
-def dense_against_scipy() -> None:
-    """Time the dense route against float32 with jitter, kernel matrix included, where the rank is full."""
-    rows = []
-    for eta in (1.0, 10.0):
-        x, y = embeddings(EMBEDDED)
-        ours, result = timed(
-            lambda eta=eta, x=x, y=y: kernel_entropic_novelty(
-                x, y, bandwidth=12.0, eta=eta, method="dense", progress=False
+def dense(small: bool) -> None:
+    """Dense exact against what the paper's code does: float32, jitter on the diagonal, Cholesky, all eigenvalues."""
+    n, d, bandwidth = (1000 if small else 5000), 512, 25.0
+    x, y = clusters(n, d, 0), clusters(n, d, 1, first=5)
+    score_alone: dict[str, Any] = {"n_modes": 0, "n_permutations": 0, "reverse": False, "progress": False}
+    usual, usual_work, value = seconds(lambda: jittered(x, y, bandwidth))
+    rows, exact = [], {}
+    for solver in ("torch", "scipy"):
+        took, work, result = seconds(
+            lambda solver=solver: kernel_entropic_novelty(
+                x, y, bandwidth=bandwidth, method="dense", eigensolver=solver, **score_alone
             )
         )
-        theirs, (value, failed) = timed(lambda eta=eta, x=x, y=y: float32_jitter(x, y, 12.0, eta))
-        rows.append([f"{eta:g}", ours, result.value, theirs, "failed" if failed else value, theirs / ours])
-    print(table(["eta", "dense float64", "novelty", "float32 + jitter", "novelty", "ratio"], rows))
-    print(f"n = m = {EMBEDDED}, d = 512; the dense route also returns 10 modes and the reverse direction")
+        exact[solver] = result.value
+        rows.append([f"float64, {solver}", took, usual / took, work, usual_work / work, result.value])
+        rows[-1].append(result.error_bound)
+    rows.append(["float32, jitter, scipy", usual, 1.0, usual_work, 1.0, value, abs(value - exact["torch"])])
+    columns = ["route", "seconds", "times faster", "CPU seconds", "times less", "nats", "error"]
+    print(table(columns, rows, title=f"dense exact score, n = m = {n:,}, d = {d}, bandwidth {bandwidth:g}"))
+    print(f"the two eigensolvers differ by {abs(exact['scipy'] - exact['torch']):.1e} nats")
 
 
-def float32_jitter(x: np.ndarray, y: np.ndarray, bandwidth: float, eta: float = 1.0) -> tuple[float, bool]:
-    """What is usual: single precision, something on the diagonal, Cholesky, symmetric eigenvalues."""
+def jittered(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
+    """Score all eigenvalues of L' J L, with the Cholesky factor of the jittered kernel matrix in single precision."""
     joint = np.concatenate([x, y]).astype(np.float32)
-    root = np.sqrt(np.repeat([1 / len(x), eta / len(y)], [len(x), len(y)])).astype(np.float32)
-    signs = np.repeat([1, -1], [len(x), len(y)]).astype(np.float32)
-    kernel = np.exp(cdist(joint, joint, "sqeuclidean").astype(np.float32) / np.float32(-2 * bandwidth**2))
-    matrix = root[:, None] * kernel * root
-    for jitter in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
-        try:
-            upper = scipy.linalg.cholesky(matrix + np.float32(jitter) * np.eye(len(joint), dtype=np.float32))
-        except scipy.linalg.LinAlgError:
-            continue
-        eigenvalues = scipy.linalg.eigvalsh((upper * signs) @ upper.T)
-        positive = eigenvalues[eigenvalues > 0].astype(np.float64)
-        return float(positive @ np.log(positive.sum() / positive)), False
-    return float("nan"), True
+    norms = (joint * joint).sum(axis=1)
+    kernel = joint @ joint.T
+    kernel *= 2.0
+    kernel -= norms[:, None]
+    kernel -= norms
+    kernel *= np.float32(0.5 / bandwidth**2)
+    np.exp(kernel, out=kernel)
+    root = np.sqrt(np.r_[np.full(len(x), 1 / len(x)), np.full(len(y), 1 / len(y))]).astype(np.float32)
+    kernel *= root[:, None]
+    kernel *= root
+    kernel[np.diag_indices_from(kernel)] += np.float32(1e-7)
+    factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
+    signed = factor.copy()
+    signed[len(x) :] *= -1.0
+    matrix = factor.T @ signed
+    del kernel, factor, signed
+    found = scipy.linalg.eigvalsh(matrix, overwrite_a=True, check_finite=False).astype(np.float64)
+    positive = found[found > 0.0]
+    return float(positive @ (np.log(positive.sum()) - np.log(positive)))
+
+
+def fourier(small: bool) -> None:
+    """Sums of random features against one matrix product of each block, and against one outer product of each row."""
+    n, d, n_frequencies, slice_rows = (5000, 64, 250, 50) if small else (50_000, 64, 1000, 100)
+    x, y = clusters(n, d, 0), clusters(n, d, 1, first=5)
+    feature_map = FourierMap.draw(d, bandwidth=8.0, n_frequencies=n_frequencies, rng=0)
+    weights = np.ones(n)
+    features, _ = feature_map.coordinates(x, slice(0, max(1, SUM_BYTES // (8 * feature_map.size))))
+    blocks = 2 * n / len(features)
+    alone, ours = [], []
+    for _ in range(3):  # in turns, and the least of each: others may use the machine too
+        alone.append(seconds(lambda: [features.T @ features for _ in range(round(blocks))])[:2])
+        ours.append(seconds(lambda: [sums_of(feature_map, part, weights) for part in (x, y)])[:2])
+    total = np.zeros((feature_map.size, feature_map.size))
+
+    def one_by_one() -> None:
+        for row in features[:slice_rows]:
+            np.add(total, np.outer(row, row), out=total)
+
+    single = [part * 2 * n / slice_rows for part in seconds(one_by_one)[:2]]
+    best = [min(part) for part in zip(*ours, strict=True)]
+    product = [min(part) for part in zip(*alone, strict=True)]
+    rows = [
+        [name, took, took / best[0], work, work / best[1]]
+        for name, (took, work) in (
+            ("sums of random features, all of it", best),
+            ("one matrix product of each block, alone", product),
+            (f"one outer product of each row (from {slice_rows} rows)", single),
+        )
+    ]
+    title = f"random features, n = m = {n:,}, d = {d}, {n_frequencies:,} frequencies, float64"
+    print(table(["work", "seconds", "times ours", "CPU seconds", "times ours"], rows, title=title))
+    print(f"ours takes {best[1] / product[1]:.2f} of the CPU seconds of the products alone")
+
+
+def million(small: bool) -> None:
+    """A million rows of each sample that never stand in memory together."""
+    n, d, n_frequencies, block = (20_000, 64, 500, 10_000) if small else (1_000_000, 64, 500, 20_000)
+    before = peak_memory_mib()
+    stream = NoveltyStream(FourierMap.draw(d, bandwidth=8.0, n_frequencies=n_frequencies, rng=0), rng=0)
+    start = time.perf_counter()
+    for number in range(n // block):
+        stream.partial_fit(clusters(block, d, 2 * number), clusters(block, d, 2 * number + 1, first=5))
+    took = time.perf_counter() - start
+    solve, _, result = seconds(lambda: stream.result(progress=False))
+    first = [f"{mode.eigenvalue:.4f}" for mode in result.modes[:6]]
+    rows = [[took, solve, peak_memory_mib() - before, 2 * n * d * 8 / 2**20]]
+    columns = ["seconds, all rows", "seconds, result", "MiB above the start", "MiB that all rows would take"]
+    print(table(columns, rows, title=f"a stream, n = m = {n:,}, d = {d}, {n_frequencies} frequencies"))
+    print(f"first eigenvalues {', '.join(first)}; 5 of 20 kinds are new, 0.05 each; {result.headline()}")
+
+
+def routes(small: bool) -> None:
+    """All routes on the data that they are for."""
+    ring = np.c_[np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)]
+    rng = np.random.default_rng(0)
+    n = 2000 if small else 50_000
+    x, y = (ring[rng.integers(low, 8, n)] + 0.1 * rng.normal(size=(n, 2)) for low in (0, 2))
+    rows = [
+        _route(f"ring, n = m = {n:,}, d = 2", x, y, name, 0.4) for name in ("cholesky", "landmarks", "auto")
+    ]
+    few = 500 if small else 3000
+    x, y = clusters(few, 128, 0), clusters(few, 128, 1, first=5)
+    rows += [
+        _route(f"kinds, n = m = {few:,}, d = 128", x, y, name, 12.0)
+        for name in ("krylov", "fourier", "dense")
+    ]
+    x, y = clusters(n, 64, 0), clusters(n, 64, 1, first=5)
+    rows.append(_route(f"kinds, n = m = {n:,}, d = 64", x, y, "cosine", None))
+    columns = ["data", "method", "seconds", "nats", "error bound", "first eigenvalue", "rank"]
+    print(table(columns, rows, title="routes"))
+
+
+def _route(data: str, x: np.ndarray, y: np.ndarray, method: str, bandwidth: float | None) -> list[object]:
+    kernel: dict[str, Any] = {"kernel": "cosine"} if bandwidth is None else {"bandwidth": bandwidth}
+    took, _, result = seconds(
+        lambda: kernel_entropic_novelty(x, y, method=method, n_permutations=0, progress=False, **kernel)
+    )
+    name = method if method == result.method else f"{method} ({result.method})"
+    return [data, name, took, result.value, result.error_bound, float(result.eigenvalues[0]), result.rank]
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--peak"]:
-        print_peak()
-    else:
-        main()
+    main(sys.argv[1:])

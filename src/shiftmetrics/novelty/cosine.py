@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shiftmetrics._core.arrays import Array, float64_rows
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, float64_rows
 from shiftmetrics._core.validation import check_integer, check_matrix, describe
 from shiftmetrics.novelty.feature_map import Coordinates
 from shiftmetrics.novelty.inputs import check_directions
@@ -46,6 +48,9 @@ class CosineMap:
         check_directions(array, argument)
         return array
 
-    def coordinates(self, points: Array, rows: slice) -> Coordinates:
+    def coordinates(self, points: Array, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of a block of ``points``, in their own library and on their device."""
-        return directions(float64_rows(points, rows)), None
+        values = directions(float64_rows(points, rows))
+        if out is not None and isinstance(values, np.ndarray):
+            out[...] = values
+        return values, None

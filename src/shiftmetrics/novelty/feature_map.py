@@ -40,8 +40,8 @@ class FeatureMap(Protocol):
     def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return rows as an array that the map takes, or raise."""
 
-    def coordinates(self, points: Array, rows: slice) -> Coordinates:
-        """Return the coordinates of a block of ``points``."""
+    def coordinates(self, points: Array, rows: slice, out: FloatArray | None = None) -> Coordinates:
+        """Return the coordinates of a block of ``points``; in NumPy they are written to ``out`` if given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class MappedSums(Remainder):
 
 
 def map_sums(
-    coordinates: Callable[[slice], Coordinates],
+    coordinates: Callable[[slice, FloatArray], Coordinates],
     weights: FloatArray,
     blocks: Sequence[slice],
     size: int,
@@ -84,7 +84,7 @@ def map_sums(
     Parameters
     ----------
     coordinates : callable
-        Maps a slice of rows to their coordinates, in any array library.
+        Maps a slice of rows to their coordinates, in any array library, and writes them to an array if in NumPy.
     weights : ndarray of shape (n_rows,)
         Weight of each row that ``blocks`` name, counted from the start of the first block.
     blocks : sequence of slice
@@ -101,15 +101,22 @@ def map_sums(
     products: Any = None
     totals = np.zeros(5)  # weight, residual, spread, count, contradictions
     first = blocks[0].start if blocks else 0
+    buffer = np.empty((max((block.stop - block.start for block in blocks), default=0), size))
     for block in blocks:
-        tiles = [
-            slice(block.start + tile.start, block.start + tile.stop)
-            for tile in row_blocks(block.stop - block.start, 8 * size, block_bytes=_TILE_BYTES)
-        ]
+        start = block.start
+
+        def place(tile: slice, start: int = start) -> Coordinates:
+            return coordinates(slice(start + tile.start, start + tile.stop), buffer[tile])
+
+        n_rows = block.stop - start
         with one_blas_thread():
-            parts = list(map_blocks(coordinates, tiles, executor=executor))
-        share = weights[block.start - first : block.stop - first]
-        products = _add_products(products, [values for values, _ in parts], share)
+            tiles = row_blocks(n_rows, 8 * size, block_bytes=_TILE_BYTES)
+            parts = list(map_blocks(place, tiles, executor=executor))
+        share = weights[start - first : block.stop - first]
+        if isinstance(parts[0][0], np.ndarray):
+            products = _add_rank_update(products, buffer[:n_rows], share)
+        else:
+            products = _add_product(products, [values for values, _ in parts], share)
         totals += _remainders(parts, share, noise)
         if report is not None:
             report(block.stop - block.start)
@@ -139,7 +146,7 @@ def sums_of(
     """Add up the statistic of checked ``points`` under a feature map."""
     blocks = row_blocks(int(points.shape[0]), 8 * feature_map.size, block_bytes=SUM_BYTES)
     return map_sums(
-        lambda rows: feature_map.coordinates(points, rows),
+        lambda rows, out: feature_map.coordinates(points, rows, out),
         weights,
         blocks,
         feature_map.size,
@@ -177,20 +184,25 @@ class MapFunctions:
             return np.concatenate(list(map_blocks(values, blocks)))
 
 
-def _add_products(products: Any, parts: list[Array], weights: FloatArray) -> Any:
-    """Add the sum of w f f' of a block: by a rank update in NumPy, by a matrix product on other devices."""
-    if isinstance(parts[0], np.ndarray):
-        from scipy.linalg import blas
+def _add_rank_update(products: FloatArray | None, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Add the sum of w f f' of a block, of which only the lower triangle is computed; ``values`` are scaled."""
+    from scipy.linalg import blas
 
-        half = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        if weights.min() != 1.0 or weights.max() != 1.0:
-            half = half * np.sqrt(weights)[:, None]
-        size = half.shape[1]
-        if not size:
-            return np.zeros((0, 0), order="F")
-        if products is None:
-            products = np.zeros((size, size), order="F")
-        return blas.dsyrk(1.0, half.T, beta=1.0, c=products, lower=1, overwrite_c=1)
+    size = values.shape[1]
+    if products is None:
+        products = np.zeros((size, size), order="F")
+    if not size:
+        return products
+    weight = float(weights[0])
+    if weights.min() != weights.max():
+        values *= np.sqrt(weights)[:, None]
+        weight = 1.0
+    updated: FloatArray = blas.dsyrk(weight, values.T, beta=1.0, c=products, lower=1, overwrite_c=1)
+    return updated
+
+
+def _add_product(products: Any, parts: list[Array], weights: FloatArray) -> Any:
+    """Add the sum of w f f' of a block by a matrix product, on whatever device the coordinates live."""
     xp = namespace(parts[0])
     half = xp.concat(parts, axis=0)
     half = half * xp.asarray(np.sqrt(weights)[:, None], device=getattr(half, "device", None))

@@ -118,11 +118,11 @@ class FourierMap:
             )
         return array
 
-    def coordinates(self, points: Array, rows: slice) -> Coordinates:
+    def coordinates(self, points: Array, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of a block of ``points``, in their own library and on their device."""
         block = float64_rows(points, rows)
         if isinstance(block, np.ndarray):
-            return self._in_numpy(block), None
+            return self._in_numpy(block, out), None
         xp = namespace(block)
         device = getattr(block, "device", None)
         if self.center is not None:
@@ -132,16 +132,22 @@ class FourierMap:
             raise ValueError(_TOO_LARGE)
         return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / math.sqrt(self.n_frequencies), None
 
-    def _in_numpy(self, block: FloatArray) -> FloatArray:
-        """Return the coordinates with one array of their size and one of half of it."""
+    def _in_numpy(self, block: FloatArray, out: FloatArray | None) -> FloatArray:
+        """Return the coordinates by the tangent t of half the angle, which NumPy computes much faster.
+
+        The cosine is 2 / (1 + t^2) - 1 and the sine 2 t / (1 + t^2), both right to the last digit or two.
+        """
+        half, scale = self.n_frequencies, 1.0 / math.sqrt(self.n_frequencies)
+        values = np.empty((len(block), self.size)) if out is None else out
         with np.errstate(over="ignore", invalid="ignore"):
-            angles = (block if self.center is None else block - self.center) @ self.frequencies
-            finite = np.isfinite(angles.sum())
-        if not finite:
-            raise ValueError(_TOO_LARGE)
-        values = np.empty((len(block), self.size))
-        half = self.n_frequencies
-        np.cos(angles, out=values[:, :half])
-        np.sin(angles, out=values[:, half:])
-        values *= 1.0 / math.sqrt(half)
+            tangents = (block if self.center is None else block - self.center) @ self.frequencies
+            tangents *= 0.5
+            if not math.isfinite(float(tangents.sum())):
+                raise ValueError(_TOO_LARGE)
+        np.tan(tangents, out=tangents)
+        factors = tangents * tangents
+        factors += 1.0
+        np.divide(2.0 * scale, factors, out=factors)
+        np.subtract(factors, scale, out=values[:, :half])
+        np.multiply(tangents, factors, out=values[:, half:])
         return values

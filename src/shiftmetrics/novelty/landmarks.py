@@ -162,16 +162,16 @@ class LandmarkMap:
             points = namespace(landmarks).asarray(points, device=landmarks.device)
         return self.gram.check_points(points, argument)
 
-    def coordinates(self, points: Array, rows: slice) -> Coordinates:
+    def coordinates(self, points: Array, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of a block of ``points``, and the squared length of what they leave out."""
-        return self.placed(self.gram.against(points, rows, self.landmarks))
+        return self.placed(self.gram.against(points, rows, self.landmarks), out)
 
-    def placed(self, similarities: FloatArray) -> Coordinates:
+    def placed(self, similarities: FloatArray, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of rows from their ``similarities`` to the landmarks."""
         similarities = to_float64(similarities)
         if not self.gram.trusted:  # no similarity is more than 1 under a kernel that is semidefinite
             similarities = np.clip(similarities, -1.0, 1.0)
-        values = similarities @ self.whitening
+        values = np.matmul(similarities, self.whitening, out=out)
         squares = np.einsum("ij,ij->i", values, values)
         if not self.gram.trusted:
             values /= np.maximum(np.sqrt(squares), 1.0)[:, None]

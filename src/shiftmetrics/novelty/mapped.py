@@ -71,8 +71,8 @@ def by_landmarks(
     """Solve in the span of the landmarks, with the certificate of all rows."""
     gram = problem.gram
 
-    def coordinates(rows: slice) -> Coordinates:
-        return landmarks.placed(gram.block(rows, landmarks.landmarks))
+    def coordinates(rows: slice, out: FloatArray) -> Coordinates:
+        return landmarks.placed(gram.block(rows, landmarks.landmarks), out)
 
     return _solve(
         problem,
@@ -175,12 +175,11 @@ def _by_map(
 ) -> Solution:
     gram = cast(FeatureGram, problem.gram)
 
-    def coordinates(rows: slice) -> Coordinates:
+    def coordinates(rows: slice, out: FloatArray | None = None) -> Coordinates:
         if rows.start < gram.n_test:
-            return feature_map.coordinates(gram.features, rows)
-        return feature_map.coordinates(
-            gram.reference, slice(rows.start - gram.n_test, rows.stop - gram.n_test)
-        )
+            return feature_map.coordinates(gram.features, rows, out)
+        there = slice(rows.start - gram.n_test, rows.stop - gram.n_test)
+        return feature_map.coordinates(gram.reference, there, out)
 
     return _solve(
         problem,
@@ -200,7 +199,7 @@ def _solve(
     problem: Problem,
     method: Route,
     reason: str,
-    coordinates: Callable[[slice], Coordinates],
+    coordinates: Callable[[slice, FloatArray], Coordinates],
     basis: Callable[[slice], Array],
     functions: PointFunctions,
     n_modes: int,
