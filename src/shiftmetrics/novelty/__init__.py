@@ -6,6 +6,7 @@ from shiftmetrics.novelty.cosine import CosineMap
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.fourier import FourierMap
 from shiftmetrics.novelty.landmarks import LandmarkMap
+from shiftmetrics.novelty.missing import missing_modes
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus
 from shiftmetrics.novelty.sampling import sample_mode
@@ -29,6 +30,7 @@ __all__ = [
     "bandwidth_sweep",
     "kernel_entropic_novelty",
     "median_bandwidth",
+    "missing_modes",
     "novelty_table",
     "sample_mode",
     "variance_bandwidth",

@@ -158,7 +158,8 @@ def kernel_entropic_novelty(
     Finite samples of one distribution differ, so they score more than 0, the more so in high dimension and at a
     narrow bandwidth. So the score is set against relabelled rows: ``result.excess``, ``result.p_value``, and the
     modes above the largest eigenvalue of any relabelling, ``result.n_significant``. That tests whether the two
-    samples are of one distribution; whether a mode is more than ``eta`` times as frequent, `held_out_modes` tests.
+    samples are of one distribution; it does not
+    show that a mode is more than ``eta`` times as frequent.
 
     Examples
     --------

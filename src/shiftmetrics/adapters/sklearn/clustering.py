@@ -167,7 +167,8 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
 
     def fit_transform(self, X: Any, y: Any = None, *, reference: Any = None) -> FloatArray:
         """Fit, and return the membership of each row of ``X`` in each cluster."""
-        return self.fit(X, y, reference=reference).transform(X)
+        memberships: FloatArray = self.fit(X, y, reference=reference).transform(X)
+        return memberships
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of `transform`."""
@@ -177,7 +178,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
     def _labels(self, memberships: FloatArray) -> IntArray:
         if not memberships.shape[1]:
             return np.full(len(memberships), NONE, dtype=np.int64)
-        labels = memberships.argmax(axis=1).astype(np.int64)
+        labels: IntArray = memberships.argmax(axis=1).astype(np.int64)
         labels[memberships.max(axis=1) < self.threshold] = NONE
         return labels
 
