@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace
 from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
 from shiftmetrics.novelty.feature_map import Coordinates
@@ -168,11 +168,12 @@ class LandmarkMap:
 
     def placed(self, similarities: FloatArray, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of rows from their ``similarities`` to the landmarks."""
-        similarities = to_float64(similarities)
-        if not self.gram.trusted:  # no similarity is more than 1 under a kernel that is semidefinite
-            similarities = np.clip(similarities, -1.0, 1.0)
-        values = np.matmul(similarities, self.whitening, out=out)
+        values = np.matmul(self.within_bounds(similarities), self.whitening, out=out)
         squares = np.einsum("ij,ij->i", values, values)
         if not self.gram.trusted:
             values /= np.maximum(np.sqrt(squares), 1.0)[:, None]
         return values, 1.0 - squares
+
+    def within_bounds(self, similarities: FloatArray) -> FloatArray:
+        """Return similarities that are at most 1, as under any kernel that is positive semidefinite."""
+        return similarities if self.gram.trusted else np.clip(similarities, -1.0, 1.0)

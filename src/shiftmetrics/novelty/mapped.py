@@ -79,7 +79,7 @@ def by_landmarks(
         "landmarks",
         reason,
         coordinates,
-        lambda rows: gram.block(rows, landmarks.landmarks),
+        lambda rows: landmarks.within_bounds(gram.block(rows, landmarks.landmarks)),
         KernelFunctions(gram, landmarks.landmarks),
         n_modes,
         reverse,
@@ -281,4 +281,5 @@ def _values(problem: Problem, basis: Callable[[slice], Array], coefficients: Flo
         return np.empty((problem.gram.n_rows, 0))
     with one_blas_thread():
         blocks = problem.gram.blocks(8 * len(coefficients))
-        return np.concatenate(list(map_blocks(values, blocks, executor=problem.executor)))
+        parts = list(map_blocks(values, blocks, executor=problem.executor))
+    return np.clip(np.concatenate(parts), -1.0, 1.0)  # no unit function is more than 1 where k(t, t) is 1

@@ -217,7 +217,7 @@ def _by_krylov(problem: Problem, n_modes: int) -> Solution:
         cutoff=errors[2],
         converged=top.converged,
         indefinite=top.indefinite or product.contradicted,
-        bound=float(top.bounds.max()) + errors[1],
+        bound=float(top.bounds.max(initial=0.0)) + errors[1],
     )
 
 
