@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
+from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.spectrum import (
@@ -142,3 +142,18 @@ def test_the_difference_in_place_is_that_of_the_covariances(copies: int) -> None
     second = (factor.values[60:] * b[:, None]).T @ factor.values[60:]
     np.testing.assert_allclose(np.tril(found), np.tril(first - 2.5 * second), rtol=0, atol=1e-15)
     np.testing.assert_allclose(counts, (1 / (first**2).sum(), 1 / (second**2).sum()))
+
+
+@pytest.mark.parametrize(("n", "m", "eta"), [(7, 5, 1.0), (1, 9, 3.0), (30, 2, 10.0)])
+def test_a_triangular_factor_saves_work_and_changes_nothing(n: int, m: int, eta: float) -> None:
+    rng = np.random.default_rng(n)
+    values = np.tril(rng.normal(size=(n + m, n + m)))
+    weights, reference_weights = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))
+    test = (values[:n].T * weights) @ values[:n]
+    reference = (values[n:].T * reference_weights) @ values[n:]
+    for in_order in (True, False):
+        factor = Factor(values=values, residual=np.zeros(n + m), pivots=np.arange(n + m), in_order=in_order)
+        matrix, counts = difference(factor, n, weights, reference_weights, eta)
+        assert matrix.flags.f_contiguous
+        np.testing.assert_allclose(np.tril(matrix), np.tril(test - eta * reference), atol=1e-12)
+        np.testing.assert_allclose(counts, [1 / (test**2).sum(), 1 / (reference**2).sum()], rtol=1e-12)
