@@ -215,7 +215,6 @@ def novel_mode(x, y, kernel, eta, position, points):
     return kernel(points, joint) @ coefficients / norm
 
 
-
 # --- shifts ----------------------------------------------------------------------------------------------
 
 
