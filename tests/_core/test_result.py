@@ -34,9 +34,9 @@ class Cluster(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Distance(Result):
+class Length(Result):
     measure = "distance"
-    title = "Distance <from> a & b"
+    title = "Length <from> a & b"
     unit = "nats"
     higher_is_better = False
 
@@ -45,8 +45,8 @@ class Distance(Result):
     clusters: tuple[Cluster, ...] = ()
 
 
-def distance(**fields: Any) -> Distance:
-    return Distance(
+def distance(**fields: Any) -> Length:
+    return Length(
         **{
             "value": 0.25,
             "error_bound": 1e-9,
@@ -68,7 +68,7 @@ def test_the_summary_reads_from_the_value_to_the_warnings() -> None:
     result = distance(status=Ending.FAILED)
     lines = result.summary().splitlines()
     assert lines == [
-        "Distance <from> a & b: 0.25 nats.",
+        "Length <from> a & b: 0.25 nats.",
         "Lower is better. The numerical error is at most 1.0e-09.",
         "Interval: [0.2, inf] (95 %).",
         "Status failed: No <progress> & no hope. Allow more steps.",
@@ -78,7 +78,7 @@ def test_the_summary_reads_from_the_value_to_the_warnings() -> None:
 
 
 def test_a_plain_result_says_no_more_than_it_knows() -> None:
-    result = Distance(value=1.0, error_bound=0.0, n_samples=1)
+    result = Length(value=1.0, error_bound=0.0, n_samples=1)
     assert len(result.summary().splitlines()) == 2
 
 
@@ -111,7 +111,7 @@ def test_json_text_round_trips() -> None:
     assert document["settings"]["theta1"] == "inf"
     assert document["curve"]["array"] == [0.0, "inf", "-inf", "nan"]
     assert not re.search(r"\bNaN\b|\bInfinity\b", text)
-    back = Distance.from_json(text)
+    back = Length.from_json(text)
     assert back.equals(result)
     assert back.status is Ending.CONVERGED
     assert back.curve.dtype == np.float64
@@ -127,22 +127,22 @@ def test_a_file_keeps_its_arrays_beside_it(tmp_path) -> None:
     with np.load(tmp_path / "distance.npz", allow_pickle=False) as arrays:
         assert set(arrays.files) == {"curve", "clusters.0.members", "clusters.1.members"}
     for source in (tmp_path / "distance.json", str(tmp_path / "distance.json")):
-        assert Distance.from_json(source).equals(result)
+        assert Length.from_json(source).equals(result)
 
 
 def test_a_result_without_arrays_needs_no_second_file(tmp_path) -> None:
     result = distance(curve=None, clusters=())
     result.to_json(tmp_path / "a.json")
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-    assert Distance.from_json(tmp_path / "a.json").equals(result)
+    assert Length.from_json(tmp_path / "a.json").equals(result)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 1 / 3, 5e-324, 1.7976931348623157e308])
 def test_every_double_comes_back_exactly(value: float, tmp_path) -> None:
     result = distance(value=value, curve=np.array([value]))
-    assert Distance.from_json(result.to_json()).equals(result)
+    assert Length.from_json(result.to_json()).equals(result)
     result.to_json(tmp_path / "a.json")
-    assert Distance.from_json(tmp_path / "a.json").equals(result)
+    assert Length.from_json(tmp_path / "a.json").equals(result)
 
 
 # --- what can be wrong with a file -----------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_missing_arrays_are_named(tmp_path) -> None:
     with pytest.raises(
         ValueError, match=r"The array 'curve' must stand in the .npz file beside the JSON, got .*a\.npz"
     ):
-        Distance.from_json(tmp_path / "a.json")
+        Length.from_json(tmp_path / "a.json")
     with pytest.raises(
         ValueError, match="The array 'curve' must stand in the .npz file beside the JSON, got None"
     ):
@@ -181,7 +181,7 @@ def test_damaged_arrays_are_never_read(damage: str, tmp_path) -> None:
     wrong = {"truncated": content[:-9], "empty": b"", "of another result": (tmp_path / "b.npz").read_bytes()}
     (tmp_path / "a.npz").write_bytes(wrong[damage])
     with pytest.raises(ValueError, match="must be those that were written with the JSON, got a damaged file"):
-        Distance.from_json(tmp_path / "a.json")
+        Length.from_json(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize(
@@ -198,15 +198,15 @@ def test_damaged_arrays_are_never_read(damage: str, tmp_path) -> None:
             "JSON of a known result, got type",
         ),
         (
-            b'{"schema_version": 1, "type": "Distance", "status": "converged"}',
-            "JSON of a Distance must hold all",
+            b'{"schema_version": 1, "type": "Length", "status": "converged"}',
+            "JSON of a Length must hold all",
         ),
-        (b'{"schema_version": 1, "type": "Distance", "status": "lost"}', "status of Distance must be one of"),
+        (b'{"schema_version": 1, "type": "Length", "status": "lost"}', "status of Length must be one of"),
         (
-            b'{"schema_version": 99, "type": "Distance"}',
+            b'{"schema_version": 99, "type": "Length"}',
             "schema_version at most 1, got 99. Upgrade shiftmetrics",
         ),
-        (b'{"schema_version": "one", "type": "Distance"}', "schema_version at most 1, got 'one'"),
+        (b'{"schema_version": "one", "type": "Length"}', "schema_version at most 1, got 'one'"),
     ],
     ids=range(11),
 )
@@ -226,7 +226,7 @@ def test_a_result_of_another_measure_is_refused() -> None:
     class Angle(Result):
         status: Ending = Ending.CONVERGED
 
-    with pytest.raises(ValueError, match="source must hold a Angle, got a Distance"):
+    with pytest.raises(ValueError, match="source must hold a Angle, got a Length"):
         Angle.from_json(distance().to_json())
 
 
@@ -252,6 +252,6 @@ def test_the_notebook_view_escapes_what_users_wrote() -> None:
     assert "<script>" not in html
     assert "<progress>" not in html
     assert "&lt;script&gt;" in html
-    assert "Distance &lt;from&gt; a &amp; b" in html
+    assert "Length &lt;from&gt; a &amp; b" in html
     assert "0.25 nats" in html
     assert "[0.2, inf] (95 %)" in html

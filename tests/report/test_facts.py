@@ -32,14 +32,14 @@ def test_every_measure_leads_with_itself_and_explains_its_direction(results):
 
 def test_results_without_a_section_print_their_plain_numbers():
     @dataclass(frozen=True, eq=False, kw_only=True)
-    class Distance(Result):
+    class Stretch(Result):
         title = "Some distance"
         mean_gap: float
         n_axes: int
         label: str
         flag: bool
 
-    result = Distance(
+    result = Stretch(
         value=1.5, error_bound=0.0, status=StabilityStatus.CONVERGED, n_samples=3, mean_gap=0.25, n_axes=2,
         label="x", flag=True,
     )  # fmt: skip
