@@ -154,6 +154,14 @@ def remainders() -> Mapper:
     return lambda part: remainder(residual[part], weights[part])
 
 
+def mapped_sums() -> Mapper:
+    from shiftmetrics.novelty.cosine import CosineMap
+    from shiftmetrics.novelty.feature_map import sums_of
+
+    rows, weights = np.random.default_rng(0).normal(size=(ROWS, 3)), np.linspace(0.5, 1.5, ROWS)
+    return lambda part: sums_of(CosineMap(3), rows[part], weights[part])
+
+
 MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementGridStatistic": agreement_on_grid,
     "AgreementLimits": agreement_limits,
@@ -161,6 +169,7 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "BaselineStatistic": baseline,
     "Breakdown": breakdown,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
+    "MappedSums": mapped_sums,
     "MixtureStatistic": mixtures,
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,
