@@ -145,7 +145,7 @@ def million(small: bool) -> None:
     rows = [[took, solve, peak_memory_mib() - before, 2 * n * d * 8 / 2**20]]
     columns = ["seconds, all rows", "seconds, result", "MiB above the start", "MiB that all rows would take"]
     print(table(columns, rows, title=f"a stream, n = m = {n:,}, d = {d}, {n_frequencies} frequencies"))
-    print(f"first eigenvalues {', '.join(first)}; 5 of 20 kinds are new, 0.05 each; {result.headline()}")
+    print(f"first eigenvalues {', '.join(first)}; 5 of 20 kinds are new; {result.headline()}")
 
 
 def routes(small: bool) -> None:

@@ -42,7 +42,8 @@ def novelty(
         Literal["gaussian", "cosine"], typer.Option("--kernel", help="Similarity of two rows.")
     ] = "gaussian",
     method: Annotated[
-        Literal["auto", "dense", "cholesky"], typer.Option("--method", help="Route of the computation.")
+        Literal["auto", "dense", "cholesky", "landmarks", "krylov", "fourier", "cosine"],
+        typer.Option("--method", help="Route of the computation."),
     ] = "auto",
     seed: options.Seed = 0,
     images: Annotated[
