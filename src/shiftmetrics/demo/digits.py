@@ -53,7 +53,7 @@ def rotated(images: FloatArray, degrees: float) -> FloatArray:
     from scipy import ndimage
 
     turned = ndimage.rotate(images, degrees, axes=(2, 1), reshape=False, order=1, mode="constant")
-    return np.clip(turned, 0.0, 1.0)
+    return np.asarray(np.clip(turned, 0.0, 1.0), dtype=np.float64)
 
 
 def noisy(images: FloatArray, scale: float, seed: int) -> FloatArray:
