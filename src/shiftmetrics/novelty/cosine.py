@@ -16,7 +16,7 @@ from shiftmetrics.novelty.kernels import directions
 
 @dataclass(frozen=True, eq=False)
 class CosineMap:
-    """Coordinates z / |z| of a row z: exact for the cosine kernel.
+    """Coordinates ``z / |z|`` of a row z: exact for the cosine kernel.
 
     Parameters
     ----------

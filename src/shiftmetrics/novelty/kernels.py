@@ -45,7 +45,7 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GaussianKernel:
-    """The kernel exp(-|x - y|^2 / (2 bandwidth^2)).
+    """The kernel ``exp(-|x - y|^2 / (2 bandwidth^2))``.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class GaussianKernel:
 
 @dataclass(frozen=True, eq=False)
 class CosineKernel:
-    """The kernel x.y / (|x| |y|). Rows of zeros have no direction and are refused where data come in."""
+    """The kernel ``x.y / (|x| |y|)``. Rows of zeros have no direction and are refused where data come in."""
 
     name: ClassVar[str] = "cosine"
     positive_semidefinite: ClassVar[bool] = True

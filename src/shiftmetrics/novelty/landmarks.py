@@ -152,7 +152,7 @@ class LandmarkMap:
 
     @property
     def noise(self) -> float:
-        """Return the rounding error of 1 - |f|^2."""
+        """Return the rounding error of ``1 - |f|^2``."""
         return residual_noise(self.gram)
 
     def check_points(self, points: Any, argument: str = "points") -> Array:
