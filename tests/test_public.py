@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import get_type_hints
 
@@ -125,6 +126,11 @@ def test_every_name_is_documented(name: str) -> None:
             assert re.search(rf"^[\w, ]*\b{parameter}\b[\w, ]* : ", doc, flags=re.MULTILINE), parameter
     if name in FUNCTIONS and inspect.signature(found).return_annotation not in ("None", None):
         assert "Returns" in sections(doc)
+
+
+def test_every_name_stands_in_the_reference() -> None:
+    reference = (Path(__file__).parents[1] / "docs" / "api" / "index.rst").read_text(encoding="utf-8")
+    assert set(PUBLIC) <= set(re.findall(r"^   (\w+)$", reference, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("cls", results(), ids=lambda cls: cls.__name__)
