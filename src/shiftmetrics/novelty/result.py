@@ -121,7 +121,7 @@ class NoveltyResult(Result):
     n_samples, n_reference : int
         Rows of the sample and of the reference.
     mode_count, reference_mode_count : float
-        Effective number of modes of each sample at this bandwidth, 1 / |C|_F^2.
+        Effective number of modes of each sample at this bandwidth, ``1 / |C|_F^2``.
     score_rows : tuple of int or None
         Rows of both samples that ``value``, ``reverse`` and ``total`` are of, where the route gives no score of all.
     n_frequencies : int or None
