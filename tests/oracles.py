@@ -33,6 +33,13 @@ def binary_scores(*groups):
     return np.stack([np.zeros_like(margins), margins], axis=1)
 
 
+def noisy_pairs(seed, n, k, noise=2.0):
+    """Scores of a reference and of the same rows with noise: the noisy ones first."""
+    rng = np.random.default_rng(seed)
+    reference = rng.normal(size=(n, k)) * 3
+    return reference + rng.normal(size=(n, k)) * noise, reference
+
+
 def hard_pairs(seed):
     """Pairs that are hard to maximise over beta: several maxima, ties, one contradiction, mixed scales."""
     rng = np.random.default_rng(seed)

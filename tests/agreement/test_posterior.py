@@ -1,13 +1,10 @@
-"""Posterior agreement: golden numbers, an oracle on a dense grid, invariances, boundaries and bad input."""
+"""Posterior agreement: golden numbers, an oracle on a dense grid, and invariances."""
 
 import math
 import pickle
-import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,12 +29,6 @@ def pairs(*groups: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
         oracles.binary_scores(*((count, margin) for count, margin, _ in groups)),
         oracles.binary_scores(*((count, margin) for count, _, margin in groups)),
     )
-
-
-def noisy(seed: int, n: int, k: int, noise: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    reference = rng.normal(size=(n, k)) * 3
-    return reference + rng.normal(size=(n, k)) * noise, reference
 
 
 # --- golden numbers --------------------------------------------------------------------------------------
@@ -148,7 +139,7 @@ def test_several_local_maxima() -> None:
 
 @pytest.mark.parametrize("scale", [0.1, 10.0, 1000.0, 1e-12, 1e12, 1e-200, 1e200, 1e-308, 1e307])
 def test_any_common_scale(scale: float) -> None:
-    scores, reference = noisy(0, 60, 4)
+    scores, reference = oracles.noisy_pairs(0, 60, 4)
     expected = posterior_agreement(scores, reference)
     result = posterior_agreement(scores * scale, reference * scale)
     tolerance = 1e-12 if scale > 1e-300 else 1e-9  # subnormal numbers have lost digits
@@ -210,7 +201,7 @@ def test_the_curve_lies_below_its_bounds(seed: int) -> None:
 
 @given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0]))
 def test_no_beta_on_a_dense_grid_is_better(seed: int, k: int, n: int, noise: float) -> None:
-    scores, reference = noisy(seed, n, k, noise)
+    scores, reference = oracles.noisy_pairs(seed, n, k, noise)
     if seed % 3 == 0:
         scores, reference = np.round(scores), np.round(reference)
     result = posterior_agreement(scores, reference)
@@ -222,7 +213,7 @@ def test_no_beta_on_a_dense_grid_is_better(seed: int, k: int, n: int, noise: flo
 
 
 def test_a_tighter_tolerance_is_kept() -> None:
-    scores, reference = noisy(1, 200, 5)
+    scores, reference = oracles.noisy_pairs(1, 200, 5)
     loose, tight = (posterior_agreement(scores, reference, atol=atol) for atol in (1e-3, 1e-9))
     assert tight.error_bound <= 1.1e-9
     assert loose.n_evaluations < tight.n_evaluations
@@ -230,7 +221,7 @@ def test_a_tighter_tolerance_is_kept() -> None:
 
 
 def test_running_out_of_evaluations_is_said_with_an_honest_bound() -> None:
-    scores, reference = noisy(1, 200, 5)
+    scores, reference = oracles.noisy_pairs(1, 200, 5)
     full = posterior_agreement(scores, reference)
     for limit in (1, 2, 5):
         result = posterior_agreement(scores, reference, max_iter=limit)
@@ -242,7 +233,7 @@ def test_running_out_of_evaluations_is_said_with_an_honest_bound() -> None:
 
 
 def test_a_large_problem_starts_from_a_pilot() -> None:
-    scores, reference = noisy(2, 9000, 3)
+    scores, reference = oracles.noisy_pairs(2, 9000, 3)
     order = np.argsort(reference[:, 0])  # ordered rows must not mislead the pilot
     result = posterior_agreement(scores[order], reference[order])
     assert result.status is AgreementStatus.converged
@@ -326,245 +317,11 @@ def test_weights_are_repetitions(both: np.ndarray, seed: int) -> None:
     assert average == pytest.approx(weighted.value, abs=1e-12)
 
 
-# --- priors ----------------------------------------------------------------------------------------------
-
-
-def test_a_uniform_prior_is_the_default() -> None:
-    scores, reference = noisy(3, 100, 4)
-    first, second = (posterior_agreement(scores, reference, prior=prior) for prior in (None, np.full(4, 5.0)))
-    assert first.value == pytest.approx(second.value, abs=1e-14)
-    assert second.prior == pytest.approx(np.full(4, 0.25))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_prior_stands_inside_the_posteriors(seed: int) -> None:
-    scores, reference = noisy(seed, 60, 4)
-    prior = np.random.default_rng(seed).dirichlet(np.ones(4))
-    result = posterior_agreement(scores, reference, prior=prior)
-    assert oracles.agreement(scores, reference, result.beta, prior) == pytest.approx(result.value, abs=1e-12)
-    assert agreement_at(scores, reference, 0.0, prior=prior).value == pytest.approx(0.0, abs=1e-15)
-    assert result.value <= -math.log(prior.min())
-    for beta in np.geomspace(1e-3, 1e3, 100):
-        assert oracles.agreement(scores, reference, beta, prior) <= result.value + result.error_bound
-
-
-def test_with_the_predicted_prior_a_constant_classifier_scores_nothing() -> None:
-    constant = np.zeros((100, 5))
-    constant[:, 2] = np.linspace(1, 2, 100)
-    robust = posterior_agreement(constant, constant[::-1])
-    assert robust.value == pytest.approx(math.log(5))
-    assert robust.effective_classes == pytest.approx(1.0)
-    assert "constant" in robust.warnings[0]
-    assert 'prior="predicted"' in robust.warnings[0]
-    result = posterior_agreement(constant, constant[::-1], prior="predicted")
-    assert result.value == 0.0
-    assert result.status is AgreementStatus.no_agreement
-    assert result.settings["prior"] == "predicted"
-
-
-def test_the_predicted_prior_is_the_share_of_predictions_with_ties_shared() -> None:
-    scores = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
-    reference = np.array([[0.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
-    result = posterior_agreement(scores, reference, prior="predicted")
-    assert result.prior == pytest.approx([(1 + 0.5 + 1) / 4, 0.5 / 4, 1 / 4])
-    shares = result.prior
-    assert result.effective_classes == pytest.approx(math.exp(-np.sum(shares * np.log(shares))))
-
-
-def test_perfect_agreement_under_the_predicted_prior_is_its_entropy() -> None:
-    reference = np.random.default_rng(0).normal(size=(200, 4)) + np.array([2.0, 1.0, 0.0, 0.0])
-    result = posterior_agreement(reference * 1.7, reference, prior="predicted")
-    assert result.status is AgreementStatus.boundary
-    assert result.value == pytest.approx(math.log(result.effective_classes), abs=1e-12)
-
-
-def test_a_class_of_prior_zero_drops_out() -> None:
-    scores, reference = noisy(4, 50, 4)
-    scores[:, 3] += 100  # it would be predicted everywhere
-    result = posterior_agreement(scores, reference, prior=[0.5, 0.25, 0.25, 0.0])
-    without = posterior_agreement(scores[:, :3], reference[:, :3], prior=[0.5, 0.25, 0.25])
-    assert result.value == pytest.approx(without.value, abs=1e-13)
-    assert result.n_classes == 4
-    assert posterior_agreement(scores, reference, prior=[0, 0, 1, 0]).value == 0.0
-
-
-# --- ties ------------------------------------------------------------------------------------------------
-
-
-def test_ties_cost_agreement_at_the_boundary() -> None:
-    reference = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
-    result = posterior_agreement(reference, reference[:, [0, 1, 2]].copy())
-    # both sets {0, 1}: log(3 * 2 / 4); both {0}: log 3
-    assert result.status is AgreementStatus.boundary
-    assert result.value == pytest.approx((math.log(1.5) + math.log(3)) / 2)
-    assert result.per_sample == pytest.approx([math.log(1.5), math.log(3)])
-
-
-def test_a_finite_beta_can_beat_a_limit_with_ties() -> None:
-    # Rows of ties gain nothing at infinity; the middle class is shared by near misses.
-    scores = np.array([[1.0, 0.99, -5.0], [1.0, 1.0, 1.0]])
-    reference = np.array([[1.0, 0.99, -5.0], [1.0, 1.0, 1.0]])
-    result = posterior_agreement(scores, reference)
-    grid = [oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-3, 1e5, 300)]
-    assert max(grid) <= result.value + result.error_bound
-
-
-def test_all_scores_tied_is_no_agreement() -> None:
-    result = posterior_agreement(np.ones((5, 3)), np.full((5, 3), 7.0))
-    assert result.value == 0.0
-    assert result.beta == 0.0
-    assert result.status is AgreementStatus.no_agreement
-    assert result.n_evaluations == 0
-
-
-# --- what comes in ---------------------------------------------------------------------------------------
-
-
-def test_a_margin_is_the_pair_zero_and_margin() -> None:
-    rng = np.random.default_rng(0)
-    margin, reference = rng.normal(size=(2, 100)) + np.array([[1.0], [1.0]])
-    first = posterior_agreement(margin, reference)
-    second = posterior_agreement(
-        np.stack([np.zeros(100), margin], axis=1), np.stack([np.zeros(100), reference], axis=1)
-    )
-    assert first.value == second.value
-    assert first.n_classes == 2
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int64, np.uint8, np.bool_])
-def test_dtypes_count_as_the_numbers_they_hold(dtype: type) -> None:
-    rng = np.random.default_rng(0)
-    scores, reference = ((rng.normal(size=(40, 3)) * 5).astype(np.int8) % 5 for _ in range(2))
-    scores, reference = scores.astype(dtype), reference.astype(dtype)
-    result = posterior_agreement(scores, reference)
-    exact = posterior_agreement(scores.astype(np.float64), reference.astype(np.float64))
-    assert result.value == exact.value
-    assert result.beta == exact.beta
-
-
-def test_lists_and_tables() -> None:
-    scores, reference = noisy(5, 6, 3)
-    expected = posterior_agreement(scores, reference).value
-    assert posterior_agreement(scores.tolist(), reference.tolist()).value == expected
-    columns, index = ["cat", "dog", "owl"], list("uvwxyz")
-    table = pd.DataFrame(scores, columns=columns, index=index)
-    shuffled = pd.DataFrame(reference, columns=columns, index=index).iloc[[3, 1, 5, 0, 2, 4], [2, 0, 1]]
-    weights = pd.Series(np.arange(1.0, 7.0), index=index)
-    assert posterior_agreement(table, shuffled).value == pytest.approx(expected, abs=1e-14)
-    assert posterior_agreement(
-        table,
-        shuffled,
-        sample_weight=weights.iloc[::-1],
-        prior=pd.Series([1, 2, 3], index=["owl", "dog", "cat"]),
-    ).value == pytest.approx(
-        posterior_agreement(scores, reference, sample_weight=np.arange(1, 7), prior=[3, 2, 1]).value,
-        abs=1e-14,
-    )
-    by_position = posterior_agreement(table, shuffled, align="position").value
-    assert by_position == posterior_agreement(scores, shuffled.to_numpy()).value
-
-
-def test_probabilities_are_logarithms_of_scores() -> None:
-    scores, reference = noisy(6, 80, 4)
-    probabilities = [np.exp(x) / np.exp(x).sum(axis=1, keepdims=True) for x in (scores, reference)]
-    expected = posterior_agreement(scores, reference)
-    result = posterior_agreement(*probabilities, kind="probabilities")
-    assert result.value == pytest.approx(expected.value, abs=1e-12)
-    assert result.settings["floor"] is None  # no zeros, nothing to replace
-    assert result.warnings == ()
-
-
-def test_zeros_among_probabilities_get_a_recorded_floor() -> None:
-    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.3, 0.2], [0.0, 0.96, 0.04]])
-    reference = np.array([[1.0, 0.0, 0.0], [0.2, 0.4, 0.4], [0.1, 0.8, 0.1]])
-    result = posterior_agreement(scores, reference, kind="probabilities")
-    assert result.settings["floor"] == pytest.approx(0.02)
-    floored = [np.log(np.maximum(x, 0.02)) for x in (scores, reference)]
-    assert result.value == pytest.approx(posterior_agreement(*floored).value, abs=1e-14)
-    given_floor = posterior_agreement(scores, reference, kind="probabilities", floor=1e-6)
-    assert given_floor.settings["floor"] == 1e-6
-    one_dimensional = posterior_agreement([0.9, 0.2, 1.0], [0.8, 0.4, 0.7], kind="probabilities")
-    assert one_dimensional.settings["floor"] == pytest.approx(0.1 / 2 * 1, abs=0.06)
-
-
-def test_probabilities_of_the_second_class() -> None:
-    p, q = np.random.default_rng(0).uniform(0.05, 0.95, size=(2, 50))
-    first = posterior_agreement(p, q, kind="probabilities")
-    second = posterior_agreement(
-        np.stack([1 - p, p], axis=1), np.stack([1 - q, q], axis=1), kind="probabilities"
-    )
-    assert first.value == pytest.approx(second.value, abs=1e-14)
-
-
-def test_probabilities_given_as_scores_are_noticed() -> None:
-    scores, reference = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 20))
-    warned = posterior_agreement(scores, reference).warnings
-    assert len(warned) == 2
-    assert 'kind="probabilities"' in warned[0]
-    assert "sum to 1" in warned[0]
-    assert "between 0 and 1" in posterior_agreement(scores[:, 0], reference[:, 0]).warnings[0]
-    assert posterior_agreement(np.eye(3, dtype=int), np.eye(3, dtype=int)[::-1]).warnings == ()  # votes
-    assert posterior_agreement(np.log(scores), np.log(reference)).warnings == ()
-
-
-def test_identical_samples_are_noticed() -> None:
-    scores = np.round(noisy(7, 10, 3)[0], 1)
-    (warning,) = posterior_agreement(scores, scores).warnings
-    assert "identical in every row" in warning
-    changed = scores.copy()
-    changed[0, 0] += 0.001
-    assert posterior_agreement(changed, scores).warnings == ()
-    eighths = np.round(8 * scores) / 8  # a constant added to a row is exact here
-    (warning,) = posterior_agreement(eighths + np.arange(10)[:, None], eighths).warnings
-    assert "identical in every row" in warning
-
-
-def test_memory_maps_are_read_block_by_block(tmp_path: Path) -> None:
-    scores, reference = noisy(8, 500, 6)
-    maps = []
-    for name, values in (("scores", scores), ("reference", reference)):
-        np.save(tmp_path / f"{name}.npy", values.astype(np.float32))
-        maps.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
-    expected = posterior_agreement(scores.astype(np.float32), reference.astype(np.float32))
-    result = posterior_agreement(*maps)
-    assert result.equals(expected)
-
-
-def test_memory_is_bounded_by_the_block_not_by_the_rows() -> None:
-    peaks = []
-    for n in (4_000, 16_000):
-        scores, reference = (x.astype(np.float32) for x in noisy(13, n, 60))
-        tracemalloc.start()
-        with ThreadPoolExecutor(1) as executor:
-            posterior_agreement(scores, reference, keep_rows=False, executor=executor)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < 1.1 * peaks[0]
-    assert peaks[1] < 16_000 * 60 * 8  # the centred rows of one sample
-
-
-def test_inputs_stay_as_they_are() -> None:
-    scores, reference = noisy(9, 30, 3)
-    copies = scores.copy(), reference.copy()
-    for array in (scores, reference):
-        array.flags.writeable = False
-    posterior_agreement(scores, reference, prior="predicted", sample_weight=np.arange(30.0))
-    np.testing.assert_array_equal(scores, copies[0])
-    np.testing.assert_array_equal(reference, copies[1])
-
-
-def test_threads_change_nothing() -> None:
-    scores, reference = noisy(10, 3000, 30)
-    expected = posterior_agreement(scores, reference)
-    with ThreadPoolExecutor(3) as executor:
-        assert posterior_agreement(scores, reference, executor=executor).equals(expected)
-
-
 # --- the result ------------------------------------------------------------------------------------------
 
 
 def test_the_rows_average_to_the_value() -> None:
-    scores, reference = noisy(11, 400, 5)
+    scores, reference = oracles.noisy_pairs(11, 400, 5)
     result = posterior_agreement(scores, reference)
     assert result.per_sample is not None
     assert result.per_sample.dtype == np.float64
@@ -576,7 +333,7 @@ def test_the_rows_average_to_the_value() -> None:
 
 
 def test_common_fields_and_round_trip(tmp_path: Path) -> None:
-    scores, reference = noisy(12, 40, 5)
+    scores, reference = oracles.noisy_pairs(12, 40, 5)
     for result in (
         posterior_agreement(scores, reference, sample_weight=np.arange(1, 41)),
         posterior_agreement(scores, scores, keep_rows=False),
@@ -604,66 +361,3 @@ def test_the_summary_reads() -> None:
     assert "Higher is better" in text
     assert "infinite beta" in posterior_agreement([[0.0, 1.0]], [[0.0, 1.0]]).summary()
     assert "chance" in posterior_agreement([[0.0, 1.0]], [[1.0, 0.0]]).summary()
-
-
-# --- bad input -------------------------------------------------------------------------------------------
-
-GOOD = [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]
-
-
-@pytest.mark.parametrize(
-    ("scores", "reference", "options", "message"),
-    [
-        ([[1.0, np.nan, 0.0], [0.0, 1.0, 3.0]], GOOD, {}, "scores must be finite everywhere, got nan at row 0"),
-        (GOOD, [[1.0, 2.0, 0.0], [0.0, np.inf, 3.0]], {}, "reference_scores must be finite"),
-        (np.empty((0, 3)), np.empty((0, 3)), {}, "scores must be"),
-        (np.empty(0), np.empty(0), {}, "scores must be"),
-        ([[1.0], [2.0]], [[1.0], [2.0]], {}, "at least two classes.*one-dimensional"),
-        (GOOD, [[1.0, 2.0], [0.0, 1.0]], {}, r"same shape, got \(2, 3\) and \(2, 2\)"),
-        (GOOD, GOOD[:1], {}, "same shape"),
-        ([1.0, 2.0], GOOD, {}, "same shape"),
-        (np.ones((2, 2, 2)), np.ones((2, 2, 2)), {}, "scores must be"),
-        (GOOD, GOOD, {"kind": "logits"}, "kind must be one of 'scores', 'probabilities'"),
-        (GOOD, GOOD, {"kind": "probabilities"}, 'scores must be probabilities.*row 0.*kind="scores"'),
-        (GOOD, GOOD, {"prior": "uniform"}, "prior must be one of 'predicted'"),
-        (GOOD, GOOD, {"prior": [0.5, 0.5]}, "prior must be of length 3"),
-        (GOOD, GOOD, {"prior": [0.5, -0.5, 1.0]}, "prior must be at least 0"),
-        (GOOD, GOOD, {"prior": [0.0, 0.0, 0.0]}, "prior must be positive for at least one class"),
-        (GOOD, GOOD, {"sample_weight": [1.0]}, "sample_weight must be of length 2"),
-        (GOOD, GOOD, {"sample_weight": [0.0, 0.0]}, "sample_weight must be positive"),
-        (GOOD, GOOD, {"sample_weight": [1.0, -1.0]}, "sample_weight must be at least 0"),
-        (GOOD, GOOD, {"floor": 0.1}, "floor must be None for scores"),
-        (GOOD, GOOD, {"kind": "probabilities", "floor": 0.0}, "floor must be a number greater than 0"),
-        (GOOD, GOOD, {"atol": 0.0}, "atol must be a number greater than 0"),
-        (GOOD, GOOD, {"max_iter": 0}, "max_iter must be an integer at least 1"),
-        (GOOD, GOOD, {"align": "rows"}, "align must be one of"),
-    ],
-)  # fmt: skip
-def test_bad_values(scores: object, reference: object, options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        posterior_agreement(scores, reference, **options)
-
-
-@pytest.mark.parametrize(
-    ("scores", "reference", "message"),
-    [
-        (["a", "b"], ["a", "b"], "scores must hold real numbers"),
-        ([[1.0, 2.0], [1.0]], GOOD, "scores must be an array of numbers"),
-        ([0, 1, 1], [0, 1, 0], "scores must be of shape.*Labels have no scores"),
-        ([True, False], [True, True], "Labels have no scores"),
-        (np.ones((2, 2), dtype=complex), GOOD, "scores must hold real numbers"),
-    ],
-)
-def test_bad_types(scores: object, reference: object, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        posterior_agreement(scores, reference)
-
-
-def test_tables_that_do_not_match() -> None:
-    table = pd.DataFrame(GOOD, columns=list("abc"))
-    with pytest.raises(ValueError, match="same columns"):
-        posterior_agreement(table, table.rename(columns={"a": "z"}))
-    with pytest.raises(ValueError, match="same rows"):
-        posterior_agreement(table, table.set_axis([5, 6], axis=0))
-    with pytest.raises(ValueError, match="scores and prior must have the same classes"):
-        posterior_agreement(table, table, prior=pd.Series([1, 2, 3], index=list("abz")))

@@ -1,0 +1,106 @@
+"""Posterior agreement with a prior over the classes, and where scores tie."""
+
+import math
+
+import numpy as np
+import pytest
+
+import oracles
+from shiftmetrics.agreement import (
+    AgreementStatus,
+    agreement_at,
+    posterior_agreement,
+)
+
+LOG2 = math.log(2)
+
+
+# --- priors ----------------------------------------------------------------------------------------------
+
+
+def test_a_uniform_prior_is_the_default() -> None:
+    scores, reference = oracles.noisy_pairs(3, 100, 4)
+    first, second = (posterior_agreement(scores, reference, prior=prior) for prior in (None, np.full(4, 5.0)))
+    assert first.value == pytest.approx(second.value, abs=1e-14)
+    assert second.prior == pytest.approx(np.full(4, 0.25))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_prior_stands_inside_the_posteriors(seed: int) -> None:
+    scores, reference = oracles.noisy_pairs(seed, 60, 4)
+    prior = np.random.default_rng(seed).dirichlet(np.ones(4))
+    result = posterior_agreement(scores, reference, prior=prior)
+    assert oracles.agreement(scores, reference, result.beta, prior) == pytest.approx(result.value, abs=1e-12)
+    assert agreement_at(scores, reference, 0.0, prior=prior).value == pytest.approx(0.0, abs=1e-15)
+    assert result.value <= -math.log(prior.min())
+    for beta in np.geomspace(1e-3, 1e3, 100):
+        assert oracles.agreement(scores, reference, beta, prior) <= result.value + result.error_bound
+
+
+def test_with_the_predicted_prior_a_constant_classifier_scores_nothing() -> None:
+    constant = np.zeros((100, 5))
+    constant[:, 2] = np.linspace(1, 2, 100)
+    robust = posterior_agreement(constant, constant[::-1])
+    assert robust.value == pytest.approx(math.log(5))
+    assert robust.effective_classes == pytest.approx(1.0)
+    assert "constant" in robust.warnings[0]
+    assert 'prior="predicted"' in robust.warnings[0]
+    result = posterior_agreement(constant, constant[::-1], prior="predicted")
+    assert result.value == 0.0
+    assert result.status is AgreementStatus.no_agreement
+    assert result.settings["prior"] == "predicted"
+
+
+def test_the_predicted_prior_is_the_share_of_predictions_with_ties_shared() -> None:
+    scores = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    reference = np.array([[0.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
+    result = posterior_agreement(scores, reference, prior="predicted")
+    assert result.prior == pytest.approx([(1 + 0.5 + 1) / 4, 0.5 / 4, 1 / 4])
+    shares = result.prior
+    assert result.effective_classes == pytest.approx(math.exp(-np.sum(shares * np.log(shares))))
+
+
+def test_perfect_agreement_under_the_predicted_prior_is_its_entropy() -> None:
+    reference = np.random.default_rng(0).normal(size=(200, 4)) + np.array([2.0, 1.0, 0.0, 0.0])
+    result = posterior_agreement(reference * 1.7, reference, prior="predicted")
+    assert result.status is AgreementStatus.boundary
+    assert result.value == pytest.approx(math.log(result.effective_classes), abs=1e-12)
+
+
+def test_a_class_of_prior_zero_drops_out() -> None:
+    scores, reference = oracles.noisy_pairs(4, 50, 4)
+    scores[:, 3] += 100  # it would be predicted everywhere
+    result = posterior_agreement(scores, reference, prior=[0.5, 0.25, 0.25, 0.0])
+    without = posterior_agreement(scores[:, :3], reference[:, :3], prior=[0.5, 0.25, 0.25])
+    assert result.value == pytest.approx(without.value, abs=1e-13)
+    assert result.n_classes == 4
+    assert posterior_agreement(scores, reference, prior=[0, 0, 1, 0]).value == 0.0
+
+
+# --- ties ------------------------------------------------------------------------------------------------
+
+
+def test_ties_cost_agreement_at_the_boundary() -> None:
+    reference = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    result = posterior_agreement(reference, reference[:, [0, 1, 2]].copy())
+    # both sets {0, 1}: log(3 * 2 / 4); both {0}: log 3
+    assert result.status is AgreementStatus.boundary
+    assert result.value == pytest.approx((math.log(1.5) + math.log(3)) / 2)
+    assert result.per_sample == pytest.approx([math.log(1.5), math.log(3)])
+
+
+def test_a_finite_beta_can_beat_a_limit_with_ties() -> None:
+    # Rows of ties gain nothing at infinity; the middle class is shared by near misses.
+    scores = np.array([[1.0, 0.99, -5.0], [1.0, 1.0, 1.0]])
+    reference = np.array([[1.0, 0.99, -5.0], [1.0, 1.0, 1.0]])
+    result = posterior_agreement(scores, reference)
+    grid = [oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-3, 1e5, 300)]
+    assert max(grid) <= result.value + result.error_bound
+
+
+def test_all_scores_tied_is_no_agreement() -> None:
+    result = posterior_agreement(np.ones((5, 3)), np.full((5, 3), 7.0))
+    assert result.value == 0.0
+    assert result.beta == 0.0
+    assert result.status is AgreementStatus.no_agreement
+    assert result.n_evaluations == 0
