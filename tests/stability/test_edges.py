@@ -23,7 +23,7 @@ from shiftmetrics.stability import (
     stability_criterion,
     worst_case_risk,
 )
-from shiftmetrics.stability.losses import Reach
+from shiftmetrics.stability.losses import Reach, Transform
 
 INF = np.inf
 DIVERGENCES = ("kl", "chi2")
