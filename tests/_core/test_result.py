@@ -17,6 +17,7 @@ from shiftmetrics._core.result import (
     format_number,
     result_from_document,
     settings_of,
+    write_document,
 )
 
 
@@ -146,6 +147,18 @@ def test_every_double_comes_back_exactly(value: float, tmp_path) -> None:
 
 
 # --- what can be wrong with a file -----------------------------------------------------------------------
+
+
+def test_an_archive_of_someone_else_is_not_replaced(tmp_path) -> None:
+    np.savez(tmp_path / "runs.npz", scores=np.zeros(3))
+    before = (tmp_path / "runs.npz").read_bytes()
+    with pytest.raises(ValueError, match=r"path must not be .*runs\.json.*would replace .*runs\.npz"):
+        write_document({}, {"values": np.arange(3.0)}, tmp_path / "runs.json")
+    assert (tmp_path / "runs.npz").read_bytes() == before
+    assert not (tmp_path / "runs.json").exists()
+    write_document({}, {"values": np.arange(3.0)}, tmp_path / "other.json")
+    write_document({}, {"values": np.arange(4.0)}, tmp_path / "other.json")  # one's own may be written again
+    assert np.load(tmp_path / "other.npz")["values"].shape == (4,)
 
 
 def test_the_json_may_not_be_the_archive(tmp_path) -> None:

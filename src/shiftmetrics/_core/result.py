@@ -214,7 +214,8 @@ def write_document(
     Raises
     ------
     ValueError
-        If the folder of ``path`` does not exist, or ``path`` ends in ``.npz``.
+        If the folder of ``path`` does not exist, ``path`` ends in ``.npz``, or the arrays would replace an ``.npz``
+        file that no JSON file goes with: then nothing is written.
     """
     path = Path(path)
     if path.suffix == ".npz":
@@ -224,10 +225,16 @@ def write_document(
     if arrays:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+        beside = path.with_suffix(".npz")
+        if beside.exists() and not path.exists():
+            raise ValueError(
+                f"path must not be {str(path)!r}: its arrays would replace {str(beside)!r}, which no JSON file goes "
+                "with. Choose another name, or remove that file."
+            )
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
         text = json.dumps(document, indent=indent, allow_nan=False)
-        with atomic_path(path.with_suffix(".npz")) as temporary:
+        with atomic_path(beside) as temporary:
             temporary.write_bytes(buffer.getvalue())
     else:
         text = json.dumps(document, indent=indent, allow_nan=False)
