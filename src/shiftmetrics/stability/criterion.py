@@ -120,19 +120,25 @@ def stability_criterion(
         initial_dual=initial_dual, level=level, keep_rows=keep_rows, executor=executor, progress=progress,
     )  # fmt: skip
 
+    with _counter(progress, "stability") as on_pass:
+        problem = Problem.of(loss, sample_weight, options, on_pass)
+        return least_shift(problem, threshold, _settings(loss, options, sample_weight, threshold=threshold))
+
+
+def least_shift(problem: Problem, threshold: float, settings: dict[str, Any]) -> StabilityResult:
+    """Answer `stability_criterion` for a checked problem; a second threshold builds on the passes of the first."""
+
     def solve(problem: Problem) -> tuple[Solution, Shift, float]:
-        solution = least_cost(problem.dual, threshold, options)
+        solution = least_cost(problem.dual, threshold, problem.options)
         shift = problem.realise(solution.parts)
         return solution, shift, shift.cost if solution.value is None else solution.value
 
-    with _counter(progress, "stability") as on_pass:
-        problem = Problem.of(loss, sample_weight, options, on_pass)
-        solution, shift, value = solve(problem)
+    solution, shift, value = solve(problem)
     assert isinstance(solution.status, StabilityStatus)
     standard_error = shift.statistic.standard_error if solution.has_influence else None
     sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
     warnings = list(sampling.warnings)
-    if threshold > 1.0 and loss.may_count_errors and problem.dual.baseline.top <= 1.0:
+    if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
         warnings.append(
             f"The losses are at most 1, and the threshold is {threshold:g}. "
             "Give it as an error rate, not in percent."
@@ -142,9 +148,9 @@ def stability_criterion(
         error_bound=_error_bound(solution, value - solution.bound, solution.dual * threshold + value, shift),
         interval=sampling.interval,
         status=solution.status,
-        settings=_settings(loss, options, sample_weight, threshold=threshold),
+        settings=settings,
         warnings=tuple(warnings),
-        kind=loss.kind,
+        kind=problem.whole.kind,
         dual=solution.dual,
         standard_error=sampling.standard_error,
         **shift.fields(),

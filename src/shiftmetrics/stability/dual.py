@@ -23,7 +23,6 @@ from shiftmetrics.stability.passes import (
 )
 from shiftmetrics.stability.statistics import Moment
 
-_KEPT_MOMENTS = 8
 _EPS = float(np.finfo(np.float64).eps)
 _SLOPE_TOLERANCE = 1e-9  # of the target: then one plan alone will do
 _WIDTH_TOLERANCE = 1e-6  # of the dual: then both plans differ by a kink alone
@@ -62,7 +61,8 @@ class Dual:
         self.baseline = baseline
         # At h = 0 all values are 0 and no weight changes.
         self.at_rest = Moment(dual=0.0, conjugate=0.0, risk=baseline.risk, drift=baseline.risk)
-        self._moments = [self.at_rest]
+        self.moments = {0.0: self.at_rest}
+        """All that is known so far, by dual price; a second question about the same rows starts from it."""
 
     def gather(self, kernel: Kernel) -> Statistic:
         """Run one pass."""
@@ -84,11 +84,15 @@ class Dual:
         return AtReach(self.theta1, None if math.isinf(self.divergence.theta2) else self.baseline.top)
 
     def moment(self, dual: float) -> Moment:
-        """Evaluate the conjugate at a dual price."""
+        """Evaluate the conjugate at a dual price, or recall it."""
+        known = self.moments.get(dual)
+        if known is not None:
+            return known
         # The normaliser is convex in h, so its tangents are lower bounds: the side from which Newton's is monotone.
-        start = max(known.normaliser + known.drift * (dual - known.dual) for known in self._moments)
+        start = max(known.normaliser + known.drift * (dual - known.dual) for known in self.moments.values())
         moment = self._solve(AtDual(dual, self.theta1), dual, start)
-        self._moments = [*self._moments[-_KEPT_MOMENTS:], moment]
+        if math.isfinite(moment.risk) and math.isfinite(moment.conjugate):
+            self.moments[dual] = moment
         return moment
 
     def moment_at_reach(self) -> Moment:
@@ -118,15 +122,28 @@ class Dual:
 
         excess = threshold - self.baseline.risk
         guesses = [2.0 * self.theta1 * excess, self._without_moves(excess), 0.5 * self.upper]
-        at_rest = Probe(0.0, 0.0, -excess, self.at_rest)
+        below, above = self._around(threshold)
+        if above is not None:
+            first = above.dual
+        elif below.dual > 0.0:
+            first = min(2.0 * below.dual, 0.5 * (below.dual + self.upper))
+        else:
+            first = _first_guess(options.initial_dual, guesses, self.upper)
         return monotone_root(
             evaluate,
-            _first_guess(options.initial_dual, guesses, self.upper),
+            first,
             accept,
-            low=at_rest,
+            low=evaluate(below.dual),
             upper=self.upper,
             max_iter=options.max_iter,
         )
+
+    def _around(self, threshold: float) -> tuple[Moment, Moment | None]:
+        """Return the known moments whose risks are the nearest below and above a threshold."""
+        below = [known for known in self.moments.values() if known.risk < threshold]
+        above = [known for known in self.moments.values() if known.risk >= threshold and known.dual > 0.0]
+        lowest = max(below, key=lambda known: known.dual, default=self.at_rest)
+        return lowest, min(above, key=lambda known: known.dual, default=None)
 
     def tolerance(self, bracket: Bracket[Moment], threshold: float, rtol: float) -> float:
         """Return the gap that is good enough: ``rtol`` of the value, or what rounding leaves of it."""

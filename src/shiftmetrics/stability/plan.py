@@ -78,6 +78,7 @@ class RowOutputs:
 
     def __init__(self, n_samples: int) -> None:
         self.weights: FloatArray = np.empty(n_samples)
+        self.base_losses: FloatArray = np.empty(n_samples)
         self.losses: FloatArray = np.empty(n_samples)
         self.distances: FloatArray = np.empty(n_samples)
         self.choices: IntArray | None = None
@@ -85,8 +86,9 @@ class RowOutputs:
         self._choices: dict[int, IntArray] = {}
         self._splits: dict[int, Splits] = {}
 
-    def keep(self, rows: slice, mixture: Mixture) -> None:
+    def keep(self, rows: slice, base: FloatArray, mixture: Mixture) -> None:
         """Store what a block of rows does; blocks may come in any order, from any thread."""
+        self.base_losses[rows] = base
         loss, distance = mixture.loss.copy(), np.sqrt(mixture.squared_distance)
         choice = mixture.places[0].choice
         if len(mixture.places) > 1:
@@ -190,9 +192,9 @@ class PlanPass:
         """Map a block."""
         places = tuple(part.placement(loss, rows) for part in self.parts)
         mixture = Mixture.of(places, [self._density(*pair) for pair in zip(self.parts, places, strict=True)])
-        if self.rows_out is not None:
-            self.rows_out.keep(rows, mixture)
         base, density = loss.base(rows), mixture.density
+        if self.rows_out is not None:
+            self.rows_out.keep(rows, base, mixture)
         weight = np.ones_like(base) if weights is None else weights[rows]
         reweighted = density if weights is None else weight * density
         influence = self._influence(mixture)

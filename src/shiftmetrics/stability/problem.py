@@ -141,6 +141,7 @@ class Shift:
         if kept is None:
             return {
                 "weights": rows.weights,
+                "base_losses": rows.base_losses,
                 "moved_losses": rows.losses,
                 "moved_distances": rows.distances,
                 "choices": rows.choices,
@@ -148,7 +149,8 @@ class Shift:
             }
         everything = slice(0, n_samples)
         weights, distances = np.zeros(n_samples), np.zeros(n_samples)
-        losses, choices = self.problem.whole.base(everything).copy(), None
+        base, choices = self.problem.whole.base(everything), None
+        losses = base.copy()
         weights[kept], distances[kept], losses[kept] = rows.weights, rows.distances, rows.losses
         if rows.choices is not None:
             choices = np.zeros(n_samples, dtype=np.int64)
@@ -158,6 +160,7 @@ class Shift:
             splits = replace(rows.splits, rows=kept[rows.splits.rows])
         return {
             "weights": weights,
+            "base_losses": base,
             "moved_losses": losses,
             "moved_distances": distances,
             "choices": choices,

@@ -160,7 +160,9 @@ class ShiftResult(Result):
         Passes over the data that it took.
     weights : array of shape (n_samples,) or None
         Weight of each row in the shifted sample, relative to its sample weight; mean 1. None with
-        ``keep_rows=False``, like the next three.
+        ``keep_rows=False``, like the next four.
+    base_losses : array of shape (n_samples,) or None
+        Loss of each row where it stands.
     moved_losses, moved_distances : array of shape (n_samples,) or None
         Loss of each row after its move, and the distance of the move.
     choices : array of shape (n_samples,) or None
@@ -182,6 +184,7 @@ class ShiftResult(Result):
     sensitivity_theta2: float
     n_passes: int
     weights: FloatArray | None = None
+    base_losses: FloatArray | None = None
     moved_losses: FloatArray | None = None
     moved_distances: FloatArray | None = None
     choices: IntArray | None = None
