@@ -210,7 +210,7 @@ def _sums_on_grid(
 ) -> tuple[FloatArray, float]:
     """Return the sums of f, f' and f'' at each beta, of shape (n_points, 3), and that of f'' at 0."""
     xp = namespace(planes)
-    prior = pairs.prior_vector(planes)
+    prior, best = pairs.prior_vector(planes), None
     n_rows = planes.shape[1]
     if isinstance(planes, np.ndarray):
         # Rows come in the order in which they settle, the last to do so first: the others drop off the end.
@@ -225,6 +225,8 @@ def _sums_on_grid(
         sums = np.stack(
             [settled[0, active] + betas * settled[1, active], settled[1, active], 0.0 * betas], axis=1
         )
+        if pairs.n_classes == 2:
+            planes, prior, best = _other_class(planes, prior)
         first, second, terms = (
             pairs.plane_buffer(name, planes.shape[1:]) for name in ("first", "second", "terms")
         )
@@ -247,12 +249,12 @@ def _sums_on_grid(
                     break
                 fresh = octave % OCTAVES_PER_EXP == 0
                 powers = _next_terms(powers[:, :m, ...], planes[:, :m, ...], beta, fresh=fresh)
-                total = powers @ prior
+                total = powers @ prior if best is None else best[:, :m] + _contract(powers, prior[:, :m, ...])
                 mean = _contract(powers, first[:, :m, ...]) / total
                 square = _contract(powers, second[:, :m, ...]) / total
                 rows = xp.stack(
                     [
-                        beta * top[:m] + _difference(xp.log(total)),
+                        beta * top[:m] + xp.log(total[2, ...] / (total[0, ...] * total[1, ...])),
                         top[:m] + _difference(mean),
                         _difference(square - mean * mean),
                     ]
@@ -276,8 +278,23 @@ def _next_terms(terms: Array, planes: Array, beta: float, *, fresh: bool) -> Arr
     return namespace(planes).exp(beta * planes) if fresh else terms * terms
 
 
+def _other_class(planes: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Keep the lesser of two classes, of shape (3, n_rows, 1), with its prior, and the prior of the best.
+
+    The best class of a row has score 0, so that its term is 1 at every beta.
+    """
+    second_is_less = planes[..., 1] < 0.0
+    lesser = np.where(second_is_less, planes[..., 1], planes[..., 0])
+    of_lesser, of_best = (
+        np.where(second_is_less, *pair) for pair in ((prior[1], prior[0]), (prior[0], prior[1]))
+    )
+    return lesser[..., None], of_lesser[..., None], of_best
+
+
 def _contract(terms: Array, factors: Array) -> Array:
     """Sum the products over classes."""
+    if terms.shape[2] == 1:
+        return terms[..., 0] * factors[..., 0]
     if isinstance(terms, np.ndarray):
         return np.einsum("srk,srk->sr", terms, factors)
     return namespace(terms).sum(terms * factors, axis=2)
