@@ -136,7 +136,7 @@ class Units:
                 describe(
                     "groups",
                     "of at least two different labels",
-                    f"only {labels[0]!r}",
+                    f"only {labels.tolist()[0]!r}",
                     "Groups are drawn as a whole: give each cluster of rows its own label.",
                 )
             )

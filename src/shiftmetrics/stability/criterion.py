@@ -32,6 +32,7 @@ def stability_criterion(
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
+    groups: Any = None,
     rtol: float = 1e-10,
     max_iter: int = 200,
     initial_dual: float | None = None,
@@ -61,7 +62,11 @@ def stability_criterion(
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight t: ``t log t - t + 1`` or ``(t - 1)^2``.
     sample_weight : array_like of shape (n_samples,), optional
-        Weight of each row in the sample, in any scale; they replace 1/n throughout.
+        Weight of each row in the sample, in any scale; they replace 1/n throughout. The standard error is that of
+        survey weights (a sandwich).
+    groups : array_like of shape (n_samples,), optional
+        Labels of rows that belong together, such as the visits of one patient: the interval is then that of a
+        sample of groups.
     rtol : float, default 1e-10
         Relative primal-dual gap at which to stop.
     max_iter : int, default 200
@@ -118,6 +123,7 @@ def stability_criterion(
     options = Options(
         theta1=theta1, theta2=theta2, divergence=divergence, rtol=rtol, max_iter=max_iter,
         initial_dual=initial_dual, level=level, keep_rows=keep_rows, executor=executor, progress=progress,
+        groups=groups,
     )  # fmt: skip
 
     with _counter(progress, "stability") as on_pass:
@@ -135,7 +141,7 @@ def least_shift(problem: Problem, threshold: float, settings: dict[str, Any]) ->
 
     solution, shift, value = solve(problem)
     assert isinstance(solution.status, StabilityStatus)
-    standard_error = shift.statistic.standard_error if solution.has_influence else None
+    standard_error = shift.standard_error if solution.has_influence else None
     sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
     warnings = list(sampling.warnings)
     if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
@@ -153,6 +159,7 @@ def least_shift(problem: Problem, threshold: float, settings: dict[str, Any]) ->
         kind=problem.whole.kind,
         dual=solution.dual,
         standard_error=sampling.standard_error,
+        influence=None if sampling.standard_error is None else shift.influence,
         **shift.fields(),
     )
 
@@ -165,6 +172,7 @@ def worst_case_risk(
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
+    groups: Any = None,
     rtol: float = 1e-10,
     max_iter: int = 200,
     initial_dual: float | None = None,
@@ -191,6 +199,8 @@ def worst_case_risk(
         Price of a weight t: ``t log t - t + 1`` or ``(t - 1)^2``.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample, in any scale.
+    groups : array_like of shape (n_samples,), optional
+        Labels of rows that belong together; see `stability_criterion`.
     rtol : float, default 1e-10
         Relative primal-dual gap at which to stop.
     max_iter : int, default 200
@@ -232,6 +242,7 @@ def worst_case_risk(
     options = Options(
         theta1=theta1, theta2=theta2, divergence=divergence, rtol=rtol, max_iter=max_iter,
         initial_dual=initial_dual, level=level, keep_rows=keep_rows, executor=executor, progress=progress,
+        groups=groups,
     )  # fmt: skip
 
     def solve(problem: Problem) -> tuple[Solution, Shift, float]:
@@ -244,8 +255,9 @@ def worst_case_risk(
         solution, shift, value = solve(problem)
     assert isinstance(solution.status, WorstCaseStatus)
     # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
-    standard_error = shift.statistic.standard_error / solution.dual if solution.has_influence else None
+    standard_error = shift.standard_error / solution.dual if solution.has_influence else None
     sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
+    influence = shift.influence
     return WorstCaseRisk(
         value=value,
         error_bound=_error_bound(solution, solution.bound - value, value, shift),
@@ -256,6 +268,9 @@ def worst_case_risk(
         kind=_OPPOSITE[loss.kind],
         dual=solution.dual,
         standard_error=sampling.standard_error,
+        influence=None
+        if sampling.standard_error is None or influence is None
+        else -influence / solution.dual,
         **shift.fields(),
     )
 

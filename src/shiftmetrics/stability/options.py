@@ -24,6 +24,7 @@ class Options:
     keep_rows: bool
     executor: Executor | None
     progress: bool
+    groups: Any = None
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -42,7 +43,7 @@ class Options:
     def settings(self) -> dict[str, Any]:
         """Return what a result should record."""
         names = ("theta1", "theta2", "divergence", "rtol", "max_iter", "initial_dual", "level", "keep_rows")
-        return {name: getattr(self, name) for name in names}
+        return {**{name: getattr(self, name) for name in names}, "groups": self.groups is not None}
 
     @property
     def price_of_weights(self) -> Divergence:

@@ -81,14 +81,15 @@ class RowOutputs:
         self.base_losses: FloatArray = np.empty(n_samples)
         self.losses: FloatArray = np.empty(n_samples)
         self.distances: FloatArray = np.empty(n_samples)
+        self.influence: FloatArray = np.empty(n_samples)
         self.choices: IntArray | None = None
         self.splits: Splits | None = None
         self._choices: dict[int, IntArray] = {}
         self._splits: dict[int, Splits] = {}
 
-    def keep(self, rows: slice, base: FloatArray, mixture: Mixture) -> None:
+    def keep(self, rows: slice, base: FloatArray, influence: FloatArray, mixture: Mixture) -> None:
         """Store what a block of rows does; blocks may come in any order, from any thread."""
-        self.base_losses[rows] = base
+        self.base_losses[rows], self.influence[rows] = base, influence
         loss, distance = mixture.loss.copy(), np.sqrt(mixture.squared_distance)
         choice = mixture.places[0].choice
         if len(mixture.places) > 1:
@@ -193,11 +194,11 @@ class PlanPass:
         places = tuple(part.placement(loss, rows) for part in self.parts)
         mixture = Mixture.of(places, [self._density(*pair) for pair in zip(self.parts, places, strict=True)])
         base, density = loss.base(rows), mixture.density
-        if self.rows_out is not None:
-            self.rows_out.keep(rows, base, mixture)
         weight = np.ones_like(base) if weights is None else weights[rows]
         reweighted = density if weights is None else weight * density
         influence = self._influence(mixture)
+        if self.rows_out is not None:
+            self.rows_out.keep(rows, base, influence, mixture)
         weighted_influence = influence if weights is None else weight * influence
         return PlanStatistic(
             weight=float(weight.sum()),

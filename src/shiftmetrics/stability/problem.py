@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.validation import check_weights, describe
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses import Loss
@@ -33,6 +34,8 @@ class Problem:
     options: Options
     dual: Dual
     gather: Gather
+    units: Units | None = None
+    """Which of all rows belong together; None when each stands for itself."""
 
     @classmethod
     def of(
@@ -57,6 +60,7 @@ class Problem:
                 )
             )
         weights = check_weights(sample_weight, "sample_weight", loss.n_samples)
+        units = None if options.groups is None else Units.of(options.groups, loss.n_samples)
         kept, part = None, loss
         if weights is not None and not weights.all():  # rows without weight are not there
             kept = np.flatnonzero(weights)
@@ -64,16 +68,36 @@ class Problem:
         gather = in_memory(part, weights, options.executor)
         upper = part.largest_dual(options.theta1)
         dual = Dual(gather, options.theta1, options.price_of_weights, upper, on_pass)
-        return cls(part, weights, kept, loss.n_samples, loss, options, dual, gather)
+        return cls(part, weights, kept, loss.n_samples, loss, options, dual, gather, units)
 
     def realise(self, parts: tuple[Part, ...]) -> Shift:
         """Place and weigh the rows as a plan says."""
-        rows = RowOutputs(self.loss.n_samples) if self.options.keep_rows else None
+        wanted = self.options.keep_rows or self.units is not None
+        rows = RowOutputs(self.loss.n_samples) if wanted else None
         statistic = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))
         assert isinstance(statistic, PlanStatistic)
         if rows is not None:
             rows.finish()
         return Shift(self, statistic, rows)
+
+    def unit_sums(self, values: FloatArray) -> FloatArray:
+        """Add up values of the rows, each times its sample weight, by row or by group of rows.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            Of the rows with a positive sample weight.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_groups,)
+            Divided by the sum of the sample weights.
+        """
+        weighted = values if self.weights is None else self.weights * values
+        whole = np.zeros(self.n_samples)
+        whole[slice(None) if self.kept is None else self.kept] = weighted
+        whole /= len(values) if self.weights is None else self.weights.sum()
+        return whole if self.units is None else self.units.sums(whole)
 
     @property
     def counts_errors(self) -> bool:
@@ -106,6 +130,21 @@ class Shift:
         return self.statistic.mean("loss")
 
     @property
+    def influence(self) -> FloatArray | None:
+        """What one more row (or group of rows) like each would add to the least cost, to first order."""
+        if self.rows is None:
+            return None
+        return -self.problem.unit_sums(self.rows.influence - self.statistic.mean("influence"))
+
+    @property
+    def standard_error(self) -> float:
+        """Sampling error of the least cost."""
+        influence = None if self.problem.units is None else self.influence
+        if influence is None:
+            return self.statistic.standard_error
+        return float(np.linalg.norm(influence))
+
+    @property
     def imbalance(self) -> float:
         """How far the mean weight is from 1."""
         return abs(self.statistic.mean("density") - 1.0)
@@ -136,7 +175,7 @@ class Shift:
 
     def _row_fields(self) -> dict[str, Any]:
         rows, kept, n_samples = self.rows, self.problem.kept, self.problem.n_samples
-        if rows is None:
+        if rows is None or not self.problem.options.keep_rows:
             return {}
         if kept is None:
             return {

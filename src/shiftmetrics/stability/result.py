@@ -93,6 +93,17 @@ class ExcessRisk(Record):
     reweighting_first: float
     corruption_after: float
 
+    def to_frame(self) -> Any:
+        """Return both decompositions as a pandas DataFrame: a line for each order, summing to ``total``."""
+        import pandas as pd
+
+        total = self.corruption + self.reweighting
+        lines = {
+            "moves first": (self.corruption, self.reweighting, total),
+            "weights first": (self.corruption_after, self.reweighting_first, total),
+        }
+        return pd.DataFrame.from_dict(lines, orient="index", columns=["corruption", "reweighting", "total"])
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Splits(Record):
@@ -169,6 +180,11 @@ class ShiftResult(Result):
         Candidate or piece that each row takes, for losses that have any.
     splits : Splits or None
         Second places of the rows that stand in two at once.
+    influence : array of shape (n_samples,) or (n_groups,), or None
+        What one more row like each would add to ``value``, to first order (with ``groups``, one more group, in the
+        order of their sorted labels); they sum to 0, and the root of the sum of their squares is
+        ``standard_error``. Comparisons are paired through it. None where there is no standard error, and with
+        ``keep_rows=False`` unless there are groups.
     """
 
     risk: float
@@ -189,6 +205,7 @@ class ShiftResult(Result):
     moved_distances: FloatArray | None = None
     choices: IntArray | None = None
     splits: Splits | None = None
+    influence: FloatArray | None = None
 
     def atoms(self) -> Any:
         """Return the shifted sample as a pandas DataFrame: one line for each row and each second place.

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
+
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.result import Interval
 from shiftmetrics.stability.losses import FixedLoss
@@ -63,11 +65,30 @@ def error_rate_interval(problem: Problem, value_at: Callable[[Problem], float]) 
     A 0/1 loss with ``theta1 = inf`` enters through its error rate alone, and two weighted rows have any rate.
     Weighted rows count as their effective number.
     """
-    baseline, level = problem.dual.baseline, problem.options.level
-    alone = replace(problem.options, keep_rows=False, executor=None, initial_dual=None)
+    level = problem.options.level
+    alone = replace(problem.options, keep_rows=False, executor=None, initial_dual=None, groups=None)
     edges = [
         value_at(Problem.of(FixedLoss([0.0, 1.0]), [1.0 - error_rate, error_rate], alone))
-        for error_rate in binomial_interval(baseline.risk, baseline.effective_samples, level)
+        for error_rate in binomial_interval(problem.dual.baseline.risk, effective_samples(problem), level)
     ]
-    method = "exact binomial" if problem.weights is None else "binomial with the effective sample size"
+    exact = problem.weights is None and problem.units is None
+    method = "exact binomial" if exact else "binomial with the effective sample size"
     return Interval(low=min(edges), high=max(edges), level=level, method=method)
+
+
+def effective_samples(problem: Problem) -> float:
+    """Return how many equally weighted rows of their own would know the error rate as well.
+
+    Groups count by the variance of the error rate between them; before any error is seen, by their weights (Kish).
+    """
+    baseline = problem.dual.baseline
+    if problem.units is None:
+        return baseline.effective_samples
+    rate = baseline.risk
+    errors = problem.loss.base(slice(0, problem.loss.n_samples))
+    between = problem.unit_sums(errors - rate)
+    variance = float(between @ between)
+    if variance > 0.0:
+        return min(rate * (1.0 - rate) / variance, baseline.effective_samples)
+    shares = problem.unit_sums(np.ones_like(errors))
+    return float(1.0 / (shares @ shares))
