@@ -19,6 +19,7 @@ from shiftmetrics.stability.result import (
     WorstCaseRisk,
     WorstCaseStatus,
 )
+from shiftmetrics.stability.sample import column_moves, most_sensitive_sample, who_gains_weight
 
 __all__ = [
     "CandidateLoss",
@@ -35,6 +36,9 @@ __all__ = [
     "WorstCaseRisk",
     "WorstCaseStatus",
     "ZeroOneLoss",
+    "column_moves",
+    "most_sensitive_sample",
     "stability_criterion",
+    "who_gains_weight",
     "worst_case_risk",
 ]

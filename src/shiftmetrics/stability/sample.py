@@ -1,0 +1,373 @@
+"""The most sensitive sample as tables: where each row stands, who gains weight, how far each column moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.validation import check_choice, check_integer, check_vector, check_weights, describe
+from shiftmetrics.stability.result import ShiftResult
+
+SplitLines = Literal["separate", "heaviest"]
+SPLIT_LINES: tuple[SplitLines, ...] = ("separate", "heaviest")
+QUANTILES = (0.1, 0.5, 0.9)
+_MISSING = "missing"
+
+
+def most_sensitive_sample(
+    result: ShiftResult, table: Any = None, *, moved: Any = None, splits: SplitLines = "separate"
+) -> Any:
+    """Return the most sensitive sample as a DataFrame: weight, move and loss of each row, in the order of the rows.
+
+    Parameters
+    ----------
+    result : StabilityResult or WorstCaseRisk
+        A result that holds its rows.
+    table : DataFrame or array of shape (n_samples, n_columns), optional
+        What is known of the rows. The index of a DataFrame becomes that of the answer.
+    moved : DataFrame or array of shape (n_samples + n_splits, n_columns), optional
+        Where the rows stand after their moves, in the columns of ``table``: first all rows, then the second places
+        of those that split (``result.splits``). Results for models know it themselves.
+    splits : {"separate", "heaviest"}, default "separate"
+        A row may stand in two places at once. "separate" gives each place a line, the second right after the
+        first, under one index label; "heaviest" keeps one line for each row, at the place with more weight.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``weight`` (mean 1), ``moved``, ``split`` (whether the line is a second place), ``distance``,
+        ``loss`` and ``moved_loss`` (before and after). Then the columns of ``table``, after the moves where
+        ``moved`` is known, and for every column that changes anywhere a column ``NAME move``: the difference of
+        numbers, or whether a category changed. A column of the table with the name of one of the first six gets
+        the name ``NAME of the row``.
+
+    Raises
+    ------
+    ValueError
+        If the result was computed with ``keep_rows=False``, or the tables do not match its rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from shiftmetrics.stability import ZeroOneLoss, most_sensitive_sample, stability_criterion
+    >>> result = stability_criterion(ZeroOneLoss([0.0, 0.5, 0.5, 1.0]), 0.6, theta2=float("inf"))
+    >>> patients = pd.DataFrame({"age": [40, 50, 60, 70]}, index=["a", "b", "c", "d"])
+    >>> most_sensitive_sample(result, patients, splits="heaviest")[["weight", "moved", "distance", "age"]]
+       weight  moved  distance  age
+    a     1.0  False       0.0   40
+    b     1.0   True       0.5   50
+    c     1.0   True       0.5   60
+    d     1.0  False       0.0   70
+    """
+    import pandas as pd
+
+    check_choice(splits, "splits", SPLIT_LINES)
+    atoms = result.atoms()
+    n_samples = result.n_samples
+    rows = atoms["row"].to_numpy()
+    second = np.concatenate([[False], rows[1:] == rows[:-1]])
+    frame = None if table is None else frame_of(table, "table", n_samples)
+    places, changes = frame, {}
+    if moved is not None:
+        if frame is None:
+            raise ValueError(describe("table", "the rows before their moves", "none, with moved given"))
+        places = _moved_frame(result, frame, moved)
+        changes = _changes(result, frame, places)
+    base = result.base_losses
+    columns: dict[str, Any] = {
+        "weight": atoms["weight"].to_numpy(),
+        "moved": atoms["distance"].to_numpy() > 0.0,
+        "split": second,
+        "distance": atoms["distance"].to_numpy(),
+        "loss": np.full(len(rows), np.nan) if base is None else base[rows],
+        "moved_loss": atoms["loss"].to_numpy(),
+    }
+    sample = pd.DataFrame(columns)
+    if places is not None:
+        # the places of all rows come first, then the second places in the order of the rows
+        position = np.where(second, n_samples + np.cumsum(second) - 1, rows) if moved is not None else rows
+        names = {name: f"{name} of the row" for name in columns}
+        sample = pd.concat(
+            [sample, places.iloc[position].rename(columns=names).reset_index(drop=True)], axis=1
+        )
+        for name, change in changes.items():
+            sample[f"{name} move"] = change[position]
+    if splits == "heaviest":
+        sample = _heaviest(sample, rows, second)
+        rows = np.arange(n_samples)
+    return sample.set_axis(pd.RangeIndex(n_samples)[rows] if frame is None else frame.index[rows], axis=0)
+
+
+def who_gains_weight(
+    result: ShiftResult, table: Any, *, sample_weight: Any = None, max_levels: int = 20
+) -> Any:
+    """Return how the weights of the most sensitive sample change each column, the most different first.
+
+    Parameters
+    ----------
+    result : StabilityResult or WorstCaseRisk
+        A result that holds its rows.
+    table : DataFrame or array of shape (n_samples, n_columns)
+        What is known of the rows, where they stand; need not be what the model sees.
+    sample_weight : array_like of shape (n_samples,), optional
+        The weights that the result was computed with.
+    max_levels : int, default 20
+        Most lines for one column of categories; those that change most.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A line for each column of numbers (``level`` is empty) and for each level of a column of categories:
+        ``before`` and ``after``, the mean or the share of the level; ``difference``, theirs in standard deviations
+        of the column before; and for numbers the quantiles ``q10``, ``q50`` and ``q90`` before and after. Where
+        values are missing, their share is a level of its own.
+
+    Raises
+    ------
+    ValueError
+        If the result was computed with ``keep_rows=False``, or the table does not match its rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from shiftmetrics.stability import FixedLoss, stability_criterion, who_gains_weight
+    >>> result = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 1.0]), 0.75)
+    >>> patients = pd.DataFrame({"ward": ["A", "A", "A", "B"], "age": [30, 40, 50, 60]})
+    >>> who_gains_weight(result, patients)[["column", "level", "before", "after", "difference"]].round(3)
+      column level  before  after  difference
+    0    age         45.00  50.000       0.447
+    1   ward     A    0.75   0.625      -0.289
+    2   ward     B    0.25   0.375       0.289
+    """
+    weights = weights_of(result)
+    base = check_weights(sample_weight, "sample_weight", result.n_samples)
+    before = np.ones(result.n_samples) if base is None else base
+    return compare_columns(
+        frame_of(table, "table", result.n_samples), before, before * weights, max_levels=max_levels
+    )
+
+
+def column_moves(result: ShiftResult, table: Any, moved: Any, *, units: Any = None) -> Any:
+    """Return how far the rows of the most sensitive sample move in each column, the farthest first.
+
+    Parameters
+    ----------
+    result : StabilityResult or WorstCaseRisk
+        A result that holds its rows.
+    table : DataFrame or array of shape (n_samples, n_columns)
+        Where the rows stand.
+    moved : DataFrame or array of shape (n_samples + n_splits, n_columns)
+        Where they stand after their moves; see `most_sensitive_sample`.
+    units : array_like of shape (n_columns,), optional
+        The unit of each column, in which its moves are measured. Default: its standard deviation (1 where the
+        column is constant).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A line for each column: ``unit``; ``rms_move``, the root-mean-square move in that unit, weighted as in the
+        shifted sample; ``mean_move``, with its sign, in the column's own unit; ``share_moved``, the weighted share
+        of the rows in which the column changes. Columns of categories have the last alone.
+
+    Raises
+    ------
+    ValueError
+        If the result was computed with ``keep_rows=False``, or the tables do not match its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import ZeroOneLoss, column_moves, stability_criterion
+    >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])
+    >>> result = stability_criterion(ZeroOneLoss(points[:, 0]), 0.5, theta2=np.inf)
+    >>> moved = points - np.column_stack([result.moved_distances, np.zeros(4)])
+    >>> column_moves(result, points, moved, units=[1.0, 1.0])
+      column  unit  rms_move  mean_move  share_moved
+    0      0   1.0       0.5      -0.25         0.25
+    1      1   1.0       0.0       0.00         0.00
+    """
+    import pandas as pd
+
+    weights_of(result)
+    frame = frame_of(table, "table", result.n_samples)
+    changes = _changes(result, frame, _moved_frame(result, frame, moved), everything=True)
+    mass = _weights_of_places(result)
+    given = None if units is None else check_vector(units, "units", low=0.0)
+    if given is not None and (len(given) != frame.shape[1] or not all(given)):
+        raise ValueError(describe("units", f"{frame.shape[1]} positive numbers, one a column", str(units)))
+    lines = []
+    for place, name in enumerate(frame.columns):
+        change = changes[name]
+        line: dict[str, Any] = {"column": str(name), "unit": np.nan, "rms_move": np.nan, "mean_move": np.nan}
+        line["share_moved"] = float(np.average(change != 0, weights=mass))
+        if change.dtype != bool:
+            spread = float(np.nanstd(_numbers(frame.iloc[:, place])))
+            unit = float(given[place]) if given is not None else spread if spread > 0.0 else 1.0
+            known = np.nan_to_num(change, nan=0.0)
+            line |= {
+                "unit": unit,
+                "rms_move": float(np.sqrt(np.average((known / unit) ** 2, weights=mass))),
+                "mean_move": float(np.average(known, weights=mass)),
+            }
+        lines.append(line)
+    order = ["rms_move", "share_moved"]
+    return pd.DataFrame(lines).sort_values(order, ascending=False, kind="stable", ignore_index=True)
+
+
+def compare_columns(table: Any, before: FloatArray, after: FloatArray, *, max_levels: int = 20) -> Any:
+    """Compare each column of a table under two sets of weights; see `who_gains_weight` for the answer."""
+    import pandas as pd
+
+    check_integer(max_levels, "max_levels", low=1)
+    lines = []
+    for place, name in enumerate(table.columns):
+        column = table.iloc[:, place]
+        found = (
+            _number_lines(_numbers(column), before, after)
+            if _is_numeric(column)
+            else _level_lines(column, before, after)
+        )
+        found.sort(key=lambda line: -abs(line["difference"]))
+        lines += [{"column": str(name), **line} for line in found[:max_levels]]
+    names = ["column", "level", "before", "after", "difference"]
+    names += [f"q{100 * q:.0f}_{side}" for side in ("before", "after") for q in QUANTILES]
+    frame = pd.DataFrame(lines, columns=names)
+    order = np.argsort(-frame["difference"].abs().to_numpy(), kind="stable")
+    return frame.iloc[order].reset_index(drop=True)
+
+
+def weights_of(result: ShiftResult) -> FloatArray:
+    """Return the weight of each row, or say that rows were not kept."""
+    if result.weights is None:
+        raise ValueError(
+            "result must hold its rows, got one without weights. Compute it with keep_rows=True."
+        )
+    return result.weights
+
+
+def frame_of(table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] | None = None) -> Any:
+    """Return a table of the right height as a DataFrame; arrays get the given column names, or numbers."""
+    import pandas as pd
+
+    if isinstance(table, pd.Series):
+        table = table.to_frame()
+    if not isinstance(table, pd.DataFrame):
+        values = np.asarray(table)
+        if values.ndim != 2:
+            raise ValueError(
+                describe(argument, "a table of shape (n_rows, n_columns)", f"shape {values.shape}")
+            )
+        names = columns if columns is not None and len(columns) == values.shape[1] else range(values.shape[1])
+        table = pd.DataFrame(values, columns=pd.Index(names))
+    if len(table) != n_rows:
+        raise ValueError(describe(argument, f"of {n_rows} rows", f"{len(table)} rows"))
+    repeated = table.columns[table.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(describe(argument, "a table of distinct column names", f"{repeated[0]!r} twice"))
+    return table
+
+
+def _moved_frame(result: ShiftResult, frame: Any, moved: Any) -> Any:
+    places = frame_of(moved, "moved", len(_rows_of_places(result)), columns=list(frame.columns))
+    if list(places.columns) != list(frame.columns):
+        raise ValueError(
+            describe("moved", f"of the columns {list(frame.columns)[:5]}", f"{list(places.columns)[:5]}")
+        )
+    return places
+
+
+def _rows_of_places(result: ShiftResult) -> IntArray:
+    """Return the row of each place: the first places of all rows, then the second ones."""
+    rows = np.arange(result.n_samples)
+    return rows if result.splits is None else np.concatenate([rows, result.splits.rows])
+
+
+def _weights_of_places(result: ShiftResult) -> FloatArray:
+    weights, splits = np.array(weights_of(result)), result.splits
+    if splits is None:
+        return weights
+    weights[splits.rows] -= splits.weights
+    return np.concatenate([weights, splits.weights])
+
+
+def _changes(
+    result: ShiftResult, frame: Any, places: Any, *, everything: bool = False
+) -> dict[Any, npt.NDArray[Any]]:
+    """Return the move of each place in each column that changes anywhere: a difference, or whether it changes."""
+    rows, changes = _rows_of_places(result), {}
+    for place, name in enumerate(frame.columns):
+        start, end = frame.iloc[:, place], places.iloc[:, place]
+        change: npt.NDArray[Any]
+        if _is_numeric(start):
+            change = np.nan_to_num(_numbers(end) - _numbers(start)[rows])
+        else:
+            change = end.astype(str).to_numpy() != start.astype(str).to_numpy()[rows]
+        if everything or change.any():
+            changes[name] = change
+    return changes
+
+
+def _heaviest(sample: Any, rows: IntArray, second: BoolArray) -> Any:
+    """Keep the heavier line of each row, with the whole weight of the row."""
+    weight = sample["weight"].to_numpy()
+    order = np.lexsort((second, -weight, rows))  # the first place where both weigh the same
+    first = np.concatenate([[True], np.diff(rows[order]) > 0])
+    kept = sample.iloc[order[first]].reset_index(drop=True)
+    kept["weight"] = np.bincount(rows, weights=weight)
+    return kept
+
+
+def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
+    known = np.isfinite(values)
+    lines = [] if known.all() else [_share_line(_MISSING, ~known, before, after)]
+    numbers, old, new = values[known], before[known], after[known]
+    if not len(numbers) or not old.sum() > 0.0 or not new.sum() > 0.0:
+        return lines
+    start, end = float(np.average(numbers, weights=old)), float(np.average(numbers, weights=new))
+    spread = float(np.sqrt(np.average((numbers - start) ** 2, weights=old)))
+    line: dict[str, Any] = {"level": "", "before": start, "after": end}
+    line["difference"] = (end - start) / spread if spread > 1e-12 * abs(start) else 0.0
+    order = np.argsort(numbers, kind="stable")
+    for side, weights in (("before", old), ("after", new)):
+        held = np.cumsum(weights[order])
+        # where the share of the weight below first reaches q, up to rounding of the sum
+        positions = np.searchsorted(held, np.asarray(QUANTILES) * held[-1] * (1.0 - 1e-12))
+        for q, value in zip(QUANTILES, numbers[order][positions], strict=True):
+            line[f"q{100 * q:.0f}_{side}"] = float(value)
+    return [line, *lines]
+
+
+def _level_lines(column: Any, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
+    missing = column.isna().to_numpy()
+    texts = np.where(missing, "", column.astype(str).to_numpy())
+    lines = [
+        _share_line(str(level), (texts == level) & ~missing, before, after)
+        for level in sorted(set(texts[~missing].tolist()))
+    ]
+    return lines + ([_share_line(_MISSING, missing, before, after)] if missing.any() else [])
+
+
+def _share_line(level: str, members: BoolArray, before: FloatArray, after: FloatArray) -> dict[str, Any]:
+    start, end = float(before[members].sum() / before.sum()), float(after[members].sum() / after.sum())
+    spread = np.sqrt(start * (1.0 - start))
+    return {
+        "level": level,
+        "before": start,
+        "after": end,
+        "difference": float((end - start) / spread) if spread > 0.0 else 0.0,
+    }
+
+
+def _is_numeric(column: Any) -> bool:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return bool(is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype))
+
+
+def _numbers(column: Any) -> FloatArray:
+    numbers: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers

@@ -1,0 +1,244 @@
+"""The most sensitive sample as tables: aligned with the rows, whole weights, splits, columns before and after."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftmetrics.stability import (
+    FixedLoss,
+    HingeLoss,
+    ZeroOneLoss,
+    column_moves,
+    most_sensitive_sample,
+    stability_criterion,
+    who_gains_weight,
+    worst_case_risk,
+)
+
+INF = np.inf
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal([1.0, 0.0], 1.0, size=(60, 2))
+LOSSES = RNG.random(60)
+TABLE = pd.DataFrame(
+    {
+        "x": POINTS[:, 0],
+        "y": POINTS[:, 1],
+        "ward": pd.Categorical(RNG.choice(["A", "B"], 60), categories=["A", "B", "C"]),
+        "smokes": RNG.random(60) < 0.3,
+    },
+    index=[f"patient {i}" for i in range(60)],
+)
+
+
+def plane() -> tuple[ZeroOneLoss, np.ndarray]:
+    """Return the loss of the classifier x > 0 where all are positive, and the point of error next to each row."""
+    nearest = np.column_stack([np.minimum(POINTS[:, 0], 0.0), POINTS[:, 1]])
+    return ZeroOneLoss(np.maximum(POINTS[:, 0], 0.0)), nearest
+
+
+def places_of(result, nearest: np.ndarray) -> np.ndarray:
+    """Return where rows and then second places stand."""
+    moved = np.where((result.moved_distances > 0)[:, None], nearest, POINTS)
+    if result.splits is None:
+        return moved
+    second = np.where(
+        (result.splits.distances > 0)[:, None], nearest[result.splits.rows], POINTS[result.splits.rows]
+    )
+    return np.concatenate([moved, second])
+
+
+@pytest.mark.parametrize("prices", [(0.4, 0.4), (0.4, INF), (INF, 0.4), (1.0, 0.25)])
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+def test_the_sample_has_the_weights_and_the_risk_of_the_result(prices, divergence):
+    loss, nearest = plane()
+    result = stability_criterion(loss, 0.5, theta1=prices[0], theta2=prices[1], divergence=divergence)
+    moved = pd.DataFrame(places_of(result, nearest), columns=["x", "y"])
+    sample = most_sensitive_sample(result, TABLE[["x", "y"]], moved=moved)
+    assert list(sample.columns[:6]) == ["weight", "moved", "split", "distance", "loss", "moved_loss"]
+    assert sample["weight"].sum() == pytest.approx(60.0)
+    assert (sample["weight"] * sample["moved_loss"]).sum() / 60 == pytest.approx(0.5)
+    assert sample.loc[~sample["split"], "loss"].mean() == pytest.approx(result.base_risk)
+    assert sample["split"].sum() == (0 if result.splits is None else len(result.splits.rows))
+    assert list(sample.index[~sample["split"]]) == list(TABLE.index)
+    # the model is wrong at the places that the losses say it is wrong at
+    np.testing.assert_array_equal((sample["x"] <= 0.0).astype(float), sample["moved_loss"])
+    if "x move" in sample:
+        np.testing.assert_allclose(np.abs(sample["x move"]), sample["distance"], atol=1e-12)
+        np.testing.assert_allclose(sample["x"] - sample["x move"], TABLE["x"].loc[sample.index], atol=1e-12)
+    assert "y move" not in sample
+    assert ("x move" in sample) == np.isfinite(prices[0])
+
+
+def test_a_row_that_splits_has_two_lines_or_its_heavier_one():
+    loss = ZeroOneLoss([0.0, 0.5, 0.5, 1.0])
+    result = stability_criterion(loss, 0.6, theta2=INF)
+    # 0.6 of four rows: one is wrong, 1.4 must move, so the two at one distance give 0.7 each
+    frame = pd.DataFrame({"a": [1, 2, 3, 4]}, index=list("wxyz"))
+    sample = most_sensitive_sample(result, frame)
+    assert list(sample.index) == ["w", "x", "x", "y", "y", "z"]
+    assert list(sample["split"]) == [False, False, True, False, True, False]
+    assert list(sample["a"]) == [1, 2, 2, 3, 3, 4]
+    both = sample.loc["x"].set_index("moved")["weight"]
+    assert both[True] == pytest.approx(0.7)
+    assert both[False] == pytest.approx(0.3)
+    heaviest = most_sensitive_sample(result, frame, splits="heaviest")
+    assert list(heaviest.index) == list("wxyz")
+    np.testing.assert_allclose(heaviest["weight"], 1.0)
+    assert list(heaviest["moved"]) == [False, True, True, False]
+    assert list(heaviest["moved_loss"]) == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_without_a_table_the_rows_are_numbered():
+    sample = most_sensitive_sample(stability_criterion(FixedLoss([0.0, 1.0, 2.0]), 1.5))
+    assert list(sample.index) == [0, 1, 2]
+    assert list(sample.columns) == ["weight", "moved", "split", "distance", "loss", "moved_loss"]
+    np.testing.assert_array_equal(sample["loss"], [0.0, 1.0, 2.0])
+    assert not sample["moved"].any()
+    array = most_sensitive_sample(worst_case_risk(FixedLoss([0.0, 1.0, 2.0]), 0.1), np.eye(3))
+    assert list(array.columns[6:]) == [0, 1, 2]
+
+
+def test_columns_of_the_table_keep_their_types_and_never_hide_ours():
+    table = TABLE.assign(weight=70.0)
+    result = stability_criterion(FixedLoss(LOSSES), 0.6)
+    sample = most_sensitive_sample(result, table)
+    assert (sample["weight of the row"] == 70.0).all()
+    assert sample["weight"].mean() == pytest.approx(1.0)
+    assert sample["ward"].dtype == TABLE["ward"].dtype
+    assert sample["smokes"].dtype == bool
+
+
+def test_categories_that_flip_are_marked():
+    result = stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0, INF]), 0.5, theta2=INF)
+    start = pd.DataFrame({"ward": ["A", "A", "B", "B"], "age": [1.0, 2.0, 3.0, 4.0]})
+    moved = start.assign(ward=["A", "B", "B", "B"])
+    sample = most_sensitive_sample(result, start, moved=moved)
+    assert list(sample["ward move"]) == [False, True, False, False]
+    assert "age move" not in sample
+    moves = column_moves(result, start, moved)
+    assert dict(zip(moves["column"], moves["share_moved"], strict=True)) == {"age": 0.0, "ward": 0.25}
+
+
+# --- who gains weight ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_and_shares_are_weighted_ones(weighted):
+    sample_weight = RNG.uniform(0.5, 2.0, 60) if weighted else None
+    result = stability_criterion(FixedLoss(LOSSES), 0.65, sample_weight=sample_weight)
+    base = np.ones(60) if sample_weight is None else sample_weight
+    after = base * result.weights
+    lines = who_gains_weight(result, TABLE, sample_weight=sample_weight).set_index(["column", "level"])
+    for name in ("x", "y"):
+        values = TABLE[name].to_numpy()
+        line = lines.loc[name, ""]
+        assert line["before"] == pytest.approx(np.average(values, weights=base))
+        assert line["after"] == pytest.approx(np.average(values, weights=after))
+        variance = np.average((values - line["before"]) ** 2, weights=base)
+        assert line["difference"] == pytest.approx((line["after"] - line["before"]) / np.sqrt(variance))
+        for q in (10, 50, 90):  # the first value at which so much of the weight is reached
+            for side, weights in (("before", base), ("after", after)):
+                reached = [weights[values <= value].sum() for value in np.sort(values)]
+                expected = np.sort(values)[np.searchsorted(reached, q / 100 * weights.sum() - 1e-9)]
+                assert line[f"q{q}_{side}"] == expected
+    for name, level in (("ward", "A"), ("ward", "B"), ("smokes", "True"), ("smokes", "False")):
+        members = (TABLE[name].astype(str) == level).to_numpy()
+        line = lines.loc[name, level]
+        assert line["before"] == pytest.approx(base[members].sum() / base.sum())
+        assert line["after"] == pytest.approx(after[members].sum() / after.sum())
+        assert np.isnan(line["q50_before"])
+    assert ("ward", "C") not in lines.index  # a category that no row has
+    differences = lines["difference"].abs().to_numpy()
+    assert (np.diff(differences) <= 0).all()
+
+
+def test_missing_values_are_a_level_and_constants_do_not_differ():
+    result = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 1.0]), 0.75)
+    table = pd.DataFrame({"lab": [1.0, 2.0, np.nan, np.nan], "same": 3.0, "name": ["a", None, "b", "b"]})
+    lines = who_gains_weight(result, table).set_index(["column", "level"])
+    assert lines.loc[("lab", "missing"), ["before", "after"]].tolist() == pytest.approx([0.5, 0.75])
+    assert lines.loc[("lab", ""), "before"] == pytest.approx(1.5)
+    assert lines.loc[("same", ""), "difference"] == 0.0
+    assert lines.loc[("name", "missing"), "after"] == pytest.approx(0.125)
+    many = pd.DataFrame({"code": list("abcd")})
+    assert len(who_gains_weight(result, many, max_levels=2)) == 2
+
+
+@given(seed=st.integers(0, 100))
+def test_differences_do_not_depend_on_units(seed):
+    rng = np.random.default_rng(seed)
+    values, losses = rng.normal(size=(20, 1)), rng.random(20)
+    result = stability_criterion(FixedLoss(losses), 0.5 * (losses.mean() + losses.max()))
+    one = who_gains_weight(result, values)["difference"]
+    other = who_gains_weight(result, 1e4 * values - 7.0)["difference"]
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert np.abs(one.iloc[0]) <= np.sqrt(1 / result.effective_sample_fraction - 1) + 1e-9
+
+
+# --- how far each column moves ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prices", [(0.4, 0.4), (0.4, INF)])
+def test_moves_of_columns_add_up_to_the_move_of_rows(prices):
+    rng = np.random.default_rng(3)
+    direction = np.array([0.6, 0.8])
+    points = rng.normal(size=(50, 2)) + 1.0
+    result = stability_criterion(HingeLoss(points @ direction, 1.0), 0.9, theta1=prices[0], theta2=prices[1])
+    assert result.splits is None or len(result.splits.rows) <= 1
+    rows = np.concatenate([np.arange(50), [] if result.splits is None else result.splits.rows]).astype(int)
+    distances = np.concatenate(
+        [result.moved_distances, [] if result.splits is None else result.splits.distances]
+    )
+    moved = points[rows] - distances[:, None] * direction
+    moves = column_moves(result, points, moved, units=[1.0, 1.0]).set_index("column")
+    assert np.sqrt((moves["rms_move"] ** 2).sum()) == pytest.approx(result.rms_move, rel=1e-6)
+    assert list(moves.index) == ["1", "0"]
+    assert (moves["mean_move"] < 0).all()
+    scaled = column_moves(result, 10 * points, 10 * moved).set_index("column")
+    plain = column_moves(result, points, moved).set_index("column")
+    np.testing.assert_allclose(scaled["rms_move"], plain["rms_move"])
+    np.testing.assert_allclose(scaled["unit"], 10 * plain["unit"])
+
+
+def test_both_decompositions_sum_to_the_excess():
+    loss, _ = plane()
+    result = stability_criterion(loss, 0.5)
+    frame = result.excess_risk.to_frame()
+    assert list(frame.index) == ["moves first", "weights first"]
+    np.testing.assert_allclose(frame["corruption"] + frame["reweighting"], frame["total"])
+    np.testing.assert_allclose(frame["total"], result.risk - result.base_risk)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"splits": "both"}, "splits must be"),
+        ({"table": TABLE.iloc[:5]}, "table must be of 60 rows"),
+        ({"table": np.zeros(60)}, "table must be a table of shape"),
+        ({"moved": TABLE.iloc[:5]}, "moved must be of 60 rows"),
+        ({"moved": TABLE[["y", "x", "ward", "smokes"]]}, "moved must be of the columns"),
+        ({"table": None, "moved": TABLE}, "table must be the rows before"),
+        ({"table": pd.concat([TABLE, TABLE], axis=1)}, "distinct column names"),
+    ],
+)
+def test_bad_tables_are_named(change, message):
+    result = stability_criterion(FixedLoss(LOSSES), 0.6)
+    arguments = {"table": TABLE} | change
+    with pytest.raises(ValueError, match=message):
+        most_sensitive_sample(result, **arguments)
+
+
+def test_rows_must_have_been_kept():
+    result = stability_criterion(FixedLoss(LOSSES), 0.6, keep_rows=False)
+    for call in (
+        lambda: most_sensitive_sample(result),
+        lambda: who_gains_weight(result, TABLE),
+        lambda: column_moves(result, TABLE, TABLE),
+    ):
+        with pytest.raises(ValueError, match="keep_rows=True"):
+            call()
+    kept = stability_criterion(FixedLoss(LOSSES), 0.6)
+    with pytest.raises(ValueError, match="units must be 4 positive numbers"):
+        column_moves(kept, TABLE, TABLE, units=[1.0, 0.0, 1.0, 1.0])
