@@ -1,6 +1,9 @@
 """OT stability: the least shift of a sample that breaks a model, from its losses or distances to an error."""
 
 from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
+from shiftmetrics.stability.curves import StabilityCurve, stability_curve
+from shiftmetrics.stability.domain import Domain, Flip
+from shiftmetrics.stability.domain_arguments import domain_of
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,
@@ -20,25 +23,33 @@ from shiftmetrics.stability.result import (
     WorstCaseStatus,
 )
 from shiftmetrics.stability.sample import column_moves, most_sensitive_sample, who_gains_weight
+from shiftmetrics.stability.surface import StabilitySurface, stability_surface
 
 __all__ = [
     "CandidateLoss",
+    "Domain",
     "ExcessRisk",
     "FixedLoss",
+    "Flip",
     "HingeLoss",
     "LogisticLoss",
     "Loss",
     "PiecewiseLinearLoss",
     "Splits",
     "SquaredLoss",
+    "StabilityCurve",
     "StabilityResult",
     "StabilityStatus",
+    "StabilitySurface",
     "WorstCaseRisk",
     "WorstCaseStatus",
     "ZeroOneLoss",
     "column_moves",
+    "domain_of",
     "most_sensitive_sample",
     "stability_criterion",
+    "stability_curve",
+    "stability_surface",
     "who_gains_weight",
     "worst_case_risk",
 ]

@@ -1,0 +1,107 @@
+"""What users hand over, checked: the columns that the model was fitted on, the labels that it knows, the loss."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import is_table
+from shiftmetrics._core.labels import check_labels
+from shiftmetrics._core.validation import check_vector, describe
+from shiftmetrics.models.outputs import class_scores, is_module, predicted_labels
+from shiftmetrics.models.question import LossName, class_positions
+from shiftmetrics.models.table import Table
+
+
+def check_columns(model: Any, X: Any) -> None:
+    """Refuse a table whose columns are not those that the model was fitted on, in their order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, too many, or stands elsewhere; the first three differences are listed.
+    """
+    known = getattr(model, "feature_names_in_", None)
+    if known is None or not is_table(X):
+        n_features = getattr(model, "n_features_in_", None)
+        shape = np.shape(X)
+        if n_features is not None and len(shape) == 2 and shape[1] != n_features:
+            raise ValueError(
+                describe("X", f"of {n_features} columns, as the model was fitted on", f"{shape[1]} columns")
+            )
+        return
+    expected, got = list(known), list(X.columns)
+    if expected == got:
+        return
+    missing = [name for name in expected if name not in set(got)]
+    extra = [name for name in got if name not in set(expected)]
+    if missing or extra:
+        parts = [f"without {_first(missing)}"] if missing else []
+        parts += [f"with {_first(extra)}, unknown to the model"] if extra else []
+        text, remedy = " and ".join(parts), "Give the table that the model predicts on."
+    else:
+        moved = [
+            f"{there!r} where {here!r} was (column {place})"
+            for place, (here, there) in enumerate(zip(expected, got, strict=True))
+            if here != there
+        ]
+        more = f" and {len(moved) - 3} more" if len(moved) > 3 else ""
+        text, remedy = ", ".join(moved[:3]) + more, "Pass X[list(model.feature_names_in_)]."
+    raise ValueError(
+        describe("X", "a table with the columns that the model was fitted on, in their order", text, remedy)
+    )
+
+
+def check_targets(
+    model: Any, X: Any, y: Any, loss: LossName, table: Table
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
+    """Return labels as positions among the classes of the model, and these; or values and None for a regression.
+
+    Raises
+    ------
+    ValueError
+        If labels are missing, or unknown to the model, or the loss does not fit the model.
+    """
+    if loss == "squared":
+        if hasattr(model, "classes_"):
+            raise ValueError(
+                describe("loss", "one of a classifier", "'squared'", 'Use "zero_one", "hinge" or "log_loss".')
+            )
+        return check_vector(y, "y", length=table.n_samples), None
+    if _is_regressor(model):
+        raise ValueError(describe("loss", "'squared' for a regression", repr(loss)))
+    labels = check_labels(y, "y", length=table.n_samples)
+    if hasattr(model, "classes_"):
+        classes = np.asarray(model.classes_)
+    elif is_module(model):
+        classes = np.arange(class_scores(model, table.decode(table.codes[:1])).shape[1])
+    else:
+        seen = predicted_labels(model, table.decode(table.codes))
+        classes = np.unique(np.concatenate([seen, labels.astype(seen.dtype, copy=False)]))
+    positions = class_positions(labels, classes)
+    if (positions < 0).any():
+        unknown = np.unique(labels[positions < 0]).tolist()
+        raise ValueError(
+            describe(
+                "y", f"labels that the model knows ({_first(classes.tolist())})",
+                f"{_first(unknown)} in {int((positions < 0).sum())} rows",
+                "Drop these rows, or fit the model on them.",
+            )
+        )  # fmt: skip
+    return positions, classes
+
+
+def _is_regressor(model: Any) -> bool:
+    if "sklearn" not in sys.modules or not hasattr(model, "get_params"):
+        return False
+    from sklearn.base import is_regressor
+
+    return bool(is_regressor(model))
+
+
+def _first(values: list[Any]) -> str:
+    shown = ", ".join(repr(value) for value in values[:3])
+    return shown + (f" and {len(values) - 3} more" if len(values) > 3 else "")

@@ -1,0 +1,144 @@
+"""What a model says of rows: labels, scores, probabilities or values, from whatever kind of model it is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
+from shiftmetrics._core.validation import describe
+
+
+def is_module(model: Any) -> bool:
+    """Tell whether a model is a torch module, without importing torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def check_model(model: Any) -> None:
+    """Refuse what is no model, or not fitted yet.
+
+    Raises
+    ------
+    TypeError
+        If it neither predicts nor can be called.
+    ValueError
+        If it is a scikit-learn estimator that was not fitted.
+    """
+    if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(describe("model", "a fitted model with predict, or a callable", got))
+    if "sklearn" in sys.modules and hasattr(model, "get_params") and hasattr(model, "fit"):
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise ValueError(
+                describe("model", "fitted", f"a {type(model).__name__} that is not", "Call fit first.")
+            ) from error
+
+
+def call(model: Any, X: Any) -> npt.NDArray[Any]:
+    """Return the output of a callable or a torch module for rows: labels or values, or a matrix of scores."""
+    if not is_module(model):
+        return np.asarray(to_numpy(model(X)))
+    import torch
+
+    like = next(model.parameters(), None)
+    rows = torch.as_tensor(np.array(X, dtype=np.float64))
+    rows = rows.to(torch.get_default_dtype()) if like is None else rows.to(like)
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            return np.asarray(to_numpy(model(rows)))
+    finally:
+        model.train(was_training)
+
+
+def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
+    """Return the predicted label of each row, of shape (n,).
+
+    The output of a callable of shape (n, n_classes) counts as scores of the classes 0, 1, ...; one column of
+    scores of a torch module is the margin of class 1.
+    """
+    if hasattr(model, "predict"):
+        labels = np.asarray(to_numpy(model.predict(X)))
+        return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    output = call(model, X)
+    if output.ndim == 2 and output.shape[1] > 1:
+        return np.asarray(output.argmax(axis=1))
+    output = output.reshape(len(output))
+    return (output > 0.0).astype(np.int64) if is_module(model) else output
+
+
+def predicted_values(model: Any, X: Any) -> FloatArray:
+    """Return the predicted value of each row of a regression, of shape (n,)."""
+    output = to_float64(model.predict(X) if hasattr(model, "predict") else call(model, X))
+    if output.ndim == 2 and output.shape[1] == 1:
+        output = output[:, 0]
+    if output.ndim != 1:
+        raise ValueError(
+            describe(
+                "model", "a regression with one value for each row", f"an output of shape {output.shape}"
+            )
+        )
+    return output
+
+
+def class_scores(model: Any, X: Any) -> FloatArray:
+    """Return scores of shape (n, n_classes); with two classes one margin counts for the second, the first has 0.
+
+    Raises
+    ------
+    ValueError
+        If the model has none.
+    """
+    if hasattr(model, "decision_function"):
+        scores = to_float64(model.decision_function(X))
+    elif not hasattr(model, "predict"):
+        scores = to_float64(call(model, X))
+        if scores.ndim == 1 and not is_module(model):
+            raise ValueError(
+                describe("model", "a callable that returns scores of shape (n, n_classes)", "one value a row")
+            )
+    else:
+        raise ValueError(
+            describe(
+                "loss", "one that the model has", "'hinge', and a model without decision_function",
+                'Use loss="zero_one" or "log_loss".',
+            )
+        )  # fmt: skip
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        margin = scores.reshape(len(scores))
+        return np.stack([np.zeros_like(margin), margin], axis=1)
+    return scores
+
+
+def class_log_probabilities(model: Any, X: Any) -> FloatArray:
+    """Return log-probabilities of shape (n, n_classes), cut off at the smallest number above 0.
+
+    Raises
+    ------
+    ValueError
+        If the model has no probabilities.
+    """
+    if hasattr(model, "predict_proba"):
+        probabilities = to_float64(model.predict_proba(X))
+        logs: FloatArray = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+        return logs
+    if is_module(model):
+        from scipy.special import log_softmax
+
+        return np.asarray(log_softmax(class_scores(model, X), axis=1))
+    raise ValueError(
+        describe(
+            "loss", "one that the model has", "'log_loss', and a model without predict_proba",
+            'Use loss="zero_one" or "hinge".',
+        )
+    )  # fmt: skip

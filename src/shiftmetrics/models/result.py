@@ -1,0 +1,126 @@
+"""What stability of a model returns: all that stability of its losses does, and where the rows stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number
+from shiftmetrics.models.table import Table
+from shiftmetrics.stability.result import StabilityResult, StabilityStatus
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchTrace(Record):
+    """The rounds of a search: each solves exactly among the points known so far, then looks for better ones.
+
+    Attributes
+    ----------
+    values : tuple of float
+        Stability after each round; it never rises.
+    duals : tuple of float
+        The dual price of each round, at which better points were sought.
+    queries : tuple of int
+        Rows that the model was asked for until then.
+    """
+
+    values: tuple[float, ...]
+    duals: tuple[float, ...]
+    queries: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelStabilityResult(StabilityResult):
+    """The stability of a model on a sample, with the rows where the least shift puts them.
+
+    Attributes
+    ----------
+    route : str
+        How the moves were found: "linear", "tree", "ensemble", "torch", "blackbox", ...
+    lower_bound : float or None
+        A certified lower bound of the stability, where ``value`` is an upper one.
+    n_queries : int
+        Rows that the model was asked for.
+    trace : SearchTrace or None
+        The rounds of a search; None where one sufficed.
+    table : Table or None
+        The rows as they are, coded; None with ``keep_rows=False``, like the next four.
+    units : array of shape (n_features,) or None
+        A move of a number by that much is a distance of 1.
+    moved_codes : array of shape (n_samples, n_features) or None
+        Where each row stands after its move, coded likewise.
+    split_codes : array of shape (n_splits, n_features) or None
+        Second places, in the order of ``splits``.
+    flipped_labels : bool array of shape (n_samples,) or None
+        Rows whose label changes, where that is allowed.
+    """
+
+    measure: ClassVar[str] = "model_stability"
+    title: ClassVar[str] = "Stability"
+    higher_is_better: ClassVar[bool] = True
+
+    status: StabilityStatus
+    route: str
+    lower_bound: float | None = None
+    n_queries: int = 0
+    trace: SearchTrace | None = None
+    table: Table | None = None
+    units: FloatArray | None = None
+    moved_codes: FloatArray | None = None
+    split_codes: FloatArray | None = None
+    flipped_labels: BoolArray | None = None
+
+    def moved_rows(self) -> Any:
+        """Return the rows after their moves, in the columns, dtypes and order of ``X``.
+
+        A row that stands in two places is here in its first; `split_rows` has the second.
+
+        Returns
+        -------
+        DataFrame or ndarray of shape (n_samples, n_features)
+
+        Raises
+        ------
+        ValueError
+            If the result was computed with ``keep_rows=False``.
+        """
+        table = self._kept_table()
+        assert self.moved_codes is not None
+        return table.decode(self.moved_codes, index=table.labels)
+
+    def split_rows(self) -> Any:
+        """Return the second places of the rows that stand in two, in the columns of ``X``; see ``splits.rows``.
+
+        Returns
+        -------
+        DataFrame or ndarray of shape (n_splits, n_features)
+
+        Raises
+        ------
+        ValueError
+            If the result was computed with ``keep_rows=False``.
+        """
+        table = self._kept_table()
+        if self.splits is None or self.split_codes is None:
+            return table.decode(table.codes[:0], index=None if table.labels is None else table.labels[:0])
+        labels = None if table.labels is None else table.labels[self.splits.rows]
+        return table.decode(self.split_codes, index=labels)
+
+    def _kept_table(self) -> Table:
+        if self.table is None:
+            raise ValueError("The moved rows were not kept. Compute the result with keep_rows=True.")
+        return self.table
+
+    def notes(self) -> list[str]:
+        """Return the sentences that follow the headline."""
+        sentences = super().notes()
+        if self.kind == "upper_bound" and self.lower_bound is not None and self.lower_bound > 0.0:
+            ratio = self.value / self.lower_bound
+            sentences.insert(
+                2,
+                f"Certified lower bound: {format_number(self.lower_bound)} "
+                f"(the upper one is {format_number(ratio)} times as high).",
+            )
+        return sentences

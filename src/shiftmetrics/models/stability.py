@@ -1,0 +1,289 @@
+"""The stability of a model: validate, ask a route how far rows can be brought, solve, search on, return."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import check_choice, check_integer, check_rng, describe, seed_of
+from shiftmetrics.models.arguments import check_columns, check_targets
+from shiftmetrics.models.outputs import check_model
+from shiftmetrics.models.question import LOSSES, LossName, Question
+from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
+from shiftmetrics.models.route import ROUTES, Answer, answer
+from shiftmetrics.models.table import Table
+from shiftmetrics.stability.criterion import stability_criterion
+from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.domain_arguments import domain_of
+from shiftmetrics.stability.losses import FixedLoss
+from shiftmetrics.stability.result import StabilityResult
+
+
+def model_stability(
+    model: Any,
+    X: Any,
+    y: Any,
+    threshold: float,
+    *,
+    loss: LossName = "zero_one",
+    theta1: float = 0.4,
+    theta2: float = 0.4,
+    divergence: DivergenceName = "kl",
+    features: Any = None,
+    cost: Any = None,
+    bounds: Any = None,
+    immutable: Any = None,
+    integer: Any = None,
+    categorical: Any = None,
+    one_hot: Any = None,
+    sample_weight: Any = None,
+    method: str = "auto",
+    n_queries: int = 500,
+    background: Any = None,
+    max_rounds: int = 50,
+    rtol: float = 1e-10,
+    level: float = 0.95,
+    keep_rows: bool = True,
+    rng: Any = 0,
+    executor: Executor | None = None,
+    progress: bool = False,
+) -> ModelStabilityResult:
+    """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
+
+    `stability_criterion` for models: it finds how far each row must move, in its own columns, to raise the loss.
+
+    Parameters
+    ----------
+    model : object
+        A fitted classifier or regression: an estimator or pipeline of scikit-learn, or anything with ``predict``,
+        or a callable that maps rows to labels or scores.
+    X : array_like or DataFrame of shape (n_samples, n_features)
+        Rows as the model takes them. Columns of text, bool or a categorical dtype are categories, and so are columns
+        that a one-hot or ordinal encoder in the pipeline takes.
+    y : array_like of shape (n_samples,)
+        Labels, or values for ``loss="squared"``.
+    threshold : float
+        The risk (mean loss) that counts as broken.
+    loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
+        What a row loses.
+    theta1, theta2 : float, default 0.4
+        Prices of data corruption and of sub-population shift; inf forbids it.
+    divergence : {"kl", "chi2"}, default "kl"
+        Price of a weight.
+    features : sequence of str or int, optional
+        The columns that may move, all by default.
+    cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), optional
+        What a move costs in the squared distance. By default a move by one standard deviation (ddof 0) of the
+        column in ``X`` costs 1, and so does the flip of a category; see `domain_of`.
+    bounds : "data", pair, or dict of pairs, optional
+        Lowest and highest value of numbers, for all or by column.
+    immutable : sequence of str or int, optional
+        Columns that may not move.
+    integer : sequence of str or int, optional
+        Numbers that move by whole steps.
+    categorical : sequence of str or int, optional
+        Columns of numbers that stand for categories.
+    one_hot : sequence of sequences, or dict of str to sequence, optional
+        Groups of columns of which one is 1 and the others 0.
+    sample_weight : array_like of shape (n_samples,), optional
+        Weight of each row in the sample.
+    method : str, default "auto"
+        The route, one of `ROUTES`; by default the first that knows the model.
+    n_queries : int, default 500
+        Most queries for each row, for searches that only predict.
+    background : array_like or DataFrame, optional
+        More rows like those of ``X``, from which searches may start.
+    max_rounds : int, default 50
+        Most rounds of a search that adds points at the present dual price.
+    rtol : float, default 1e-10
+        Relative primal-dual gap at which to stop.
+    level : float, default 0.95
+        Confidence level of the interval.
+    keep_rows : bool, default True
+        Whether the result holds the weight and the place of each row.
+    rng : int or numpy.random.Generator, default 0
+        Seed of searches that are random.
+    executor : concurrent.futures.Executor, optional
+        Where blocks of rows are mapped.
+    progress : bool, default False
+        Whether to show progress bars.
+
+    Returns
+    -------
+    ModelStabilityResult
+        The value with its ``kind``: exact for closed forms, an upper bound where moves are searched.
+
+    Raises
+    ------
+    TypeError
+        If ``model`` is no model, or a column is neither numbers nor categories.
+    ValueError
+        If the model is not fitted, the columns of ``X`` are not those it was fitted on, a value is missing, a label
+        is unknown to it, or an option is out of its range.
+
+    See Also
+    --------
+    stability_criterion : The same from losses or distances.
+
+    References
+    ----------
+    Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
+    arXiv:2405.03198.
+    """
+    check_choice(loss, "loss", LOSSES)
+    check_choice(method, "method", ("auto", *ROUTES))
+    max_rounds = check_integer(max_rounds, "max_rounds", low=1)
+    seed = seed_of(rng)
+    question = ask(
+        model, X, y, loss=loss, theta1=theta1, theta2=theta2, features=features, cost=cost, bounds=bounds,
+        immutable=immutable, integer=integer, categorical=categorical, one_hot=one_hot, n_queries=n_queries,
+        background=background, rng=seed, progress=progress,
+    )  # fmt: skip
+    options: dict[str, Any] = {
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight, "rtol": rtol,
+        "level": level, "keep_rows": keep_rows, "executor": executor, "progress": progress,
+    }  # fmt: skip
+    base = question.losses(question.codes, slice(None))
+    solved = stability_criterion(FixedLoss(base), threshold, **options)
+    if question.domain.immovable or math.isinf(theta1) or solved.value == 0.0:
+        return _result(question, "weights", None, solved, None, loss=loss, method=method, seed=seed)
+    route, found = answer(question, method)
+    solved = stability_criterion(found.loss, threshold, **options)
+    rounds = [(solved.value, solved.dual, question.count.rows)]
+    while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
+        better = found.refine(solved.dual)
+        if better is None:
+            break
+        found = better
+        start = solved.dual if 0.0 < solved.dual < math.inf else None
+        solved = stability_criterion(found.loss, threshold, initial_dual=start, **options)
+        rounds.append((solved.value, solved.dual, question.count.rows))
+    lower = None
+    if found.lower is not None:
+        lower = stability_criterion(found.lower, threshold, **{**options, "keep_rows": False}).value
+    trace = (
+        None
+        if len(rounds) == 1
+        else SearchTrace(**dict(zip(("values", "duals", "queries"), zip(*rounds, strict=True), strict=True)))
+    )
+    return _result(
+        question, route.name, found, solved, trace, lower_bound=lower, loss=loss, method=method, seed=seed
+    )
+
+
+def ask(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    loss: LossName = "zero_one",
+    theta1: float = 0.4,
+    theta2: float = 0.4,
+    features: Any = None,
+    cost: Any = None,
+    bounds: Any = None,
+    immutable: Any = None,
+    integer: Any = None,
+    categorical: Any = None,
+    one_hot: Any = None,
+    n_queries: int = 500,
+    background: Any = None,
+    rng: Any = 0,
+    progress: bool = False,
+) -> Question:
+    """Check what users hand over and put it as a question; the arguments are those of `model_stability`."""
+    check_model(model)
+    check_columns(model, X)
+    table = Table.of(X, categorical=() if categorical is None else categorical)
+    others = None
+    if background is not None:
+        check_columns(model, background)
+        others = table.coded(background, "background")
+    positions, classes = check_targets(model, X, y, loss, table)
+    domain = domain_of(
+        table.codes,
+        names=table.names,
+        categories=table.n_categories,
+        one_hot=one_hot,
+        features=features,
+        cost=cost,
+        bounds=bounds,
+        immutable=immutable,
+        integer=integer,
+    )
+    return Question(
+        model=model,
+        table=table,
+        y=positions,
+        classes=classes,
+        loss=loss,
+        domain=domain,
+        theta1=theta1,
+        theta2=theta2,
+        rng=check_rng(rng),
+        n_queries=check_integer(n_queries, "n_queries", low=1),
+        background=others,
+        progress=progress,
+    )
+
+
+def _result(
+    question: Question,
+    route: str,
+    found: Answer | None,
+    solved: StabilityResult,
+    trace: SearchTrace | None,
+    *,
+    lower_bound: float | None = None,
+    **asked: Any,
+) -> ModelStabilityResult:
+    """Put the solution, the route and the moved rows together."""
+    fields = {part.name: getattr(solved, part.name) for part in dataclasses.fields(solved)}
+    domain = question.domain
+    fields["warnings"] = (*domain.warnings, *(() if found is None else found.warnings), *solved.warnings)
+    fields["settings"] = {
+        **solved.settings,
+        **asked,
+        "model": type(question.model).__name__,
+        "features": [name for name, free in zip(domain.names, domain.movable, strict=True) if free],
+        "n_queries": question.n_queries,
+    }
+    if solved.weights is not None:
+        fields |= {"table": question.table, "units": domain.unit}
+        fields |= _places(question, found, solved)
+    return ModelStabilityResult(
+        **fields, route=route, lower_bound=lower_bound, n_queries=question.count.rows, trace=trace
+    )
+
+
+def _places(question: Question, found: Answer | None, solved: StabilityResult) -> dict[str, Any]:
+    """Return where each row stands in the shifted sample."""
+    moved, split = question.codes, None
+    flipped = None
+    if found is not None and solved.moved_distances is not None:
+        moved = _moved(
+            question.codes, found, np.arange(question.n_samples), solved.moved_distances, solved.choices
+        )
+        if found.flipped is not None:
+            flipped = found.flipped(np.arange(question.n_samples), solved.choices)
+        if solved.splits is not None:
+            rows = solved.splits.rows
+            split = _moved(question.codes[rows], found, rows, solved.splits.distances, solved.splits.choices)
+    return {"moved_codes": moved, "split_codes": split, "flipped_labels": flipped}
+
+
+def _moved(start: FloatArray, found: Answer, rows: Any, distances: FloatArray, choices: Any) -> FloatArray:
+    away = np.flatnonzero(distances > 0.0)
+    places = start.copy()
+    if away.size:
+        chosen = None if choices is None else choices[away]
+        points = found.points(rows[away], distances[away], chosen)
+        if points.shape != (away.size, start.shape[1]):
+            raise ValueError(describe("points", f"of shape {(away.size, start.shape[1])}", f"{points.shape}"))
+        places[away] = points
+    return places

@@ -1,0 +1,226 @@
+"""Where rows may move and at what distance: units, bounds, frozen columns, whole steps, categories that flip.
+
+Rows are coded as a float64 matrix. A column of categories holds their numbers (0, 1, ...); a one-hot group is
+several columns that hold one of a few patterns. Everything else is a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.validation import describe
+
+
+@dataclass(frozen=True, eq=False)
+class Flip:
+    """Columns that change together, from one of a few states to another, at one distance.
+
+    Attributes
+    ----------
+    name : str
+        What people call it.
+    columns : array of shape (n_columns,)
+        One column of category numbers, or the columns of a one-hot group.
+    states : array of shape (n_states, n_columns)
+        What these columns may hold.
+    distance : float
+        Distance (unsquared) of a flip, whatever the two states.
+    """
+
+    name: str
+    columns: IntArray
+    states: FloatArray
+    distance: float
+
+    def state_of(self, points: FloatArray) -> IntArray:
+        """Return the number of the state of each point, -1 where it is in none."""
+        held = points[:, self.columns]
+        state = np.full(len(points), -1, dtype=np.int64)
+        for number, pattern in enumerate(self.states):
+            state[(held == pattern).all(axis=1)] = number
+        return state
+
+    def nearest_state(self, points: FloatArray) -> IntArray:
+        """Return the number of the state that is nearest to each point."""
+        held = points[:, self.columns]
+        apart = np.stack([((held - pattern) ** 2).sum(axis=1) for pattern in self.states], axis=1)
+        return np.asarray(apart.argmin(axis=1), dtype=np.int64)
+
+    def put(self, points: FloatArray, states: IntArray) -> None:
+        """Set the state of each point, in place."""
+        points[:, self.columns] = self.states[states]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Domain:
+    """The moves that rows of ``n_features`` columns may make, and their distance.
+
+    The squared distance of a move adds ``((x'_j - x_j) / unit_j)^2`` over numbers and the squared distance of each
+    flip. `domain_of` builds one from what users say.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns.
+    unit : array of shape (n_features,)
+        A move by that much is a distance of 1.
+    movable : bool array of shape (n_features,)
+        Which columns may change at all.
+    lower, upper : array of shape (n_features,)
+        Bounds of numbers, infinite where there are none. A row that stands outside may stay there.
+    integer : bool array of shape (n_features,)
+        Numbers that change by whole steps.
+    flips : tuple of Flip
+        Columns of categories. They are disjoint.
+    label_flip : float
+        Distance of a change of the label; inf where labels are fixed.
+    warnings : tuple of str
+        What the caller should know.
+    """
+
+    names: tuple[str, ...]
+    unit: FloatArray
+    movable: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    flips: tuple[Flip, ...] = ()
+    label_flip: float = np.inf
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def flipping(self) -> BoolArray:
+        """Columns that hold categories, frozen or not."""
+        mask = np.zeros(self.n_features, dtype=np.bool_)
+        for flip in self.flips:
+            mask[flip.columns] = True
+        return mask
+
+    @property
+    def sliding(self) -> BoolArray:
+        """Columns of numbers that may move."""
+        mask: BoolArray = self.movable & ~self.flipping
+        return mask
+
+    @property
+    def movable_flips(self) -> tuple[Flip, ...]:
+        """Categories that may change."""
+        return tuple(flip for flip in self.flips if self.movable[flip.columns].all() and len(flip.states) > 1)
+
+    @property
+    def immovable(self) -> bool:
+        """Whether no column may change."""
+        return not self.sliding.any() and not self.movable_flips
+
+    def distances(self, points: FloatArray, start: FloatArray) -> FloatArray:
+        """Return the distance (unsquared) of each point from where its row starts; both of shape (n, n_features)."""
+        numbers = ~self.flipping
+        step = (points[:, numbers] - start[:, numbers]) / self.unit[numbers]
+        squared = np.einsum("ij,ij->i", step, step)
+        for flip in self.flips:
+            changed = (points[:, flip.columns] != start[:, flip.columns]).any(axis=1)
+            if changed.any():
+                squared[changed] += flip.distance**2
+        distance: FloatArray = np.sqrt(squared)
+        return distance
+
+    def limits(self, start: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the lowest and highest place of each row in each column; for categories, where they stand."""
+        free = self.sliding
+        low = np.where(free, np.minimum(self.lower, start), start)
+        high = np.where(free, np.maximum(self.upper, start), start)
+        whole = free & self.integer
+        if whole.any():
+            with np.errstate(invalid="ignore"):
+                low = np.where(whole & np.isfinite(low), start - np.floor(start - low), low)
+                high = np.where(whole & np.isfinite(high), start + np.floor(high - start), high)
+        return low, high
+
+    def clip(self, points: FloatArray, start: FloatArray) -> FloatArray:
+        """Return the valid points nearest to ``points``, column by column."""
+        low, high = self.limits(start)
+        flipping = self.flipping
+        inside = np.where(flipping, start, np.clip(points, low, high))
+        whole = self.sliding & self.integer
+        if whole.any():
+            steps = start + np.rint(inside - start)
+            inside = np.where(whole, np.clip(steps, low, high), inside)
+        for flip in self.movable_flips:
+            flip.put(inside, flip.nearest_state(points))
+        return inside
+
+    def valid(self, points: FloatArray, start: FloatArray) -> BoolArray:
+        """Tell which points their rows may move to."""
+        low, high = self.limits(start)
+        flipping = self.flipping
+        fine: BoolArray = np.all(((points >= low) & (points <= high)) | flipping, axis=1)
+        whole = self.sliding & self.integer
+        if whole.any():
+            step = (points - start)[:, whole]
+            fine &= np.all(np.abs(step - np.rint(step)) <= 1e-9 * np.maximum(1.0, np.abs(step)), axis=1)
+        able = {id(flip) for flip in self.movable_flips}
+        for flip in self.flips:
+            if id(flip) in able:
+                fine &= flip.state_of(points) >= 0
+            else:
+                fine &= (points[:, flip.columns] == start[:, flip.columns]).all(axis=1)
+        return fine
+
+    def positions(self, features: Any, argument: str = "features") -> IntArray:
+        """Return the positions of columns given by name or position.
+
+        Raises
+        ------
+        ValueError
+            If one is not there.
+        """
+        return positions_of(features, self.names, argument)
+
+    def restricted(self, features: Sequence[str | int]) -> Self:
+        """Return the domain in which these columns alone may change; a one-hot group moves as a whole.
+
+        Raises
+        ------
+        ValueError
+            If one of them is not there.
+        """
+        mask = np.zeros(self.n_features, dtype=np.bool_)
+        mask[self.positions(features)] = True
+        for flip in self.flips:
+            mask[flip.columns] = mask[flip.columns].any()
+        return replace(self, movable=self.movable & mask)
+
+
+def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray:
+    """Return the positions among ``names`` of columns given by name or position; one alone may stand by itself."""
+    listed = [features] if isinstance(features, str | int | np.integer) else list(features)
+    places = {name: place for place, name in enumerate(names)}
+    found: list[int] = []
+    unknown: list[Any] = []
+    for feature in listed:
+        if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+            place = int(feature)
+            if not -len(names) <= place < len(names):
+                unknown.append(feature)
+            found.append(place % len(names))
+        elif feature in places:
+            found.append(places[feature])
+        else:
+            unknown.append(feature)
+    if unknown:
+        shown = ", ".join(repr(feature) for feature in unknown[:3])
+        known = ", ".join(repr(name) for name in names[:3])
+        raise ValueError(
+            describe(argument, f"names or positions of columns of X ({known}, ...)", f"unknown {shown}")
+        )
+    return np.array(found, dtype=np.int64)
