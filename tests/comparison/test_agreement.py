@@ -115,7 +115,7 @@ def test_results_travel():
     comparison = compare_agreement(*models({"a": 2.0, "b": 2.5}, n=60), rng=0, n_resamples=50)
     assert Result.from_json(comparison.to_json()).equals(comparison)
     assert list(comparison.to_frame()["model"]) == [model.name for model in comparison.models]
-    assert comparison.differences_frame().shape == (1, 7)
+    assert comparison.differences_frame().shape == (1, 10)
     assert comparison.settings["rng"] == 0
 
 

@@ -1,12 +1,14 @@
 """Models side by side: a measure with intervals, paired differences, and ranks with their uncertainty.
 
-All models are measured on the same rows, and each bootstrap draw takes the same rows for all of them. What the rows
-have in common then cancels in the differences, which are far more certain than the two values alone.
+All models are measured on the same rows, and differences are read row by row: each bootstrap draw takes the same rows
+for all models, or the influences of a row on two values are subtracted. What the rows have in common then cancels in
+the differences, which are far more certain than the two values alone.
 """
 
 from shiftmetrics.comparison.agreement import compare_agreement
 from shiftmetrics.comparison.ranking import compare_results, has_collapsed
 from shiftmetrics.comparison.result import ComparisonResult, ComparisonStatus, ModelDifference, RankedModel
+from shiftmetrics.comparison.stability import compare_stability
 
 __all__ = [
     "ComparisonResult",
@@ -15,5 +17,6 @@ __all__ = [
     "RankedModel",
     "compare_agreement",
     "compare_results",
+    "compare_stability",
     "has_collapsed",
 ]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.confidence import BiasCorrected, simultaneous_p_values
 from shiftmetrics._core.result import Interval, Result, settings_of
-from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.comparison.result import ComparisonResult, ComparisonStatus, ModelDifference, RankedModel
+from shiftmetrics._core.validation import check_number, describe, seed_of
+from shiftmetrics.comparison.paired import PairedResults, check_paired
+from shiftmetrics.comparison.result import ComparisonResult, ComparisonStatus, RankedModel
 
 COLLAPSED_BELOW = 0.5
 """A model has collapsed when it uses fewer than this share of the classes, beyond the first, that it should."""
@@ -25,20 +25,28 @@ COMPANIONS = (
     "beta",
     "base_risk",
     "rms_move",
+    "share_moved",
+    "effective_sample_fraction",
 )
 """Figures that stand beside a value in the table, where its measure has them."""
 
 
-def compare_results(results: Mapping[str, Result], *, confidence_level: float = 0.95) -> ComparisonResult:
-    """Rank models by results of one measure on the same rows, resampled with one seed.
+def compare_results(
+    results: Mapping[str, Result], *, confidence_level: float = 0.95, rng: Any = 0
+) -> ComparisonResult:
+    """Rank models by results of one measure on the same rows, paired by their draws or by influence functions.
 
     Parameters
     ----------
     results : mapping of str to Result
-        By the name of each model: results with ``resampled`` draws, such as `posterior_agreement` returns when it is
-        asked for an interval; ``rng``, ``groups`` and ``n_resamples`` must be the same for all.
+        By the name of each model. Either results with ``resampled`` draws, such as `posterior_agreement` returns when
+        it is asked for an interval; ``rng``, ``groups`` and ``n_resamples`` must be the same for all. Or results with
+        the ``influence`` of each row, such as `stability_criterion` and `worst_case_risk` return; threshold, prices,
+        ``sample_weight`` and ``groups`` must be the same for all.
     confidence_level : float, default 0.95
         Of the intervals of differences, and of all ranks together.
+    rng : int, Generator or None, default 0
+        Seed of the normal draws behind ranks, where results have influences.
 
     Returns
     -------
@@ -49,7 +57,8 @@ def compare_results(results: Mapping[str, Result], *, confidence_level: float = 
     TypeError
         If ``results`` is not a mapping of results.
     ValueError
-        If there are fewer than two, or they come from other measures, rows or draws, or have none.
+        If there are fewer than two, or they come from other measures, rows, draws or prices, have neither draws nor
+        influences, or a value is infinite.
 
     Examples
     --------
@@ -68,44 +77,51 @@ def compare_results(results: Mapping[str, Result], *, confidence_level: float = 
     level = check_number(
         confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
     )
+    return rank_results(results, level, seed_of(rng))
+
+
+def rank_results(
+    results: Mapping[str, Result],
+    level: float,
+    seed: int,
+    *,
+    companions: Mapping[str, Mapping[str, float]] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ComparisonResult:
+    """Rank results, with more ``companions`` of each model and more ``settings`` than the results have."""
     names = model_names(results, "results")
-    _check_paired(results)
+    warnings = check_paired(results)
     sign = 1.0 if results[names[0]].higher_is_better else -1.0
     collapsed = _collapsed(results)
     names.sort(key=lambda name: (collapsed[name], -sign * results[name].value))
     listed: list[Any] = [results[name] for name in names]
-    values = np.asarray([result.value for result in listed])
-    draws = np.stack([result.resampled for result in listed], axis=1)
+    paired = PairedResults.of(listed, seed)
     pairs = list(itertools.combinations(range(len(names)), 2))
-    first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
-    errors = np.asarray([result.error_bound for result in listed])
-    floor = errors[first] + errors[second]
-    gaps = _above(values[first] - values[second], floor)
-    gap_draws = _above(draws[:, first] - draws[:, second], floor)
-    adjusted = simultaneous_p_values(gaps, gap_draws)
-    differences = tuple(
-        _difference(names[i], names[j], float(gaps[p]), gap_draws[:, p], float(adjusted[p]), level)
-        for p, (i, j) in enumerate(pairs)
-    )
+    differences = paired.differences(names, pairs, level)
+    gaps = np.asarray([pair.difference for pair in differences])
+    clear = np.asarray([pair.p_adjusted <= 1.0 - level for pair in differences])
     n_fit = sum(not fallen for fallen in collapsed.values())
-    ranges = _rank_ranges(len(names), n_fit, pairs, sign * gaps, adjusted <= 1.0 - level)
-    best = _best_shares(sign * draws, n_fit)
+    ranges = _rank_ranges(len(names), n_fit, pairs, sign * gaps, clear)
+    best = _best_shares(sign * paired.draws, n_fit)
     models = tuple(
         RankedModel(
             name=name,
             value=result.value,
-            interval=result.interval,
+            interval=result.interval or Interval(low=result.value, high=result.value, level=level),
             rank=position + 1,
             rank_low=ranges[position][0],
             rank_high=ranges[position][1],
             probability_best=float(best[position]),
             collapsed=collapsed[name],
-            companions={what: getattr(result, what) for what in COMPANIONS if hasattr(result, what)},
+            companions={
+                **{what: getattr(result, what) for what in COMPANIONS if hasattr(result, what)},
+                **(companions or {}).get(name, {}),
+            },
         )
         for position, (name, result) in enumerate(zip(names, listed, strict=True))
     )
-    clear = sum(model.rank_low == 1 for model in models) == 1
-    status = ComparisonStatus.separated if clear else ComparisonStatus.tied
+    alone = sum(model.rank_low == 1 for model in models) == 1
+    status = ComparisonStatus.separated if alone else ComparisonStatus.tied
     return ComparisonResult(
         value=models[0].value,
         error_bound=max(result.error_bound for result in listed),
@@ -116,11 +132,18 @@ def compare_results(results: Mapping[str, Result], *, confidence_level: float = 
         compared_unit=listed[0].unit,
         models=models,
         differences=differences,
-        settings={**listed[0].settings, **settings_of(confidence_level=level)},
-        warnings=tuple(
-            f"{name}: {warning}"
-            for name, result in zip(names, listed, strict=True)
-            for warning in result.warnings
+        settings={
+            "rng": seed,
+            **listed[0].settings,
+            **settings_of(confidence_level=level, **(settings or {})),
+        },
+        warnings=(
+            *warnings,
+            *(
+                f"{name}: {warning}"
+                for name, result in zip(names, listed, strict=True)
+                for warning in result.warnings
+            ),
         ),
     )
 
@@ -139,28 +162,6 @@ def _collapsed(results: Mapping[str, Result]) -> dict[str, bool]:
         name: count is not None and (count < constant or has_collapsed(count, most))
         for name, count in used.items()
     }
-
-
-def _above(gaps: FloatArray, floor: FloatArray) -> FloatArray:
-    """Return differences with those within the numerical error set to 0: they tell nothing."""
-    return np.where(np.abs(gaps) > floor, gaps, 0.0)
-
-
-def _difference(
-    first: str, second: str, gap: float, draws: FloatArray, adjusted: float, level: float
-) -> ModelDifference:
-    reading = BiasCorrected.of(gap, draws)
-    low, high = reading.interval(level)
-    method = f"paired bias-corrected bootstrap, {len(draws)} draws"
-    p_value = reading.p_value()
-    return ModelDifference(
-        first=first,
-        second=second,
-        difference=gap,
-        interval=Interval(low=low, high=high, level=level, method=method),
-        p_value=p_value,
-        p_adjusted=max(p_value, adjusted),
-    )
 
 
 def _rank_ranges(
@@ -202,32 +203,3 @@ def model_names(mapping: Any, argument: str) -> list[str]:
         if not isinstance(name, str):
             raise TypeError(describe(argument, "a mapping whose keys are texts", repr(name)))
     return [str(name) for name in mapping]
-
-
-def _check_paired(results: Mapping[str, Any]) -> None:
-    for name, result in results.items():
-        if not isinstance(result, Result):
-            raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
-        if getattr(result, "resampled", None) is None:
-            raise ValueError(
-                describe(
-                    f"results[{name!r}]", "resampled", "a result without draws", "Pass confidence_level."
-                )
-            )
-    shared = [
-        (
-            result.measure,
-            result.n_samples,
-            *(result.settings.get(key) for key in ("rng", "n_resamples", "groups")),
-        )
-        for result in results.values()
-    ]
-    for what, parts in zip(
-        ("measure", "number of rows", "seed rng", "n_resamples", "groups"),
-        zip(*shared, strict=True),
-        strict=True,
-    ):
-        if len(set(parts)) > 1:
-            raise ValueError(
-                f"results must share the {what}, got {', '.join(map(str, dict.fromkeys(parts)))}."
-            )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shiftmetrics._core.record import Record, Status
 from shiftmetrics._core.result import Interval, Result, format_number
+from shiftmetrics.stability.result import shift_in_words
 
 
 class ComparisonStatus(Status):
@@ -78,6 +80,10 @@ class ModelDifference(Record):
         Two-sided, of no difference, for this pair alone.
     p_adjusted : float
         The same, holding for all pairs together.
+    standard_error : float or None
+        Sampling error of the difference.
+    simultaneous_interval : Interval or None
+        Of the difference, holding for all pairs together.
     """
 
     first: str
@@ -86,6 +92,8 @@ class ModelDifference(Record):
     interval: Interval
     p_value: float
     p_adjusted: float
+    standard_error: float | None = None
+    simultaneous_interval: Interval | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -154,7 +162,20 @@ class ComparisonResult(Result):
         fallen = [model.name for model in self.models if model.collapsed]
         if fallen:
             sentences.append(f"Collapsed, and ranked last: {_listed(fallen)}.")
+        if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.companions.keys():
+            sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
         return [*sentences, *super().notes()[1:]]
+
+    def _shift_in_words(self, model: RankedModel) -> str:
+        """Say what the worst shift of a model does, and the risk that a common budget buys."""
+        figures = model.companions
+        said = shift_in_words(
+            figures["rms_move"], figures["share_moved"], figures["effective_sample_fraction"]
+        )
+        if "worst_case_risk" not in figures:
+            return said
+        risk, budget = figures["worst_case_risk"], self.settings["budget"]
+        return f"{said}; risk {format_number(risk)} at worst within a budget of {format_number(budget)}"
 
     def to_frame(self) -> Any:
         """Return one row for each model as a pandas DataFrame, the best first."""
@@ -188,14 +209,21 @@ class ComparisonResult(Result):
                     "first": pair.first,
                     "second": pair.second,
                     "difference": pair.difference,
+                    "standard_error": pair.standard_error,
                     "interval_low": pair.interval.low,
                     "interval_high": pair.interval.high,
                     "p_value": pair.p_value,
                     "p_adjusted": pair.p_adjusted,
+                    "simultaneous_low": _end(pair.simultaneous_interval, "low"),
+                    "simultaneous_high": _end(pair.simultaneous_interval, "high"),
                 }
                 for pair in self.differences
             ]
         )
+
+
+def _end(interval: Interval | None, side: str) -> float:
+    return math.nan if interval is None else float(getattr(interval, side))
 
 
 def _listed(names: Sequence[str]) -> str:

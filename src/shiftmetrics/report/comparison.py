@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -16,9 +16,18 @@ from shiftmetrics.report.grid import Column, Entry, Grid
 from shiftmetrics.report.templating import fragment
 
 LEAD = (
-    "All models saw the same rows, and every draw of the bootstrap took the same rows for all of them. Ranks hold "
-    "for all models together: a model's ranks leave out only those that these rows rule out."
+    "All models saw the same rows, and are compared row by row, so that what the rows have in common cancels. Ranks "
+    "hold for all models together: a model's ranks leave out only those that these rows rule out."
 )
+COMPANIONS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "equivalent_error": ("Equivalent error", percent),
+    "base_risk": ("Risk", format_number),
+    "rms_move": ("Root-mean-square move", format_number),
+    "share_moved": ("Rows moved", percent),
+    "effective_sample_fraction": ("Effective sample", percent),
+    "worst_case_risk": ("Risk within the budget", format_number),
+}
+"""Readable figures of some measures: the heading of their column, and how they are printed."""
 
 
 def build(results: Mapping[str, Result], context: Context, detail: int) -> Markup:
@@ -54,14 +63,17 @@ def _models(result: Any) -> Grid:
         Column("Interval", numeric=True),
         Column("Best in draws", numeric=True),
     ]
-    share = all("equivalent_error" in model.companions for model in result.models)
-    columns += [Column("Equivalent error", numeric=True)] if share else []
+    shown = [name for name in COMPANIONS if all(name in model.companions for model in result.models)]
+    columns += [Column(COMPANIONS[name][0], numeric=True) for name in shown]
     rows = []
     for model in result.models:
         line = [ranks_of(model), model.name, format_number(model.value), str(model.interval)]
         line.append("collapsed" if model.collapsed else percent(model.probability_best))
-        rows.append(line + ([percent(model.companions["equivalent_error"])] if share else []))
-    return Grid(columns=columns, rows=rows, caption="Models, the best first")
+        rows.append(line + [COMPANIONS[name][1](model.companions[name]) for name in shown])
+    caption = "Models, the best first"
+    if "worst_case_risk" in shown:
+        caption += f"; the budget is {format_number(result.settings['budget'])}"
+    return Grid(columns=columns, rows=rows, caption=caption)
 
 
 def _differences(result: Any, limit: int) -> Grid:

@@ -73,6 +73,20 @@ class WorstCaseStatus(Status):
     )
 
 
+def shift_in_words(rms_move: float, share_moved: float, effective_sample_fraction: float) -> str:
+    """Say what a shift with these figures does to the rows."""
+    parts = []
+    if rms_move > 0.0:
+        parts.append(
+            f"{100 * share_moved:.3g} % of the rows move (root mean square {format_number(rms_move)})"
+        )
+    if effective_sample_fraction < 0.9995:
+        parts.append(
+            f"reweighting leaves {100 * effective_sample_fraction:.3g} % of the effective sample size"
+        )
+    return " and ".join(parts) or "nothing changes"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExcessRisk(Record):
     """How much risk each kind of shift adds; both pairs sum to the risk reached minus the risk as it is.
@@ -244,17 +258,7 @@ class ShiftResult(Result):
 
     def shift_in_words(self) -> str:
         """Say what the shift does to the rows."""
-        parts = []
-        if self.rms_move > 0.0:
-            parts.append(
-                f"{100 * self.share_moved:.3g} % of the rows move "
-                f"(root mean square {format_number(self.rms_move)})"
-            )
-        if self.effective_sample_fraction < 0.9995:
-            parts.append(
-                f"reweighting leaves {100 * self.effective_sample_fraction:.3g} % of the effective sample size"
-            )
-        return " and ".join(parts) or "nothing changes"
+        return shift_in_words(self.rms_move, self.share_moved, self.effective_sample_fraction)
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""

@@ -1,0 +1,276 @@
+"""Models ranked by stability: paired through influence functions, as the bootstrap would pair them."""
+
+import numpy as np
+import pytest
+
+from shiftmetrics import Result
+from shiftmetrics.comparison import ComparisonStatus, compare_results, compare_stability
+from shiftmetrics.stability import (
+    CandidateLoss,
+    FixedLoss,
+    HingeLoss,
+    Loss,
+    ZeroOneLoss,
+    stability_criterion,
+    worst_case_risk,
+)
+
+INF = np.inf
+NORMS = {"flat": 0.8, "middle": 1.2, "steep": 2.0}
+
+
+def models(n: int, seed: int = 0, noise: float = 0.2) -> dict[str, Loss]:
+    """Margins of the same rows under three models, which differ a little row by row and in their slopes."""
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(1.5, 1.0, n)
+    return {name: HingeLoss(shared + noise * rng.normal(size=n), norm) for name, norm in NORMS.items()}
+
+
+def test_the_more_stable_model_leads() -> None:
+    losses = models(500)
+    comparison = compare_stability(losses, 1.0)
+    assert [model.name for model in comparison.models] == ["flat", "middle", "steep"]
+    assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
+    assert comparison.status is ComparisonStatus.separated
+    assert comparison.models[0].probability_best == 1.0
+    for model in comparison.models:
+        alone = stability_criterion(losses[model.name], 1.0)
+        assert model.value == alone.value
+        assert model.interval.equals(alone.interval)
+        assert model.companions["rms_move"] == alone.rms_move
+        assert model.companions["effective_sample_fraction"] == alone.effective_sample_fraction
+    assert comparison.settings["budget"] == comparison.models[2].value
+    assert comparison.models[2].companions["worst_case_risk"] == pytest.approx(1.0)
+    assert comparison.models[0].companions["worst_case_risk"] < 1.0
+    assert f"steep: {stability_criterion(losses['steep'], 1.0).shift_in_words()}; risk 1 at worst" in str(
+        comparison
+    )
+
+
+def test_results_at_hand_are_ranked_alike() -> None:
+    losses = models(300)
+    direct = compare_stability(losses, 1.0, divergence="chi2")
+    results = {name: stability_criterion(loss, 1.0, divergence="chi2") for name, loss in losses.items()}
+    again = compare_results({name: Result.from_json(result.to_json()) for name, result in results.items()})
+    assert again.differences == direct.differences or all(
+        one.equals(other) for one, other in zip(again.differences, direct.differences, strict=True)
+    )
+    assert Result.from_json(direct.to_json()).equals(direct)
+    worst = {name: worst_case_risk(loss, 0.02) for name, loss in losses.items()}
+    ranked = compare_results(worst)
+    assert [model.name for model in ranked.models] == ["flat", "middle", "steep"]  # the lowest risk first
+    assert all(pair.difference < 0.0 for pair in ranked.differences)
+
+
+def test_a_copy_of_a_model_differs_by_nothing() -> None:
+    loss = models(100)["flat"]
+    comparison = compare_stability({"a": loss, "copy": loss}, 1.0)
+    pair = comparison.differences[0]
+    assert (pair.difference, pair.standard_error, pair.p_value, pair.p_adjusted) == (0.0, 0.0, 1.0, 1.0)
+    assert comparison.status is ComparisonStatus.tied
+    assert sum(model.probability_best for model in comparison.models) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("prices", [(0.4, 0.4), (0.3, INF), (INF, 0.4)])
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+def test_the_error_of_a_difference_is_that_of_the_paired_bootstrap(
+    prices: tuple[float, float], divergence: str
+) -> None:
+    n, rng = 600, np.random.default_rng(1)
+    losses = models(n, noise=0.4)
+    options = {"theta1": prices[0], "theta2": prices[1], "divergence": divergence}
+    comparison = compare_stability({name: losses[name] for name in ("flat", "steep")}, 1.0, **options)
+    gaps = []
+    for _ in range(200):
+        rows = rng.integers(0, n, n)
+        flat, steep = (
+            stability_criterion(losses[name].take(rows), 1.0, **options, keep_rows=False).value
+            for name in ("flat", "steep")
+        )
+        gaps.append(flat - steep)
+    # 200 resamples know a standard deviation to 5 %.
+    assert comparison.differences[0].standard_error == pytest.approx(np.std(gaps), rel=0.2)
+
+
+def test_intervals_together_are_wider_than_alone() -> None:
+    comparison = compare_stability(models(400), 1.0, confidence_level=0.9)
+    for pair in comparison.differences:
+        together = pair.simultaneous_interval
+        assert together.low < pair.interval.low < pair.difference < pair.interval.high < together.high
+        assert pair.p_value <= pair.p_adjusted <= min(1.0, 3 * pair.p_value)
+    frame = comparison.differences_frame()
+    assert list(frame["simultaneous_low"]) == [p.simultaneous_interval.low for p in comparison.differences]
+    two = compare_stability(
+        {name: models(400)[name] for name in ("flat", "steep")}, 1.0, confidence_level=0.9
+    )
+    pair = two.differences[0]
+    assert pair.p_adjusted == pair.p_value
+    assert pair.simultaneous_interval.high == pytest.approx(pair.interval.high, rel=0.02)
+
+
+def test_survey_weights_and_groups_enter_the_differences() -> None:
+    losses = models(200)
+    single = compare_stability(losses, 1.0)
+    counts = np.random.default_rng(3).integers(1, 4, 200)
+    rows = np.repeat(np.arange(200), counts)
+    repeated = {name: loss.take(rows) for name, loss in losses.items()}
+    weighted = compare_stability(losses, 1.0, sample_weight=counts)
+    grouped = compare_stability(repeated, 1.0, groups=rows)
+    for pair, other, alone in zip(weighted.differences, grouped.differences, single.differences, strict=True):
+        assert pair.difference == pytest.approx(other.difference, rel=1e-6)
+        assert pair.standard_error == pytest.approx(other.standard_error, rel=1e-6)
+        assert pair.standard_error != pytest.approx(alone.standard_error, rel=1e-3)
+
+
+def test_a_model_at_risk_already_is_ranked_with_a_warning() -> None:
+    losses = {**models(100), "broken": HingeLoss(np.full(100, -3.0), 1.0)}
+    comparison = compare_stability(losses, 1.0)
+    assert comparison.models[-1].name == "broken"
+    assert comparison.models[-1].value == 0.0
+    assert any(
+        "broken: its sampling error is not known (status already_at_risk)" in w for w in comparison.warnings
+    )
+    assert comparison.settings["budget"] == comparison.models[2].value > 0.0
+
+
+def test_bounds_are_said_to_be_bounds() -> None:
+    exact = ZeroOneLoss([0.0, 0.5, 1.0, 2.0])
+    bound = CandidateLoss([[1, 1], [0, 1], [0, 1], [0, 1]], [[0, 0.1], [0, 0.4], [0, 1.1], [0, 2.0]])
+    comparison = compare_stability({"exact": exact, "bound": bound}, 0.5)
+    assert any("exact exact, bound upper bound" in warning for warning in comparison.warnings)
+
+
+def test_the_report_shows_the_companions(tmp_path) -> None:
+    from shiftmetrics import write_report
+
+    comparison = compare_stability(models(100), 1.0)
+    path = tmp_path / "report.html"
+    write_report({"models": comparison}, path)
+    page = path.read_text()
+    for text in ("Root-mean-square move", "Risk within the budget", "flat", "compared row by row"):
+        assert text in page
+    assert comparison.plot().get_title(loc="left").startswith("Models with 95 % intervals")
+
+
+# --- bad input -------------------------------------------------------------------------------------------
+
+LOSS = FixedLoss([0.0, 0.2, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("losses", "threshold", "options", "error", "message"),
+    [
+        ([LOSS, LOSS], 0.5, {}, TypeError, "losses must be a mapping from the names of models, got list"),
+        ({"a": LOSS}, 0.5, {}, ValueError, "losses must be of at least two models, got 1"),
+        (
+            {"a": LOSS, "b": [0.1, 0.2, 0.3]},
+            0.5,
+            {},
+            TypeError,
+            r"losses\['b'\] must be a loss object, got list",
+        ),
+        (
+            {"a": LOSS, "b": FixedLoss([1.0])},
+            0.5,
+            {},
+            ValueError,
+            "same rows for all models, got 3 for 'a' and 1",
+        ),
+        (
+            {"a": LOSS, "b": FixedLoss([0.1, 0.1, 0.2])},
+            0.5,
+            {},
+            ValueError,
+            r"results\['b'\] must be of finite",
+        ),
+        (
+            {"a": LOSS, "b": LOSS},
+            0.5,
+            {"groups": [1, 2]},
+            ValueError,
+            "Model 'a': groups must be of length 3",
+        ),
+        ({"a": LOSS, "b": LOSS}, -1.0, {}, ValueError, "Model 'a': threshold must be"),
+        ({"a": LOSS, "b": LOSS}, 0.5, {"confidence_level": 2}, ValueError, "confidence_level must be"),
+        ({"a": LOSS, "b": LOSS}, 0.5, {"budget": -1.0}, ValueError, "budget must be"),
+    ],
+)
+def test_bad_input(losses, threshold, options, error, message) -> None:
+    with pytest.raises(error, match=message):
+        compare_stability(losses, threshold, **options)
+
+
+def test_results_must_answer_one_question() -> None:
+    first = stability_criterion(LOSS, 0.5)
+    for other, message in (
+        (stability_criterion(LOSS, 0.6), "results must share the threshold, got 0.5, 0.6"),
+        (stability_criterion(LOSS, 0.5, theta2=1.0), "results must share the theta2, got 0.4, 1.0"),
+        (
+            stability_criterion(LOSS, 0.5, divergence="chi2"),
+            "results must share the divergence, got kl, chi2",
+        ),
+        (stability_criterion(LOSS, 0.5, groups=[1, 1, 2]), "results must share the groups, got False, True"),
+        (stability_criterion(LOSS, 0.5, sample_weight=[1, 1, 2]), "share the sample_weight, got None, given"),
+        (stability_criterion(LOSS, 0.5, keep_rows=False), "Compute it with keep_rows=True"),
+        (worst_case_risk(LOSS, 0.1), "share the measure, got stability, worst_case_risk"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            compare_results({"a": first, "b": other})
+    with pytest.raises(ValueError, match="share the groups, got 2 and 3 of them"):
+        compare_results(
+            {
+                "a": stability_criterion(LOSS, 0.5, groups=[1, 1, 2]),
+                "b": stability_criterion(LOSS, 0.5, groups=[1, 3, 2]),
+            }
+        )
+
+
+# --- coverage --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("divergence", "grouped"), [("kl", False), ("chi2", False), ("kl", True)])
+def test_intervals_of_differences_cover(divergence: str, grouped: bool) -> None:
+    options = {"divergence": divergence, "keep_rows": False}
+    truth = {
+        name: stability_criterion(loss, 1.0, **options).value
+        for name, loss in models(1_000_000, seed=99).items()
+    }
+    alone, together = 0, 0
+    for seed in range(200):
+        n = 800 if grouped else 300
+        losses = models(n, seed=seed)
+        weights = groups = None
+        if grouped:  # each row is seen one to three times, with a survey weight
+            rng = np.random.default_rng(1000 + seed)
+            rows = np.repeat(np.arange(n), rng.integers(1, 4, n))
+            losses = {name: loss.take(rows) for name, loss in losses.items()}
+            groups, weights = rows, rng.uniform(0.5, 1.5, n)[rows]
+        comparison = compare_stability(
+            losses, 1.0, divergence=divergence, confidence_level=0.9, groups=groups, sample_weight=weights,
+            progress=False,
+        )  # fmt: skip
+        hits = [
+            (
+                pair.interval.low <= truth[pair.first] - truth[pair.second] <= pair.interval.high,
+                pair.simultaneous_interval.low
+                <= truth[pair.first] - truth[pair.second]
+                <= pair.simultaneous_interval.high,
+            )
+            for pair in comparison.differences
+        ]
+        alone += np.mean([hit for hit, _ in hits])
+        together += all(hit for _, hit in hits)
+    assert 0.85 <= alone / 200 <= 0.95
+    assert 0.85 <= together / 200 <= 0.95
+
+
+@pytest.mark.slow
+def test_p_values_of_equal_models_are_even() -> None:
+    small = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        shared = rng.normal(1.5, 1.0, 300)
+        losses = {name: HingeLoss(shared + 0.5 * rng.normal(size=300), 1.2) for name in ("a", "b")}
+        small.append(compare_stability(losses, 1.0, progress=False).differences[0].p_value <= 0.1)
+    assert 0.05 <= np.mean(small) <= 0.15
