@@ -126,9 +126,11 @@ def stability_criterion(
         groups=groups,
     )  # fmt: skip
 
-    with _counter(progress, "stability") as on_pass:
+    with pass_counter(progress, "stability") as on_pass:
         problem = Problem.of(loss, sample_weight, options, on_pass)
-        return least_shift(problem, threshold, _settings(loss, options, sample_weight, threshold=threshold))
+        return least_shift(
+            problem, threshold, settings_with(loss, options, sample_weight, threshold=threshold)
+        )
 
 
 def least_shift(problem: Problem, threshold: float, settings: dict[str, Any]) -> StabilityResult:
@@ -250,7 +252,7 @@ def worst_case_risk(
         shift = problem.realise(solution.parts)
         return solution, shift, shift.risk if solution.value is None else solution.value
 
-    with _counter(progress, "worst-case risk") as on_pass:
+    with pass_counter(progress, "worst-case risk") as on_pass:
         problem = Problem.of(loss, sample_weight, options, on_pass)
         solution, shift, value = solve(problem)
     assert isinstance(solution.status, WorstCaseStatus)
@@ -263,7 +265,7 @@ def worst_case_risk(
         error_bound=_error_bound(solution, solution.bound - value, value, shift),
         interval=sampling.interval,
         status=solution.status,
-        settings=_settings(loss, options, sample_weight, budget=budget),
+        settings=settings_with(loss, options, sample_weight, budget=budget),
         warnings=sampling.warnings,
         kind=_OPPOSITE[loss.kind],
         dual=solution.dual,
@@ -284,7 +286,8 @@ def _error_bound(solution: Solution, gap: float, scale: float, shift: Shift) -> 
     return max(gap, 0.0) + rounding + shift.imbalance * (0.0 if math.isinf(scale) else scale)
 
 
-def _settings(loss: Loss, options: Options, sample_weight: Any, **asked: float) -> dict[str, Any]:
+def settings_with(loss: Loss, options: Options, sample_weight: Any, **asked: Any) -> dict[str, Any]:
+    """Return what a result should record of a call."""
     return settings_of(
         **loss.describe(),
         **asked,
@@ -294,7 +297,7 @@ def _settings(loss: Loss, options: Options, sample_weight: Any, **asked: float) 
 
 
 @contextmanager
-def _counter(progress: bool, name: str) -> Iterator[Callable[[], object] | None]:
+def pass_counter(progress: bool, name: str) -> Iterator[Callable[[], object] | None]:
     """Count passes over the data on a progress bar."""
     if not progress:
         yield None

@@ -1,0 +1,287 @@
+"""Curves over thresholds and prices: each point is the answer of the criterion, the rest follows from convexity."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shiftmetrics import Result
+from shiftmetrics.stability import (
+    CandidateLoss,
+    FixedLoss,
+    HingeLoss,
+    LogisticLoss,
+    Loss,
+    ZeroOneLoss,
+    stability_criterion,
+    stability_curve,
+    stability_surface,
+    worst_case_risk,
+)
+
+INF = np.inf
+PRICES = [(0.4, 0.4), (0.2, INF), (INF, 0.3), (3.0, 0.1)]
+KINDS = ("fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate")
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+@pytest.mark.parametrize(("theta1", "theta2"), PRICES)
+def test_every_point_is_the_criterion(
+    make_loss: Callable[..., Loss],
+    between: Callable[..., float],
+    theta1: float,
+    theta2: float,
+    divergence: str,
+) -> None:
+    loss = make_loss(seed=2)
+    options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
+    thresholds = [between(loss, theta1, theta2, depth) for depth in (-0.1, 0.05, 0.3, 0.6, 0.95, 1.0, 1.3)]
+    thresholds = [max(r, 0.0) for r in thresholds]
+    curve = stability_curve(loss, thresholds, **options)
+    assert curve.status.ok
+    frame = curve.to_frame()
+    for place, threshold in enumerate(np.unique(thresholds)):
+        point = stability_criterion(loss, threshold, **options)
+        assert curve.stability[place] == pytest.approx(point.value, rel=1e-8, abs=1e-14)
+        assert curve.statuses[place] == str(point.status)
+        if not np.isfinite(point.value):
+            continue
+        assert abs(curve.stability[place] - point.value) <= curve.errors[place] + point.error_bound
+        assert curve.risks[place] == pytest.approx(point.risk, rel=1e-9)
+        assert frame["rms_move"][place] == pytest.approx(point.rms_move, rel=1e-4, abs=1e-7)
+        if point.standard_error is not None:
+            assert frame["standard_error"][place] == pytest.approx(point.standard_error, rel=1e-4, abs=1e-9)
+            assert frame["high"][place] == pytest.approx(point.interval.high, rel=1e-4, abs=1e-9)
+    np.testing.assert_allclose(
+        curve.corruption + curve.reweighting, curve.risks - curve.base_risk, rtol=1e-6, atol=1e-9
+    )
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    price=st.sampled_from(PRICES),
+    divergence=st.sampled_from(["kl", "chi2"]),
+    seed=st.integers(0, 50),
+)
+@settings(max_examples=25)
+def test_convex_rising_and_its_slope_is_the_dual(loss_of, kind, price, divergence, seed) -> None:
+    loss = loss_of(kind, seed, 25)
+    options = {"theta1": price[0], "theta2": price[1], "divergence": divergence}
+    curve = stability_curve(loss, n_points=9, **options)
+    assert curve.value == curve.stability[-1]
+    r, value, dual = curve.thresholds, curve.stability, curve.duals
+    for i, k in itertools.pairwise(range(len(r))):
+        rise, slack = value[k] - value[i], 1e-8 * (1.0 + value[k])
+        assert dual[i] * (r[k] - r[i]) <= rise + slack
+        if np.isfinite(dual[k]):
+            assert rise <= dual[k] * (r[k] - r[i]) + slack
+    # Between the points, the sweep bounds the curve from both sides.
+    middle = 0.5 * (r[1:] + r[:-1])
+    low, high = curve.bounds(middle)
+    for threshold, below, above in zip(middle, low, high, strict=True):
+        exact = stability_criterion(loss, threshold, keep_rows=False, **options).value
+        assert below <= exact * (1 + 1e-9) + 1e-12
+        assert exact <= above * (1 + 1e-9) + 1e-12
+    # The inverse, read from the same sweep.
+    budgets = np.linspace(0.0, 0.9, 4) * value[np.isfinite(value)][-1]
+    inverse = curve.worst_case_risk(budgets)
+    for _, budget, risk, error in inverse.itertuples():
+        exact = worst_case_risk(loss, budget, keep_rows=False, **options).value
+        assert risk <= exact * (1 + 1e-8) + 1e-12
+        assert exact <= (risk + error) * (1 + 1e-8) + 1e-12
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sweep_takes_fewer_passes_than_its_points(loss_of, kind: str, divergence: str) -> None:
+    loss = loss_of(kind, 0, 200)
+    curve = stability_curve(loss, divergence=divergence)
+    alone = sum(stability_criterion(loss, float(r), divergence=divergence).n_passes for r in curve.thresholds)
+    assert curve.n_passes < 0.85 * alone
+
+
+def test_the_default_thresholds_span_what_shifts_reach() -> None:
+    bounded = stability_curve(ZeroOneLoss([0.0, 1.0, 2.0, INF]), n_points=4)
+    np.testing.assert_allclose(bounded.thresholds, [0.25, 0.5, 0.75, 1.0])
+    assert (bounded.stability[0], bounded.statuses[0]) == (0.0, "already_at_risk")
+    assert bounded.highest_risk == 1.0
+    losses = np.array([0.0, 1.0, 2.0])
+    unbounded = stability_curve(HingeLoss(1.0 - losses, 1.0))
+    assert unbounded.thresholds[-1] == pytest.approx(losses.mean() + 2 * losses.std())
+    assert unbounded.highest_risk == INF
+    same = stability_curve(HingeLoss([0.5, 0.5], 1.0), n_points=3)
+    np.testing.assert_allclose(same.thresholds, [0.5, 1.0, 1.5])
+    nothing = stability_curve(FixedLoss([1.0, 1.0]))
+    assert (list(nothing.thresholds), nothing.value) == ([1.0], 0.0)
+
+
+def test_rows_with_weights_and_in_groups() -> None:
+    rng = np.random.default_rng(0)
+    loss, weights = HingeLoss(rng.normal(1, 1, 60), 1.0), rng.uniform(0, 2, 60)
+    weights[:5] = 0.0
+    groups = np.arange(60) // 3
+    curve = stability_curve(loss, [0.8, 1.2], sample_weight=weights, groups=groups)
+    for place, threshold in enumerate((0.8, 1.2)):
+        point = stability_criterion(loss, threshold, sample_weight=weights, groups=groups)
+        assert curve.stability[place] == pytest.approx(point.value, rel=1e-9)
+        assert curve.standard_errors[place] == pytest.approx(point.standard_error, rel=1e-6)
+
+
+def test_headlines_of_curves() -> None:
+    loss = ZeroOneLoss(np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5)
+    assert "where the next unit of risk costs" in stability_curve(loss, [0.3, 0.5]).headline()
+    assert "the highest risk that shifts reach" in stability_curve(loss).headline()
+    out_of_reach = stability_curve(FixedLoss([0.0, 0.5]), [0.3, 0.9])
+    assert "no allowed shift raises the risk above 0.5" in out_of_reach.headline()
+    assert "Status unattainable at 1 of 2 points" in out_of_reach.summary()
+    bound = stability_curve(CandidateLoss([[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.5], [0.0, 1.0]]), [0.3])
+    assert "Upper bounds" in bound.summary()
+    few = stability_curve(loss, [0.3, 0.5], max_iter=1)
+    assert not few.status.ok
+    assert "Status max_iter" in few.summary()
+
+
+def test_json_of_both(tmp_path) -> None:
+    loss = FixedLoss([0.0, 0.0, 0.5, 1.0])
+    for result in (stability_curve(loss, [0.5, 2.0]), stability_surface(loss, 0.6, n_points=3)):
+        assert type(result).from_json(result.to_json()).equals(result)
+        result.to_json(tmp_path / "r.json")
+        assert Result.from_json(tmp_path / "r.json").equals(result)
+
+
+# --- along the prices ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+def test_every_pair_of_prices_is_the_criterion(
+    make_loss: Callable[..., Loss], between: Callable[..., float], divergence: str
+) -> None:
+    loss = make_loss(seed=3)
+    threshold = between(loss, 0.4, INF, 0.3)
+    surface = stability_surface(loss, threshold, n_points=5, divergence=divergence)
+    np.testing.assert_allclose(1 / surface.theta1 + 1 / surface.theta2, 5.0)
+    for place, (theta1, theta2) in enumerate(zip(surface.theta1, surface.theta2, strict=True)):
+        point = stability_criterion(
+            loss, threshold, theta1=float(theta1), theta2=float(theta2), divergence=divergence
+        )
+        assert surface.stability[place] == pytest.approx(point.value, rel=1e-8)
+        assert surface.corruption[place] == pytest.approx(point.excess_risk.corruption, rel=1e-4, abs=1e-7)
+    assert surface.value == surface.stability.min()
+    assert surface.corruption[0] == 0.0
+    assert surface.effective_sample_fractions[-1] == 1.0
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    divergence=st.sampled_from(["kl", "chi2"]),
+    seed=st.integers(0, 50),
+    factor=st.floats(0.1, 10.0),
+    prices=st.tuples(st.floats(0.05, 5.0), st.floats(0.05, 5.0)),
+)
+@settings(max_examples=25)
+def test_concave_and_homogeneous_in_the_prices(
+    loss_of, between, kind, divergence, seed, factor, prices
+) -> None:
+    loss = loss_of(kind, seed, 25)
+    threshold = between(loss, 0.4, 0.4, 0.3)
+    surface = stability_surface(loss, threshold, n_points=7, divergence=divergence)
+    finite = np.isfinite(surface.theta1) & np.isfinite(surface.theta2)
+    # Euler: R = theta1 dR/dtheta1 + theta2 dR/dtheta2
+    theta1, theta2 = surface.theta1[finite], surface.theta2[finite]
+    parts = theta1 * surface.sensitivity_theta1[finite] + theta2 * surface.sensitivity_theta2[finite]
+    np.testing.assert_allclose(parts, surface.stability[finite], rtol=1e-8)
+    scaled = stability_surface(loss, threshold, total=5.0 / factor, n_points=7, divergence=divergence)
+    np.testing.assert_allclose(scaled.stability, factor * surface.stability, rtol=1e-7)
+    low, high = surface.bounds(*prices)
+    exact = stability_criterion(
+        loss, threshold, theta1=prices[0], theta2=prices[1], divergence=divergence
+    ).value
+    assert low <= exact * (1 + 1e-8)
+    assert exact <= high * (1 + 1e-8)
+
+
+def test_sensitivities_are_derivatives() -> None:
+    loss = LogisticLoss(np.random.default_rng(0).normal(1, 1, 200), 1.5)
+    surface = stability_surface(loss, 0.7, shares=[0.2, 0.5, 0.8])
+    for place in range(3):
+        theta1, theta2 = float(surface.theta1[place]), float(surface.theta2[place])
+        step = 1e-4
+
+        def value(first: float, second: float) -> float:
+            return stability_criterion(loss, 0.7, theta1=first, theta2=second, rtol=1e-13).value
+
+        slope1 = (value(theta1 * (1 + step), theta2) - value(theta1 * (1 - step), theta2)) / (
+            2 * step * theta1
+        )
+        slope2 = (value(theta1, theta2 * (1 + step)) - value(theta1, theta2 * (1 - step))) / (
+            2 * step * theta2
+        )
+        assert surface.sensitivity_theta1[place] == pytest.approx(slope1, rel=1e-4)
+        assert surface.sensitivity_theta2[place] == pytest.approx(slope2, rel=1e-4)
+
+
+def test_bounds_at_the_ends() -> None:
+    surface = stability_surface(ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.5)
+    for prices in ((0.3, INF), (INF, 0.7)):
+        low, high = surface.bounds(*prices)
+        exact = stability_criterion(
+            ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.5, theta1=prices[0], theta2=prices[1]
+        ).value
+        assert low == pytest.approx(exact)
+        assert high == pytest.approx(exact)
+    assert surface.bounds(INF, INF)[1] == INF
+    fixed = stability_surface(FixedLoss([0.0, 1.0]), 2.0, n_points=3)
+    assert (fixed.value, fixed.bounds(1.0, 1.0)[1]) == (INF, INF)
+    assert "no allowed shift" in fixed.headline()
+
+
+def test_excess_risk_trades_places_along_the_line() -> None:
+    loss = HingeLoss(np.random.default_rng(0).normal(1.5, 1, 300), 1.0)
+    surface = stability_surface(loss, 1.0)
+    assert (np.diff(surface.corruption) > -1e-9).all()
+    assert (np.diff(surface.reweighting) < 1e-9).all()
+    assert "lowest" in surface.headline()
+
+
+def test_the_spread_between_samples_grows_as_moves_are_forbidden() -> None:
+    """The observation of section 4.1 of the paper, relative to the value as well, on one population."""
+    surface = stability_surface(
+        LogisticLoss(np.random.default_rng(0).normal(1.5, 1, 2000), 1.5), 1.0, shares=[0.0, 0.5, 0.95]
+    )
+    spread = surface.standard_errors / surface.stability
+    assert spread[0] > spread[1]
+    assert surface.standard_errors[0] > surface.standard_errors[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"thresholds": [-0.1]}, "thresholds must be at least 0"),
+        ({"thresholds": [np.nan]}, "thresholds must"),
+        ({"thresholds": []}, "thresholds must"),
+        ({"n_points": 1}, "n_points must be"),
+        ({"theta1": 0.0}, "theta1 must be"),
+    ],
+)
+def test_bad_curves(arguments, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        stability_curve(FixedLoss([0.0, 1.0]), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"shares": [1.2]}, "shares must be"),
+        ({"shares": [-0.2]}, "shares must be"),
+        ({"total": 0.0}, "total must be"),
+        ({"n_points": 0}, "n_points must be"),
+    ],
+)
+def test_bad_surfaces(arguments, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        stability_surface(FixedLoss([0.0, 1.0]), 0.7, **arguments)
+    with pytest.raises(TypeError, match="loss must be a loss object"):
+        stability_surface([0.0, 1.0], 0.7)
