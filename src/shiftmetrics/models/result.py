@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.table import Table
+from shiftmetrics.stability.losses import Loss
 from shiftmetrics.stability.result import StabilityResult, StabilityStatus
 
 
@@ -55,6 +58,9 @@ class ModelStabilityResult(StabilityResult):
         Second places, in the order of ``splits``.
     flipped_labels : bool array of shape (n_samples,) or None
         Rows whose label changes, where that is allowed.
+    loss : Loss or None
+        What each row loses and where it may move, as far as the route found out: for `stability_curve`,
+        `stability_surface` and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
     """
 
     measure: ClassVar[str] = "model_stability"
@@ -71,6 +77,7 @@ class ModelStabilityResult(StabilityResult):
     moved_codes: FloatArray | None = None
     split_codes: FloatArray | None = None
     flipped_labels: BoolArray | None = None
+    loss: Loss | None = field(default=None, repr=False)
 
     def moved_rows(self) -> Any:
         """Return the rows after their moves, in the columns, dtypes and order of ``X``.
@@ -107,6 +114,19 @@ class ModelStabilityResult(StabilityResult):
             return table.decode(table.codes[:0], index=None if table.labels is None else table.labels[:0])
         labels = None if table.labels is None else table.labels[self.splits.rows]
         return table.decode(self.split_codes, index=labels)
+
+    def places(self) -> tuple[Any, Any]:
+        """Return the rows as DataFrames where they stand and after their moves, then second places."""
+        import pandas as pd
+
+        if self.table is None:
+            return None, None
+        rows = self.table.decode(self.table.codes, index=self.table.labels)
+        moved, second = self.moved_rows(), self.split_rows()
+        if self.table.is_frame:
+            return rows, pd.concat([moved, second]) if len(second) else moved
+        names = list(self.table.names)
+        return pd.DataFrame(rows, columns=names), pd.DataFrame(np.concatenate([moved, second]), columns=names)
 
     def _kept_table(self) -> Table:
         if self.table is None:

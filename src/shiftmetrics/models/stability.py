@@ -256,8 +256,14 @@ def _result(
     if solved.weights is not None:
         fields |= {"table": question.table, "units": domain.unit}
         fields |= _places(question, found, solved)
+    fixed = None if solved.base_losses is None else FixedLoss(solved.base_losses)
     return ModelStabilityResult(
-        **fields, route=route, lower_bound=lower_bound, n_queries=question.count.rows, trace=trace
+        **fields,
+        route=route,
+        lower_bound=lower_bound,
+        n_queries=question.count.rows,
+        trace=trace,
+        loss=fixed if found is None else found.loss,
     )
 
 

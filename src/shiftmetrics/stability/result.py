@@ -256,6 +256,10 @@ class ShiftResult(Result):
         both = pd.concat([pd.DataFrame(columns), pd.DataFrame(second)], ignore_index=True)
         return both.sort_values("row", kind="stable", ignore_index=True)
 
+    def places(self) -> tuple[Any, Any]:
+        """Return the rows as DataFrames where they stand and after their moves (then second places), if known."""
+        return None, None
+
     def shift_in_words(self) -> str:
         """Say what the shift does to the rows."""
         return shift_in_words(self.rms_move, self.share_moved, self.effective_sample_fraction)

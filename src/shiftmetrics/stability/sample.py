@@ -28,10 +28,11 @@ def most_sensitive_sample(
     result : StabilityResult or WorstCaseRisk
         A result that holds its rows.
     table : DataFrame or array of shape (n_samples, n_columns), optional
-        What is known of the rows. The index of a DataFrame becomes that of the answer.
+        What is known of the rows. The index of a DataFrame becomes that of the answer. Results of `model_stability`
+        know the rows of the model and their moves by themselves.
     moved : DataFrame or array of shape (n_samples + n_splits, n_columns), optional
         Where the rows stand after their moves, in the columns of ``table``: first all rows, then the second places
-        of those that split (``result.splits``). Results for models know it themselves.
+        of those that split (``result.splits``).
     splits : {"separate", "heaviest"}, default "separate"
         A row may stand in two places at once. "separate" gives each place a line, the second right after the
         first, under one index label; "heaviest" keeps one line for each row, at the place with more weight.
@@ -70,6 +71,8 @@ def most_sensitive_sample(
     n_samples = result.n_samples
     rows = atoms["row"].to_numpy()
     second = np.concatenate([[False], rows[1:] == rows[:-1]])
+    if table is None and moved is None:
+        table, moved = result.places()
     frame = None if table is None else frame_of(table, "table", n_samples)
     places, changes = frame, {}
     if moved is not None:
@@ -103,7 +106,7 @@ def most_sensitive_sample(
 
 
 def who_gains_weight(
-    result: ShiftResult, table: Any, *, sample_weight: Any = None, max_levels: int = 20
+    result: ShiftResult, table: Any = None, *, sample_weight: Any = None, max_levels: int = 20
 ) -> Any:
     """Return how the weights of the most sensitive sample change each column, the most different first.
 
@@ -111,8 +114,9 @@ def who_gains_weight(
     ----------
     result : StabilityResult or WorstCaseRisk
         A result that holds its rows.
-    table : DataFrame or array of shape (n_samples, n_columns)
-        What is known of the rows, where they stand; need not be what the model sees.
+    table : DataFrame or array of shape (n_samples, n_columns), optional
+        What is known of the rows, where they stand; need not be what the model sees. Default: what it sees, where
+        the result knows it.
     sample_weight : array_like of shape (n_samples,), optional
         The weights that the result was computed with.
     max_levels : int, default 20
@@ -146,25 +150,27 @@ def who_gains_weight(
     weights = weights_of(result)
     base = check_weights(sample_weight, "sample_weight", result.n_samples)
     before = np.ones(result.n_samples) if base is None else base
+    if table is None:
+        table = _known(result.places()[0])
     return compare_columns(
         frame_of(table, "table", result.n_samples), before, before * weights, max_levels=max_levels
     )
 
 
-def column_moves(result: ShiftResult, table: Any, moved: Any, *, units: Any = None) -> Any:
+def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, units: Any = None) -> Any:
     """Return how far the rows of the most sensitive sample move in each column, the farthest first.
 
     Parameters
     ----------
     result : StabilityResult or WorstCaseRisk
         A result that holds its rows.
-    table : DataFrame or array of shape (n_samples, n_columns)
-        Where the rows stand.
-    moved : DataFrame or array of shape (n_samples + n_splits, n_columns)
+    table : DataFrame or array of shape (n_samples, n_columns), optional
+        Where the rows stand; known to results of `model_stability`.
+    moved : DataFrame or array of shape (n_samples + n_splits, n_columns), optional
         Where they stand after their moves; see `most_sensitive_sample`.
     units : array_like of shape (n_columns,), optional
-        The unit of each column, in which its moves are measured. Default: its standard deviation (1 where the
-        column is constant).
+        The unit of each column, in which its moves are measured. Default: the one that the result was computed
+        with, else its standard deviation (1 where the column is constant).
 
     Returns
     -------
@@ -193,8 +199,11 @@ def column_moves(result: ShiftResult, table: Any, moved: Any, *, units: Any = No
     import pandas as pd
 
     weights_of(result)
-    frame = frame_of(table, "table", result.n_samples)
-    changes = _changes(result, frame, _moved_frame(result, frame, moved), everything=True)
+    if table is None and moved is None:
+        table, moved = (_known(part) for part in result.places())
+        units = getattr(result, "units", None) if units is None else units
+    frame = frame_of(_known(table), "table", result.n_samples)
+    changes = _changes(result, frame, _moved_frame(result, frame, _known(moved, "moved")), everything=True)
     mass = _weights_of_places(result)
     given = None if units is None else check_vector(units, "units", low=0.0)
     if given is not None and (len(given) != frame.shape[1] or not all(given)):
@@ -268,6 +277,15 @@ def frame_of(table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] |
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         raise ValueError(describe(argument, "a table of distinct column names", f"{repeated[0]!r} twice"))
+    return table
+
+
+def _known(table: Any, argument: str = "table") -> Any:
+    """Return the rows, or say that this result does not know them."""
+    if table is None:
+        raise ValueError(
+            describe(argument, "the rows, which this result does not know", "none", "Give a table of them.")
+        )
     return table
 
 
