@@ -34,6 +34,8 @@ class Solution:
         What the dual certifies: no plan is better.
     value : float or None
         The value where it is not that of the plan.
+    computed : bool
+        Whether ``value`` was computed apart from the plan, whose cost and bound then enclose it.
     has_influence : bool
         Whether the plan depends on the sample smoothly, so that its influence function gives a standard error.
     """
@@ -43,6 +45,7 @@ class Solution:
     dual: float
     bound: float
     value: float | None = None
+    computed: bool = False
     has_influence: bool = False
 
 

@@ -1,0 +1,145 @@
+"""The conic programs of the paper, corrected, agree with the dual; as printed they do not."""
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from shiftmetrics import Result
+from shiftmetrics.stability import FixedLoss, LogisticLoss, Loss, SquaredLoss, stability_criterion
+
+cp = pytest.importorskip("cvxpy")
+
+INF = np.inf
+GOLDEN = [
+    # loss, threshold, theta1, theta2, KL, chi2
+    ("hinge", 1.0, 0.4, 0.4, 0.0690333595, 0.0838184555),
+    ("hinge", 1.0, 0.2, INF, 0.0534814815, 0.0534814815),
+    ("hinge", 1.0, INF, 0.2, 0.1223363146, 0.2842105263),
+    ("zero_one", 0.5, 0.4, 0.4, 0.0126505092, 0.0143562399),
+    ("squared", 1.0, 0.4, 0.4, 0.0272017560, 0.0280163416),
+]
+
+
+@pytest.mark.parametrize(("name", "threshold", "theta1", "theta2", "kl", "chi2"), GOLDEN)
+def test_golden_numbers(
+    golden: Callable[[str], Loss],
+    name: str,
+    threshold: float,
+    theta1: float,
+    theta2: float,
+    kl: float,
+    chi2: float,
+) -> None:
+    for divergence, expected in (("kl", kl), ("chi2", chi2)):
+        options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
+        result = stability_criterion(golden(name), threshold, method="conic", **options)
+        assert result.value == pytest.approx(expected, abs=1e-8)
+        assert abs(result.value - expected) <= result.error_bound + 6e-11
+        assert result.status.value == "converged"
+        assert result.settings["method"] == "conic"
+        assert result.risk == pytest.approx(threshold, rel=1e-9)
+        dual = stability_criterion(golden(name), threshold, **options)
+        assert dual.settings["method"] == "dual"
+        np.testing.assert_allclose(result.weights, dual.weights, atol=1e-5)
+        np.testing.assert_allclose(result.moved_distances, dual.moved_distances, atol=1e-4)
+        assert Result.from_json(result.to_json()).equals(result)
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+@pytest.mark.parametrize(("theta1", "theta2"), [(0.4, 0.4), (0.2, INF), (INF, 0.3), (2.0, 0.1), (0.1, 5.0)])
+@pytest.mark.parametrize("kind", ["fixed", "zero_one", "hinge", "squared", "piecewise", "candidate"])
+def test_both_routes_agree(
+    kind: str,
+    theta1: float,
+    theta2: float,
+    divergence: str,
+    loss_of: Callable[..., Loss],
+    between: Callable[..., float],
+) -> None:
+    if kind == "fixed" and np.isinf(theta2):
+        pytest.skip("nothing may change")
+    loss = loss_of(kind, 3, 20)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 20)
+    weights[:2] = 0.0
+    options = {"theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": weights}
+    threshold = between(loss, theta1, theta2)
+    conic = stability_criterion(loss, threshold, method="conic", **options)
+    dual = stability_criterion(loss, threshold, **options)
+    assert conic.value == pytest.approx(dual.value, rel=1e-7, abs=1e-8)
+    assert abs(conic.value - dual.value) <= conic.error_bound + dual.error_bound
+    assert conic.error_bound < 1e-7
+    assert conic.dual == pytest.approx(dual.dual, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("loss", "threshold", "status"),
+    [
+        (FixedLoss([0.0, 1.0]), 0.4, "already_at_risk"),
+        (FixedLoss([0.0, 1.0]), 1.5, "unattainable"),
+        (FixedLoss([0.0, 1.0]), 1.0, "boundary"),
+        (SquaredLoss([0.0, 0.0], 2.0), 1.0, "boundary"),
+    ],
+)
+def test_edges_are_those_of_the_dual(loss: Loss, threshold: float, status: str) -> None:
+    conic = stability_criterion(loss, threshold, method="conic")
+    dual = stability_criterion(loss, threshold)
+    assert conic.status.value == dual.status.value == status
+    assert conic.value == dual.value
+
+
+def test_what_has_no_conic_form_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match="method must be 'dual' for this loss, got 'conic' with LogisticLoss"
+    ):
+        stability_criterion(LogisticLoss([1.0], 1.0), 2.0, method="conic")
+    with pytest.raises(ValueError, match="method must be one of 'dual', 'conic', got 'mosek'"):
+        stability_criterion(FixedLoss([0.0, 1.0]), 0.7, method="mosek")
+
+
+@pytest.mark.parametrize("missing", ["cvxpy", "clarabel"])
+def test_a_missing_package_is_named_with_its_command(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=r"Install them: pip install 'shiftmetrics\[conic\]'"):
+        stability_criterion(FixedLoss([0.0, 1.0]), 0.7, method="conic")
+
+
+# --- the programs as they are printed ---------------------------------------------------------------------
+
+
+def printed(
+    margins: np.ndarray, norm: float, threshold: float, theta: float, divergence: str, most: float
+) -> float:
+    """Return the value of Theorems 2 and 3 as printed, for the hinge loss, both prices ``theta`` and h <= most."""
+    n, h, t = len(margins), cp.Variable(nonneg=True), cp.Variable()
+    slope = -margins  # a.x of the piece 1 - margin, whose b is 1
+    quadratic = cp.square(h) * norm**2 / (4 * theta)
+    eta = cp.Variable(n, nonneg=True)
+    if divergence == "kl":
+        p = cp.Variable(n)
+        constraints = [
+            cp.ExpCone(p - t, np.full(n, theta), eta),
+            quadratic + h * slope + 1.0 <= p,  # b, where h b is right
+            p >= 0,
+            cp.sum(eta) / n <= theta,
+        ]
+    else:
+        alpha = cp.Variable()
+        rest = 2 * theta * alpha + 2 * theta  # 2 theta2 alpha, where alpha is right
+        constraints = [
+            quadratic + h * slope + 1.0 + rest <= 2 * theta * eta,
+            rest <= 2 * theta * eta,
+            theta / n * cp.sum_squares(eta) <= t,
+        ]
+    problem = cp.Problem(cp.Minimize(-h * threshold + t), [*constraints, h <= most])
+    return -float(problem.solve(solver=cp.CLARABEL))
+
+
+def test_the_printed_programs_give_other_numbers() -> None:
+    margins = -0.5 + 0.1 * np.arange(30)
+    # Theorem 2: a cost below 0, where 0.0690333595 is right.
+    assert printed(margins, 1.5, 1.0, 0.4, "kl", most=100.0) < -0.1
+    # Theorem 3: without alpha in the objective nothing holds h back, so that the program is unbounded.
+    for most in (10.0, 100.0):
+        assert printed(margins, 1.5, 1.0, 0.4, "chi2", most) == pytest.approx(most, rel=1e-6)
