@@ -12,7 +12,13 @@ from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.dispatch import plot
 from shiftmetrics.plot.novelty import plot_bandwidth_sweep, plot_mode_frequencies, plot_novelty
 from shiftmetrics.plot.novelty_table import plot_novelty_ranks, plot_novelty_table
+from shiftmetrics.plot.sensitive_sample import plot_sensitive_sample
 from shiftmetrics.plot.stability import plot_excess_risk, plot_stability, plot_stability_curve
+from shiftmetrics.plot.stability_curves import (
+    plot_stability_prices,
+    plot_stability_thresholds,
+    plot_worst_case_risk,
+)
 
 __all__ = [
     "plot",
@@ -33,6 +39,10 @@ __all__ = [
     "plot_novelty_ranks",
     "plot_novelty_table",
     "plot_rates",
+    "plot_sensitive_sample",
     "plot_stability",
     "plot_stability_curve",
+    "plot_stability_prices",
+    "plot_stability_thresholds",
+    "plot_worst_case_risk",
 ]

@@ -28,6 +28,8 @@ from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.novelty import plot_novelty
 from shiftmetrics.plot.novelty_table import plot_novelty_table
 from shiftmetrics.plot.stability import plot_stability
+from shiftmetrics.plot.stability_curves import plot_stability_prices, plot_stability_thresholds
+from shiftmetrics.stability import StabilityCurve, StabilitySurface
 from shiftmetrics.stability.result import ShiftResult
 
 _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
@@ -42,6 +44,8 @@ _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     PredictionRatesResult: plot_rates,
     ComparisonResult: plot_comparison,
     ShiftResult: plot_stability,
+    StabilityCurve: plot_stability_thresholds,
+    StabilitySurface: plot_stability_prices,
     NoveltyResult: plot_novelty,
     NoveltyTable: plot_novelty_table,
 }

@@ -101,6 +101,8 @@ def plot_stability_curve(
     *,
     threshold: float | None = None,
     risk: float | None = None,
+    low: npt.ArrayLike | None = None,
+    high: npt.ArrayLike | None = None,
 ) -> Any:
     """Draw the stability R(r) against the risk threshold r.
 
@@ -114,6 +116,8 @@ def plot_stability_curve(
         The threshold to mark on the curve.
     risk : float, optional
         The risk of the sample as it is, where the curve leaves zero.
+    low, high : array of shape (n_points,), optional
+        Ends of the sampling interval at each point, nan where there is none.
 
     Returns
     -------
@@ -124,9 +128,15 @@ def plot_stability_curve(
         x, y = np.asarray(thresholds, dtype=np.float64), np.asarray(values, dtype=np.float64)
         finite = np.isfinite(y)
         x, y = x[finite], y[finite]
-        ax.fill_between(x, 0, y, color=REFERENCE, alpha=0.08, linewidth=0)
+        highest = float(y.max(initial=0.0))
+        if low is None or high is None:
+            ax.fill_between(x, 0, y, color=REFERENCE, alpha=0.08, linewidth=0)
+        else:
+            ends = [np.asarray(end, dtype=np.float64)[finite] for end in (low, high)]
+            ax.fill_between(x, *ends, color=REFERENCE, alpha=0.15, linewidth=0)
+            highest = max(highest, float(np.nan_to_num(ends[1], posinf=0.0).max(initial=0.0)))
         ax.plot(x, y, color=REFERENCE)
-        top = float(y.max()) * 1.12 if y.size and y.max() > 0 else 1.0
+        top = 1.12 * highest if highest > 0.0 else 1.0
         if risk is not None:
             ax.axvline(risk, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
             mark(ax, "risk as it is", (risk, top), shift=(4, -2), va="top", color=MUTED)
