@@ -65,7 +65,10 @@ class Route(Protocol):
         """Answer, or return None when a closer look shows that another route must."""
 
 
-ROUTES: dict[str, str] = {}
+ROUTES: dict[str, str] = {
+    "tree": "shiftmetrics.models.trees:TreeRoute",
+    "ensemble": "shiftmetrics.models.trees:EnsembleRoute",
+}
 """Where each route lives, in the order in which they are asked. A class without arguments; imported when needed."""
 
 

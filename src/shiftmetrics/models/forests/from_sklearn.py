@@ -1,0 +1,127 @@
+"""Trees and sums of trees of scikit-learn, as a `Forest`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, edge_for_float32
+
+_HISTOGRAM_LINKS: dict[str, Link] = {
+    "squared_error": "identity",
+    "absolute_error": "identity",
+    "quantile": "identity",
+    "poisson": "exp",
+    "gamma": "exp",
+}
+
+
+def read_sklearn(model: Any) -> Forest | None:
+    """Return a fitted model of scikit-learn as a forest, or None where it is not one (or not of this kind)."""
+    from sklearn import ensemble, tree
+
+    if isinstance(model, tree.DecisionTreeClassifier | tree.DecisionTreeRegressor):
+        return _averaged([model], model)
+    if isinstance(
+        model,
+        ensemble.RandomForestClassifier
+        | ensemble.ExtraTreesClassifier
+        | ensemble.RandomForestRegressor
+        | ensemble.ExtraTreesRegressor,
+    ):
+        return _averaged(model.estimators_, model)
+    if isinstance(model, ensemble.GradientBoostingClassifier | ensemble.GradientBoostingRegressor):
+        return _boosted(model)
+    if isinstance(model, ensemble.HistGradientBoostingClassifier | ensemble.HistGradientBoostingRegressor):
+        return _histogram(model)
+    return None
+
+
+def _averaged(estimators: list[Any], model: Any) -> Forest | None:
+    """Read trees whose class frequencies, or means, are averaged."""
+    if model.n_outputs_ != 1:
+        return None
+    classes = getattr(model, "classes_", None)
+    trees = []
+    for estimator in estimators:
+        counts = estimator.tree_.value[:, 0, :]
+        if classes is not None:  # proportions already, or counts in older versions
+            counts = counts / counts.sum(axis=1, keepdims=True)
+        trees.append(_tree(estimator.tree_, counts))
+    return Forest.joined(
+        trees,
+        base=np.zeros(trees[0].value.shape[1]),
+        link="identity" if classes is None else "probability",
+        n_features=model.n_features_in_,
+        factor=1.0 / len(trees),
+    )
+
+
+def _boosted(model: Any) -> Forest | None:
+    """Read gradient boosting: a constant, and steps of the size of the learning rate."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    if not isinstance(model.init_, str | DummyClassifier | DummyRegressor):
+        return None
+    n_outputs = model.estimators_.shape[1]
+    trees = []
+    for stage in model.estimators_:
+        for output, estimator in enumerate(stage):
+            value = np.zeros((estimator.tree_.node_count, n_outputs))
+            value[:, output] = estimator.tree_.value[:, 0, 0]
+            trees.append(_tree(estimator.tree_, value))
+    base = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
+    link: Link = "identity"
+    if hasattr(model, "classes_"):
+        link = "softmax" if n_outputs > 1 else "sigmoid"
+    slope = 2.0 if getattr(model, "loss", "") == "exponential" else 1.0
+    return Forest.joined(
+        trees, base=base, link=link, n_features=model.n_features_in_, factor=model.learning_rate, slope=slope
+    )
+
+
+def _tree(tree: Any, value: FloatArray) -> Tree:
+    inner = tree.children_left >= 0
+    missing = getattr(tree, "missing_go_to_left", np.zeros(len(inner)))
+    return Tree(
+        feature=np.where(inner, tree.feature, LEAF).astype(np.int64),
+        threshold=edge_for_float32(tree.threshold, strict=False),
+        missing_left=np.asarray(missing, dtype=bool),
+        left=tree.children_left.astype(np.int64),
+        right=tree.children_right.astype(np.int64),
+        value=np.asarray(value, dtype=np.float64),
+    )
+
+
+def _histogram(model: Any) -> Forest | None:
+    """Read histogram gradient boosting, which compares in float64."""
+    if model.is_categorical_ is not None:
+        return None
+    n_outputs = model.n_trees_per_iteration_
+    trees = []
+    for stage in model._predictors:
+        for output, predictor in enumerate(stage):
+            nodes = predictor.nodes
+            leaf = nodes["is_leaf"].astype(bool)
+            value = np.zeros((len(nodes), n_outputs))
+            value[:, output] = nodes["value"]
+            trees.append(
+                Tree(
+                    feature=np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int64),
+                    threshold=nodes["num_threshold"].astype(np.float64),
+                    missing_left=nodes["missing_go_to_left"].astype(bool),
+                    left=nodes["left"].astype(np.int64),
+                    right=nodes["right"].astype(np.int64),
+                    value=value,
+                )
+            )
+    if hasattr(model, "classes_"):
+        link: Link | None = "softmax" if n_outputs > 1 else "sigmoid"
+    else:
+        link = _HISTOGRAM_LINKS.get(model.loss)
+    if link is None:
+        return None
+    base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
+    return Forest.joined(trees, base=base, link=link, n_features=model.n_features_in_)

@@ -1,0 +1,101 @@
+"""XGBoost models, from the JSON that the library writes, as a `Forest`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, edge_for_float32
+
+_LINKS: dict[str, Link] = {
+    "binary:logistic": "sigmoid",
+    "multi:softmax": "softmax",
+    "multi:softprob": "softmax",
+    "reg:squarederror": "identity",
+    "reg:absoluteerror": "identity",
+    "reg:pseudohubererror": "identity",
+    "reg:logistic": "sigmoid",
+    "reg:gamma": "exp",
+    "reg:tweedie": "exp",
+    "count:poisson": "exp",
+}
+_SINGLE = float(np.finfo(np.float32).eps)
+
+
+def read_xgboost(model: Any) -> Forest | None:
+    """Return a fitted scikit-learn wrapper of XGBoost as a forest, or None where its trees are of another kind."""
+    missing = getattr(model, "missing", math.nan)
+    if not (isinstance(missing, float) and math.isnan(missing)):  # other values of x would be missing ones
+        return None
+    document = json.loads(bytes(model.get_booster().save_raw("json")))
+    return forest_of_json(document)
+
+
+def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
+    """Read a parsed JSON model.
+
+    Returns None for linear boosters, dropout, categorical splits, leaves with several values, and objectives with
+    another link.
+    """
+    learner = document["learner"]
+    booster, link = learner["gradient_booster"], _LINKS.get(learner["objective"]["name"])
+    if booster["name"] != "gbtree" or link is None:
+        return None
+    parameters, model = learner["learner_model_param"], booster["model"]
+    n_outputs = max(1, int(parameters["num_class"]), int(parameters.get("num_target", 1)))
+    if n_outputs > 1 and link != "softmax":
+        return None
+    trees = []
+    for tree, output in list(zip(model["trees"], model["tree_info"], strict=True))[: _n_used(learner, model)]:
+        if any(tree.get("split_type") or []) or int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+            return None
+        trees.append(_tree(tree, output, n_outputs))
+    if not trees:
+        return None
+    return Forest.joined(
+        trees,
+        base=_base(parameters["base_score"], link, n_outputs),
+        link=link,
+        n_features=int(parameters["num_feature"]),
+        rounding=_SINGLE,
+    )
+
+
+def _n_used(learner: Mapping[str, Any], model: Mapping[str, Any]) -> int:
+    """Return how many trees predict: up to the best iteration where training stopped early."""
+    best, starts = learner.get("attributes", {}).get("best_iteration"), model.get("iteration_indptr")
+    if best is None or not starts:
+        return len(model["trees"])
+    return int(starts[min(int(best) + 1, len(starts) - 1)])
+
+
+def _tree(tree: Mapping[str, Any], output: int, n_outputs: int) -> Tree:
+    left = np.asarray(tree["left_children"], dtype=np.int64)
+    leaf = left == LEAF
+    # A leaf keeps its value where a split keeps its threshold; both are float32.
+    split = np.asarray(tree["split_conditions"], dtype=np.float32)
+    value = np.zeros((len(left), n_outputs))
+    value[:, output] = np.where(leaf, split, 0.0)
+    return Tree(
+        feature=np.where(leaf, LEAF, np.asarray(tree["split_indices"], dtype=np.int64)),
+        threshold=edge_for_float32(np.where(leaf, np.float32(0.0), split), strict=True),
+        missing_left=np.asarray(tree["default_left"], dtype=bool),
+        left=left,
+        right=np.asarray(tree["right_children"], dtype=np.int64),
+        value=value,
+    )
+
+
+def _base(score: str, link: Link, n_outputs: int) -> FloatArray:
+    """Return the outputs where all trees start: the score stands on the scale of the predictions."""
+    base = np.asarray([float(part) for part in score.strip("[]").split(",")], dtype=np.float64)
+    if link == "sigmoid":
+        base = np.log(base) - np.log1p(-base)
+    elif link == "exp":
+        base = np.log(base)
+    return np.broadcast_to(base, (n_outputs,)).copy()

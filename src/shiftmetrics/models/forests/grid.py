@@ -1,0 +1,232 @@
+"""A forest and the axes of its inputs, put together: rows as cells, moves as cells, and back to points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.forests.axes import NumberAxis, StateAxis, axes_without_edges
+from shiftmetrics.models.forests.cells import CellForest, Splits
+from shiftmetrics.models.forests.forest import LEAF, Forest
+from shiftmetrics.stability.domain import Domain
+
+Encode = Callable[[FloatArray], FloatArray]
+"""From coded rows to what the forest is given, of shape (n_rows, forest.n_features)."""
+
+_PROBES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Axes, and the forest on their cells."""
+
+    axes: tuple[NumberAxis | StateAxis, ...]
+    trees: CellForest
+
+    @property
+    def forest(self) -> Forest:
+        """The forest."""
+        return self.trees.forest
+
+    @property
+    def active(self) -> BoolArray:
+        """Axes along which a move may change an output."""
+        return np.array([axis.movable and axis.n_cells > 1 for axis in self.axes])
+
+    def cells(self, points: FloatArray) -> IntArray:
+        """Return the cells of each point, of shape (n_points, n_axes)."""
+        return np.stack([axis.cells(points) for axis in self.axes], axis=1)
+
+    def points(self, start: FloatArray, cells: IntArray) -> FloatArray:
+        """Return the nearest place of each row in its cells."""
+        points = start.copy()
+        own = self.cells(start)
+        for position, axis in enumerate(self.axes):
+            moved = np.flatnonzero(cells[:, position] != own[:, position])
+            if moved.size:
+                part = points[moved]
+                axis.put(part, start[moved], cells[moved, position])
+                points[moved] = part
+        return points
+
+    def axes_of(self, columns: Sequence[int]) -> IntArray:
+        """Return the positions of the axes that these columns belong to."""
+        wanted = set(columns)
+        return np.array([k for k, axis in enumerate(self.axes) if wanted & set(axis.columns.tolist())])
+
+    def within(self, domain: Domain) -> Grid:
+        """Return the same grid for a domain that differs in what may move."""
+        able = {tuple(flip.columns.tolist()) for flip in domain.movable_flips}
+        axes = tuple(
+            replace(axis, movable=tuple(axis.columns.tolist()) in able)
+            if isinstance(axis, StateAxis)
+            else replace(axis, movable=bool(domain.movable[axis.column]), domain=domain)
+            for axis in self.axes
+        )
+        return Grid(axes, self.trees)
+
+
+def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None = None) -> Grid | None:
+    """Cut the axes of a domain at the thresholds of a forest.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    domain : Domain
+        Where rows may move.
+    X : array of shape (n_samples, n_features)
+        The rows, coded.
+    encode : callable, optional
+        What a pipeline does before the trees. Each of its columns must depend on one axis alone, and on a number
+        monotonically.
+
+    Returns
+    -------
+    Grid or None
+        None where a column depends on several axes: there moves along one axis are not moves of the trees.
+    """
+    axes = axes_without_edges(domain, X)
+    used = np.unique(forest.feature[forest.feature >= 0])
+    owner = np.full(forest.n_features, LEAF)
+    if encode is None:
+        for position, axis in enumerate(axes):
+            owner[axis.columns] = position
+    else:
+        moved = _dependence(axes, X, encode)
+        if (moved[:, used].sum(axis=0) > 1).any():
+            return None
+        owner[used] = np.where(moved[:, used].any(axis=0), moved[:, used].argmax(axis=0), LEAF)
+    nodes = np.flatnonzero(forest.feature >= 0)
+    edge, swapped = forest.threshold.copy(), np.zeros(len(forest.feature), dtype=bool)
+    if encode is not None:
+        edge[nodes], swapped[nodes] = _edges_before(forest, nodes, owner, axes, X, encode)
+    axis_of = np.where(forest.feature >= 0, owner[np.maximum(forest.feature, 0)], LEAF)
+    cut = np.full(len(edge), LEAF)
+    table = np.full(len(edge), -1)
+    tables: list[BoolArray] = []
+    for position, axis in enumerate(axes):
+        own = np.flatnonzero(axis_of == position)
+        if isinstance(axis, NumberAxis):
+            edges = np.unique(edge[own])
+            edges = edges[np.isfinite(edges)]
+            axes[position] = replace(axis, edges=edges)
+            cut[own] = np.where(edge[own] == -np.inf, -1, np.searchsorted(edges, edge[own], side="left"))
+            continue
+        seen = _encoded_states(axis, X, encode)
+        for node in own:
+            table[node] = len(tables)
+            tables.append(seen[:, forest.feature[node]] <= forest.threshold[node])
+    constant = np.flatnonzero((forest.feature >= 0) & (axis_of < 0))
+    if constant.size:  # columns that nothing moves: an axis of one cell stands for them
+        first = X[:1] if encode is None else encode(X[:1])
+        axis_of[constant] = 0
+        cut[constant] = np.where(
+            first[0, forest.feature[constant]] <= forest.threshold[constant], np.iinfo(np.int64).max, -1
+        )
+    width = max((len(row) for row in tables), default=1)
+    goes_left = np.zeros((len(tables), width), dtype=bool)
+    for row, states in enumerate(tables):
+        goes_left[row, : len(states)] = states
+    splits = Splits(
+        axis=axis_of,
+        cut=cut,
+        table=table,
+        goes_left=goes_left,
+        left=np.where(swapped, forest.right, forest.left),
+        right=np.where(swapped, forest.left, forest.right),
+    )
+    n_cells = np.array([axis.n_cells for axis in axes])
+    return Grid(tuple(axes), CellForest(forest, splits, n_cells))
+
+
+def _dependence(axes: Sequence[NumberAxis | StateAxis], X: FloatArray, encode: Encode) -> BoolArray:
+    """Tell which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
+    rows = X[np.unique(np.linspace(0, len(X) - 1, _PROBES).astype(int))]
+    stacked = [rows]
+    for axis in axes:
+        changed = rows.copy()
+        if isinstance(axis, StateAxis):
+            axis.flip.put(changed, (axis.cells(rows) + 1 + np.arange(len(rows))) % axis.n_allowed)
+        else:
+            low, high = X[:, axis.column].min(), X[:, axis.column].max()
+            spread = np.linspace(low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows))
+            changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
+        stacked.append(changed)
+    encoded = encode(np.concatenate(stacked)).reshape(len(axes) + 1, len(rows), -1)
+    return np.asarray((encoded[1:] != encoded[:1]).any(axis=1))
+
+
+def _encoded_states(axis: StateAxis, X: FloatArray, encode: Encode | None) -> FloatArray:
+    points = np.repeat(X[:1], axis.n_cells, axis=0)
+    axis.flip.put(points, np.arange(axis.n_cells))
+    return points if encode is None else encode(points)
+
+
+def _edges_before(
+    forest: Forest, nodes: IntArray, owner: IntArray, axes: Sequence[Any], X: FloatArray, encode: Encode
+) -> tuple[FloatArray, BoolArray]:
+    """Find each threshold on the scale of the column that a pipeline maps to it, by bisection over floats.
+
+    Returns the largest number before the encoded column passes the threshold, and whether it falls as the number
+    grows.
+    """
+    feature = forest.feature[nodes]
+    column = np.array([axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes])[
+        owner[feature]
+    ]
+    column = np.where(owner[feature] >= 0, column, LEAF)
+    wanted, inverse = np.unique(
+        np.stack([column, feature, forest.threshold[nodes].view(np.int64)]), axis=1, return_inverse=True
+    )
+    column, feature, threshold = wanted[0], wanted[1], wanted[2].view(np.float64)
+    sought = np.flatnonzero(column >= 0)
+    edge, falls = threshold.copy(), np.zeros(len(threshold), dtype=bool)
+    if sought.size:
+        edge[sought], falls[sought] = _bisect(column[sought], feature[sought], threshold[sought], X, encode)
+    return edge[inverse.ravel()], falls[inverse.ravel()]
+
+
+def _bisect(
+    column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
+) -> tuple[FloatArray, BoolArray]:
+    # One row of the probe holds a number for each column at once: the k-th threshold of each.
+    slot = np.zeros(len(column), dtype=np.int64)
+    for one in np.unique(column):
+        slot[column == one] = np.arange((column == one).sum())
+    base = np.repeat(X[:1], slot.max() + 1, axis=0)
+
+    def is_left(numbers: FloatArray) -> BoolArray:
+        probe = base.copy()
+        probe[slot, column] = numbers
+        return np.asarray(encode(probe)[slot, feature] <= threshold)
+
+    low, high = X.min(axis=0)[column], X.max(axis=0)[column]
+    width = np.maximum(high - low, 1.0)
+    low, high = low - 16.0 * width, high + 16.0 * width
+    at_low, at_high = is_left(low), is_left(high)
+    never = at_low == at_high
+    a, b = _ordered(low), _ordered(high)
+    while (b > a + 1).any():
+        middle = (a >> 1) + (b >> 1) + (a & b & 1)
+        same = is_left(_floats(middle)) == at_low
+        a, b = np.where(same, middle, a), np.where(same, b, middle)
+    edge = _floats(a)
+    # A threshold out of sight: all numbers are on one side.
+    edge = np.where(never, np.where(at_low, np.inf, -np.inf), edge)
+    return edge, ~at_low & ~never
+
+
+def _ordered(numbers: FloatArray) -> IntArray:
+    """Return integers in the order of the floats, neighbours for neighbours."""
+    bits = (numbers + 0.0).view(np.int64)
+    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
+
+
+def _floats(order: IntArray) -> FloatArray:
+    bits = np.where(order < 0, np.iinfo(np.int64).min - order, order)
+    return bits.view(np.float64)

@@ -1,0 +1,121 @@
+"""Routes for models made of trees: exact for one tree and along one column, bounds from both sides for sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics.models.forests.along_axis import answers_along_axes
+from shiftmetrics.models.forests.ensemble import answer_by_search
+from shiftmetrics.models.forests.exact import answer_by_enumeration, answer_of_tree
+from shiftmetrics.models.forests.grid import Grid
+from shiftmetrics.models.forests.reached import NotTheModel
+from shiftmetrics.models.forests.model_grid import grid_of_question, last_step
+from shiftmetrics.models.question import LossName, Question
+from shiftmetrics.models.route import Answer
+
+
+class TreeRoute:
+    """One decision tree: exact, from the boxes of its leaves."""
+
+    name = "tree"
+
+    def accepts(self, model: Any, loss: LossName) -> bool:
+        """Tell whether the model, or the last step of a pipeline, is a tree of scikit-learn."""
+        return _home(model).startswith("sklearn.tree")
+
+    def answer(self, question: Question) -> Answer | None:
+        """Answer exactly; None if steps before the tree mix columns."""
+        return _answer(question)
+
+
+class EnsembleRoute:
+    """Sums of trees: exact along one column and where the cells are few, else bounds."""
+
+    name = "ensemble"
+
+    def accepts(self, model: Any, loss: LossName) -> bool:
+        """Tell whether the model, or the last step of a pipeline, is of a library that sums trees."""
+        return _home(model).startswith(("sklearn.ensemble", "xgboost", "lightgbm"))
+
+    def answer(self, question: Question) -> Answer | None:
+        """Answer; None if its trees cannot be read, or steps before them mix columns."""
+        return _answer(question)
+
+
+def _home(model: Any) -> str:
+    return type(last_step(model)).__module__
+
+
+def _answer(question: Question) -> Answer | None:
+    grid = grid_of_question(question)
+    if grid is None:
+        return None
+    try:
+        return _answer_on(grid, question)
+    except NotTheModel:
+        return None
+
+
+def _answer_on(grid: Grid, question: Question) -> Answer:
+    active = np.flatnonzero(grid.active)
+    if grid.forest.n_trees == 1:
+        return answer_of_tree(question, grid)
+    if len(active) <= 1:
+        axis = int(active[0]) if active.size else 0
+        return next(iter(answers_along_axes(question, grid, [axis])))[1]
+    return answer_by_enumeration(question, grid) or answer_by_search(question, grid)
+
+
+def answers_for_groups(
+    question: Question, groups: Sequence[Sequence[str]], on_rows: Callable[[int], object] | None = None
+) -> Iterator[tuple[int, Answer]] | None:
+    """Answer for several groups of columns, when those of one group alone may move; single columns share one descent.
+
+    Parameters
+    ----------
+    question : Question
+        The model, the rows and the loss, with all that may move.
+    groups : sequence of sequence of str
+        Names of columns.
+    on_rows : callable, optional
+        Called with the number of rows times groups that are done, for a progress bar.
+
+    Returns
+    -------
+    iterator of (position, Answer), or None
+        In any order; None where the model is not made of trees that can be read.
+    """
+    if not (
+        TreeRoute().accepts(question.model, question.loss)
+        or EnsembleRoute().accepts(question.model, question.loss)
+    ):
+        return None
+    grid = grid_of_question(question)
+    return None if grid is None else _answers(question, grid, groups, on_rows)
+
+
+def _answers(
+    question: Question,
+    grid: Grid,
+    groups: Sequence[Sequence[str]],
+    on_rows: Callable[[int], object] | None,
+) -> Iterator[tuple[int, Answer]]:
+    axes = [grid.axes_of(question.domain.positions(group).tolist()) for group in groups]
+    single: dict[int, list[int]] = {}
+    for position, held in enumerate(axes):
+        if len(held) == 1:
+            single.setdefault(int(held[0]), []).append(position)
+    for axis, answer in answers_along_axes(question, grid, list(single), on_rows):
+        for position in single[axis]:
+            yield position, answer
+    for position, group in enumerate(groups):
+        if len(axes[position]) == 1:
+            continue
+        domain = question.domain.restricted(group)
+        yield position, _answer_on(grid.within(domain), replace(question, domain=domain))
+        if on_rows is not None:
+            on_rows(question.n_samples)
