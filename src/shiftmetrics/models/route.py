@@ -66,8 +66,10 @@ class Route(Protocol):
 
 
 ROUTES: dict[str, str] = {
+    "linear": "shiftmetrics.models.linear:LinearRoute",
     "tree": "shiftmetrics.models.trees:TreeRoute",
     "ensemble": "shiftmetrics.models.trees:EnsembleRoute",
+    "blackbox": "shiftmetrics.models.blackbox:BlackboxRoute",  # the last resort
 }
 """Where each route lives, in the order in which they are asked. A class without arguments; imported when needed."""
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, is_table
 from shiftmetrics._core.validation import check_choice, check_integer, check_rng, describe, seed_of
 from shiftmetrics.models.arguments import check_columns, check_targets
+from shiftmetrics.models.encoders import encoded_categories
 from shiftmetrics.models.outputs import check_model
 from shiftmetrics.models.question import LOSSES, LossName, Question
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
@@ -199,7 +200,8 @@ def ask(
     """Check what users hand over and put it as a question; the arguments are those of `model_stability`."""
     check_model(model)
     check_columns(model, X)
-    table = Table.of(X, categorical=() if categorical is None else categorical)
+    levels = encoded_categories(model, list(X.columns) if is_table(X) else range(np.shape(X)[-1]))
+    table = Table.of(X, categorical=() if categorical is None else categorical, levels=levels)
     others = None
     if background is not None:
         check_columns(model, background)

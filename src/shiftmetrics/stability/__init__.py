@@ -5,6 +5,7 @@ from shiftmetrics.stability.curves import StabilityCurve, stability_curve
 from shiftmetrics.stability.domain import Domain, Flip
 from shiftmetrics.stability.domain_arguments import domain_of
 from shiftmetrics.stability.losses import (
+    AlternativesLoss,
     CandidateLoss,
     FixedLoss,
     HingeLoss,
@@ -22,10 +23,17 @@ from shiftmetrics.stability.result import (
     WorstCaseRisk,
     WorstCaseStatus,
 )
+from shiftmetrics.stability.s_value import SValue, s_value
 from shiftmetrics.stability.sample import column_moves, most_sensitive_sample, who_gains_weight
+from shiftmetrics.stability.subpopulation import (
+    SubpopulationRisk,
+    SubpopulationStatus,
+    worst_subpopulation_risk,
+)
 from shiftmetrics.stability.surface import StabilitySurface, stability_surface
 
 __all__ = [
+    "AlternativesLoss",
     "CandidateLoss",
     "Domain",
     "ExcessRisk",
@@ -35,21 +43,26 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "PiecewiseLinearLoss",
+    "SValue",
     "Splits",
     "SquaredLoss",
     "StabilityCurve",
     "StabilityResult",
     "StabilityStatus",
     "StabilitySurface",
+    "SubpopulationRisk",
+    "SubpopulationStatus",
     "WorstCaseRisk",
     "WorstCaseStatus",
     "ZeroOneLoss",
     "column_moves",
     "domain_of",
     "most_sensitive_sample",
+    "s_value",
     "stability_criterion",
     "stability_curve",
     "stability_surface",
     "who_gains_weight",
     "worst_case_risk",
+    "worst_subpopulation_risk",
 ]

@@ -157,12 +157,13 @@ def _softplus(score: FloatArray) -> FloatArray:
     return rest
 
 
-def _lower_root(margins: FloatArray, gain: float) -> FloatArray:
+def _lower_root(margins: FloatArray, gain: float | FloatArray) -> FloatArray:
     """Return the lowest root of ``z + margin - gain sigmoid(z)``, for margins of at least gain / 2.
 
     On z <= 0 the function is concave and negative at z = -margin, so Newton's method from there never oversteps.
+    For lower margins, where there may be no such root, the result is a point between it and 0.
     """
-    point = -margins
+    point = np.minimum(-margins, 0.0)
     for _ in range(_NEWTON_STEPS):
         sigmoid = np.exp(point)
         sigmoid /= 1.0 + sigmoid
@@ -170,7 +171,7 @@ def _lower_root(margins: FloatArray, gain: float) -> FloatArray:
         slope *= sigmoid
         slope *= gain
         slope += 1.0
-        if gain >= 4.0:  # two roots may meet, at margin = gain / 2 and gain = 4
+        if np.max(gain) >= 4.0:  # two roots may meet, at margin = gain / 2 and gain = 4
             np.maximum(slope, 1e-12, out=slope)
         sigmoid *= gain
         sigmoid -= margins

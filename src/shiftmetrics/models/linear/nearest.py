@@ -1,0 +1,191 @@
+"""The nearest error of each row of a linear classifier: exact with bounds, flips and one number of whole steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.linear.geometry import FlipPlan, Geometry, Rival
+from shiftmetrics.models.route import Answer
+from shiftmetrics.stability.losses import ZeroOneLoss
+
+_MOST_STEPS = 400  # of one number of whole steps, enumerated
+_NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
+_NUDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # how far beyond the boundary, relative to the move
+
+
+@dataclass(eq=False)
+class Nearest:
+    """The best way of each row so far."""
+
+    distance: FloatArray
+    rival: IntArray
+    flipped: BoolArray
+    place: FloatArray
+    steps: FloatArray
+
+    @classmethod
+    def unknown(cls, geometry: Geometry) -> Nearest:
+        """Return no way at all."""
+        n = geometry.n_samples
+        return cls(
+            distance=np.full(n, np.inf),
+            rival=np.zeros(n, dtype=np.int64),
+            flipped=np.zeros((n, len(geometry.flips)), dtype=np.bool_),
+            place=np.zeros(n),
+            steps=np.zeros((n, int(geometry.whole.sum()))),
+        )
+
+    def improve(
+        self, rival: int, plan: FlipPlan, place: FloatArray, squared: FloatArray, steps: FloatArray
+    ) -> None:
+        """Keep a way where it is shorter; ``squared`` is the squared distance of its moves of numbers."""
+        distance = np.sqrt(squared + plan.distance**2)
+        better = distance < self.distance
+        self.distance[better], self.rival[better] = distance[better], rival
+        self.flipped[better], self.place[better] = plan.flipped[better], place[better]
+        self.steps[better] = steps[better]
+
+
+def nearest_errors(geometry: Geometry) -> Answer:
+    """Return the distance of each row to the nearest error, and where that is."""
+    question = geometry.question
+    rivals = list(geometry.rivals())
+    best, floor = Nearest.unknown(geometry), np.full(geometry.n_samples, np.inf)
+    exact = not geometry.joined
+    for number, rival in enumerate(rivals):
+        for plan in geometry.plans(rival):
+            possible = np.isfinite(plan.gain)
+            need = np.where(
+                possible, np.maximum(-(rival.gap + np.where(possible, plan.gain, 0.0)), 0.0), np.inf
+            )
+            relaxed = rival.path.squared_of_gain(need)
+            floor = np.minimum(floor, np.sqrt(relaxed + plan.least_distance**2))
+            if not geometry.whole.any():
+                best.improve(number, plan, rival.path.place_of_gain(need), relaxed, best.steps * 0.0)
+            else:
+                exact &= _whole_steps(best, geometry, number, rival, plan, need)
+    wrong = question.is_wrong(question.codes, slice(None))
+    distances = np.where(wrong, 0.0, np.maximum(best.distance, _NEAR))
+
+    def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
+        return _beyond(geometry, rivals, best, rows)
+
+    if exact:
+        return Answer(ZeroOneLoss(distances), points)
+    lower = np.where(wrong, 0.0, np.maximum(np.minimum(floor, best.distance), _NEAR))
+    return Answer(
+        ZeroOneLoss(distances, kind="upper_bound"), points, lower=ZeroOneLoss(lower, kind="lower_bound")
+    )
+
+
+def _whole_steps(
+    best: Nearest, geometry: Geometry, number: int, rival: Rival, plan: FlipPlan, need: FloatArray
+) -> bool:
+    """Improve by ways that respect whole steps; tell whether all ways were seen."""
+    slopes, room = geometry.whole_slopes(rival)
+    length = 1.0 / geometry.question.domain.unit[geometry.whole]  # distance of one step
+    if slopes.shape[1] == 1:
+        seen = True
+        ways = _one_number(best, slopes[:, 0], room[:, 0], float(length[0]), need, rival)
+        for steps in ways:
+            if steps is None:
+                seen = False
+                break
+            _improve(best, number, rival, plan, need, steps[:, None], slopes, length)
+        if seen:
+            return True
+    # Round the relaxed move in several ways, and let the other numbers make up for the rest.
+    relaxed = rival.path.place_of_gain(need)
+    with np.errstate(invalid="ignore", over="ignore"):
+        ideal = np.minimum(np.where(slopes > 0.0, slopes * relaxed[:, None] / length**2, 0.0), room)
+    ideal = np.where(np.isfinite(ideal), ideal, 0.0)
+    up = np.minimum(np.ceil(ideal - 1e-9), room)
+    for steps in (np.floor(ideal), np.rint(ideal), up, _trimmed(up, slopes, need, rival)):
+        _improve(best, number, rival, plan, need, np.minimum(steps, room), slopes, length)
+    return False
+
+
+def _improve(
+    best: Nearest,
+    number: int,
+    rival: Rival,
+    plan: FlipPlan,
+    need: FloatArray,
+    steps: FloatArray,
+    slopes: FloatArray,
+    length: FloatArray,
+) -> None:
+    left = np.maximum(need - (steps * slopes).sum(axis=1), 0.0)
+    left = np.where(left <= 1e-12 * np.abs(need), 0.0, left)
+    place = rival.smooth.place_of_gain(left)
+    squared = rival.smooth.squared_of_gain(left) + ((steps * length) ** 2).sum(axis=1)
+    best.improve(number, plan, place, squared, steps)
+
+
+def _one_number(
+    best: Nearest, slope: FloatArray, room: FloatArray, length: float, need: FloatArray, rival: Rival
+) -> Iterator[FloatArray | None]:
+    """Yield all numbers of steps that may be part of the nearest way; None when there are too many."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.where(slope > 0.0, np.ceil(need / slope * (1.0 - 1e-12)), np.inf)
+    enough = np.where(np.isfinite(alone) & (alone <= room), alone, 0.0)
+    yield np.where(np.isfinite(enough), enough, 0.0)
+    yield np.zeros_like(enough)
+    if not rival.smooth.slopes.any():
+        return  # nothing else moves, so that its own steps decide
+    most = np.minimum(np.where(np.isfinite(alone), alone, 0.0), room)
+    for count in range(1, _MOST_STEPS + 2):
+        steps = np.full_like(most, float(count))
+        open_rows = (steps <= most) & (count * length < best.distance)
+        if not open_rows.any():
+            return
+        if count > _MOST_STEPS:
+            yield None
+            return
+        yield np.where(open_rows, steps, enough)
+
+
+def _trimmed(steps: FloatArray, slopes: FloatArray, need: FloatArray, rival: Rival) -> FloatArray:
+    """Take back steps that are not needed, the largest move first."""
+    if rival.smooth.slopes.any():
+        return steps
+    steps = steps.copy()
+    gain = (steps * slopes).sum(axis=1)
+    for _ in range(2):
+        for column in np.argsort(-slopes.max(axis=0), kind="stable")[::-1]:
+            spare = np.maximum(gain - need, 0.0)
+            back = np.divide(
+                spare, slopes[:, column], out=np.zeros_like(spare), where=slopes[:, column] > 0.0
+            )
+            back = np.minimum(np.floor(np.where(np.isfinite(back), back, 0.0)), steps[:, column])
+            steps[:, column] -= back
+            gain -= back * slopes[:, column]
+    return steps
+
+
+def _beyond(geometry: Geometry, rivals: list[Rival], best: Nearest, rows: IntArray) -> FloatArray:
+    """Return points just beyond the boundary, where the model really errs."""
+    points = np.array(geometry.question.codes[rows])
+    left = np.arange(len(rows))
+    whole = geometry.whole.any()
+    for nudge in _NUDGES:
+        for number, rival in enumerate(rivals):
+            mine = left[best.rival[rows[left]] == number]
+            if not mine.size:
+                continue
+            chosen = rows[mine]
+            place = best.place[chosen] * (1.0 + nudge)
+            if nudge:
+                steepest = np.maximum(np.abs(rival.slopes[chosen]).max(axis=1, initial=0.0), 1e-300)
+                place = place + nudge * nudge / steepest
+            points[mine] = geometry.place(
+                chosen, rival, best.flipped[chosen], place, best.steps[chosen] if whole else None
+            )
+        left = left[~geometry.question.is_wrong(points[left], rows[left])]
+        if not left.size:
+            break
+    return points

@@ -1,0 +1,138 @@
+"""The scores of a linear model as a function of the raw columns: weights of numbers and a table for each category.
+
+Scalers, projections and encoders before a linear model leave its scores a sum over raw columns. The sum is read off
+the coefficients where they act on the columns themselves, else off the scores at chosen points; either way it must
+reproduce the scores of the model, at the rows and far away from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.encoders import steps_of
+from shiftmetrics.models.outputs import class_scores, predicted_values
+from shiftmetrics.models.question import Question
+
+_STEP = 64.0  # standard deviations
+_TOLERANCE = 1e-8  # of the largest score
+_CHECKED_ROWS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveScores:
+    """Scores ``intercept + x_numbers . weights + sum of tables[flip][state]``.
+
+    Attributes
+    ----------
+    intercept : array of shape (n_scores,)
+        One score for each class, or one in all for a regression.
+    weights : array of shape (n_features, n_scores)
+        0 for the columns of categories.
+    tables : tuple of arrays of shape (n_states, n_scores)
+        For each flip of the domain, what each state adds.
+    """
+
+    intercept: FloatArray
+    weights: FloatArray
+    tables: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, question: Question) -> Self | None:
+        """Return the scores of a model, or None when they are no such sum."""
+        scores = cls._read(question) or cls._probed(question)
+        return scores if scores.reproduces(question) else None
+
+    @classmethod
+    def _read(cls, question: Question) -> Self | None:
+        """Take the coefficients where they act on the raw columns."""
+        model = question.model
+        if next(steps_of(model), None) is not None or question.table.n_categories:
+            return None
+        coefficients = getattr(model, "coef_", None)
+        if coefficients is None or not hasattr(model, "intercept_"):
+            return None
+        weights = np.atleast_2d(np.asarray(coefficients, dtype=np.float64)).T
+        if weights.shape[0] != question.domain.n_features:
+            return None
+        intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), weights.shape[1:])
+        if question.classes is not None and weights.shape[1] == 1:
+            weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
+            intercept = np.concatenate([np.zeros(1), intercept])
+        tables = []
+        weights = weights.copy()
+        for flip in question.domain.flips:
+            tables.append(flip.states @ weights[flip.columns])
+            weights[flip.columns] = 0.0
+        return cls(intercept, weights, tuple(tables))
+
+    @classmethod
+    def _probed(cls, question: Question) -> Self:
+        """Ask for the scores at a centre, at a step to both sides in each number, and in each state."""
+        domain, codes = question.domain, question.codes
+        flipping = domain.flipping
+        numbers = np.flatnonzero(~flipping)
+        centre = np.where(flipping, codes[0], codes.mean(axis=0))
+        spread = codes.std(axis=0)
+        step = np.where(
+            spread > 0.0, 2.0 ** np.round(np.log2(np.where(spread > 0.0, spread, 1.0) * _STEP)), 1.0
+        )
+        sides = np.repeat(centre[None], 2 * len(numbers), axis=0)
+        for k, column in enumerate(numbers):
+            sides[2 * k, column] += step[column]
+            sides[2 * k + 1, column] -= step[column]
+        probes = [centre[None], sides]
+        for flip in domain.flips:
+            states = np.repeat(centre[None], len(flip.states), axis=0)
+            flip.put(states, np.arange(len(flip.states)))
+            probes.append(states)
+        edges = np.cumsum([len(probe) for probe in probes])[:-1]
+        origin, both, *flipped = np.split(model_scores(question, np.concatenate(probes)), edges)
+        weights = np.zeros((domain.n_features, origin.shape[1]))
+        widths = sides[0::2, numbers].diagonal() - sides[1::2, numbers].diagonal()
+        weights[numbers] = (both[0::2] - both[1::2]) / widths[:, None]
+        start = origin[0] - centre @ weights
+        tables = tuple(at_state - origin for at_state in flipped)
+        return cls(start, weights, tables)
+
+    def __call__(self, points: FloatArray, question: Question) -> FloatArray:
+        """Return the scores of coded points, of shape (n, n_scores)."""
+        scores = self.intercept + points @ self.weights
+        for flip, table in zip(question.domain.flips, self.tables, strict=True):
+            scores += table[flip.state_of(points)]
+        return np.asarray(scores)
+
+    def reproduces(self, question: Question) -> bool:
+        """Tell whether these are the model's scores, at rows and far from them, and whether it predicts by them."""
+        rng = np.random.default_rng(0)
+        rows = np.arange(question.n_samples)
+        if len(rows) > _CHECKED_ROWS:
+            rows = rng.choice(rows, _CHECKED_ROWS, replace=False)
+        near = question.codes[rows]
+        far = near + rng.standard_t(2.0, near.shape) * np.where(
+            question.domain.flipping, 0.0, 3.0 * near.std(axis=0) + 1e-3
+        )
+        for flip in question.domain.flips:
+            flip.put(far, rng.integers(len(flip.states), size=len(far)))
+        points = np.concatenate([near, far])
+        expected, got = model_scores(question, points), self(points, question)
+        scale = max(1e-300, float(np.abs(expected).max()), float(np.abs(self.intercept).max()))
+        if not (np.abs(got - expected) <= _TOLERANCE * scale).all():
+            return False
+        if question.classes is None:
+            return True
+        ordered = np.sort(got, axis=1)
+        clear = ordered[:, -1] - ordered[:, -2] > _TOLERANCE * scale
+        return bool((got.argmax(axis=1) == question.predict(points))[clear].all())
+
+
+def model_scores(question: Question, points: FloatArray) -> FloatArray:
+    """Return the model's own scores at coded points, one column for a regression."""
+    question.count.rows += len(points)
+    rows: Any = question.table.decode(points)
+    if question.classes is None:
+        return predicted_values(question.model, rows)[:, None]
+    return class_scores(question.model, rows)

@@ -1,0 +1,140 @@
+"""Where no closed form exists (several classes with the logistic loss, whole steps): candidates from the relaxation.
+
+At a dual price the relaxed worst case of each row is brought into the domain and climbed from, by steps that maximise
+the linearised loss; for a convex loss none lowers the objective. What is found is an upper bound of stability, and
+the relaxation a certified lower one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.models.linear.geometry import Geometry
+from shiftmetrics.models.linear.smooth import closed_form
+from shiftmetrics.models.question import Question
+from shiftmetrics.models.route import Answer
+from shiftmetrics.stability.losses import CandidateLoss
+
+_CLIMBS = 12
+_SEEDS = 2.0 ** np.arange(-3.0, 5.0)  # dual prices to begin with, times theta1 over the squared norm
+_WORTH = 1e-9  # relative gain of the objective that counts
+
+
+def searched(geometry: Geometry) -> Answer:
+    """Return candidates, with a search for more at each dual price, and the relaxation as a lower bound."""
+    question = geometry.question
+    relaxed = closed_form(geometry, kind="lower_bound", least=True)
+    base = losses_of(question, geometry.at_rows)
+    steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in geometry.rivals())
+    scale = question.theta1 / max(steepest, 1e-300)
+    search = _Search(
+        geometry,
+        relaxed,
+        CandidateLoss(base, np.zeros(len(base))),
+        question.codes[:, None, :],
+        scale * _SEEDS[-1],
+    )
+    for dual in scale * _SEEDS:
+        search = search.extended(float(dual)) or search
+    return search.answer()
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The candidates known so far."""
+
+    geometry: Geometry
+    relaxed: Answer
+    loss: CandidateLoss
+    places: FloatArray
+    """Of shape (n_samples, n_candidates, n_features)."""
+    highest: float
+    """Highest dual price that was searched."""
+
+    def answer(self) -> Answer:
+        """Return the candidates with their places, and the way on."""
+
+        def points(rows: IntArray, _distances: FloatArray, choices: IntArray | None) -> FloatArray:
+            assert choices is not None
+            return np.asarray(self.places[rows, choices])
+
+        def refine(dual: float) -> Answer | None:
+            price = dual if 0.0 < dual < math.inf else 4.0 * self.highest
+            better = self.extended(price)
+            return None if better is None else better.answer()
+
+        return Answer(self.loss, points, lower=self.relaxed.loss, refine=refine)
+
+    def extended(self, dual: float) -> _Search | None:
+        """Return the candidates with those for one dual price, or None when no row gains by them."""
+        question = self.geometry.question
+        theta1 = question.theta1
+        known = self.loss.transform(dual, theta1, slice(0, question.n_samples)).value
+        relaxed = self.relaxed.loss.transform(dual, theta1, slice(0, question.n_samples))
+        rows = np.arange(question.n_samples)
+        start = self.relaxed.points(rows, np.sqrt(relaxed.squared_distance), relaxed.choice)
+        best = question.domain.clip(start, question.codes)
+        best_value = self._value(best, dual)
+        point = best
+        for _ in range(_CLIMBS):
+            point = self._climb(point, dual)
+            value = self._value(point, dual)
+            better = value > best_value
+            if not (value > best_value + _WORTH * np.abs(best_value)).any():
+                break
+            best, best_value = np.where(better[:, None], point, best), np.maximum(value, best_value)
+        worth = best_value > known + _WORTH * np.maximum(np.abs(known), 1e-3 * float(np.abs(known).mean()))
+        if not worth.any():
+            return None
+        losses = losses_of(question, self.geometry.scores(best, question))
+        distances = np.where(worth, question.domain.distances(best, question.codes), np.inf)
+        return replace(
+            self,
+            loss=self.loss.appended(losses, distances),
+            places=np.concatenate([self.places, best[:, None, :]], axis=1),
+            highest=max(self.highest, dual),
+        )
+
+    def _value(self, points: FloatArray, dual: float) -> FloatArray:
+        question = self.geometry.question
+        losses = losses_of(question, self.geometry.scores(points, question))
+        return dual * losses - question.theta1 * question.domain.distances(points, question.codes) ** 2
+
+    def _climb(self, points: FloatArray, dual: float) -> FloatArray:
+        """Move numbers to where the loss, linearised at ``points``, is worth most."""
+        question, domain = self.geometry.question, self.geometry.question.domain
+        scores = self.geometry.scores(points, question)
+        row = np.arange(len(scores))
+        if question.loss == "squared":
+            slope = 2.0 * (scores - np.asarray(question.y)[:, None])
+        else:
+            gaps = scores - scores.max(axis=1, keepdims=True)
+            if question.loss == "log_loss":
+                slope = np.exp(gaps)
+                slope /= slope.sum(axis=1, keepdims=True)
+                slope[row, question.y] -= 1.0
+            else:
+                gaps[row, question.y] = -np.inf
+                slope = np.zeros_like(gaps)
+                slope[row, gaps.argmax(axis=1)], slope[row, question.y] = 1.0, -1.0
+        gradient = slope @ self.geometry.scores.weights.T
+        step = dual / (2.0 * question.theta1) * gradient * domain.unit**2
+        target = np.where(self.geometry.sliding, question.codes + step, points)
+        return domain.clip(target, question.codes)
+
+
+def losses_of(question: Question, scores: FloatArray) -> FloatArray:
+    """Return the loss of each row from its scores; no probability is rounded to 0 on the way."""
+    if question.loss == "squared":
+        return np.asarray((scores[:, 0] - question.y) ** 2)
+    row = np.arange(len(scores))
+    gaps = scores - scores[row, question.y][:, None]
+    if question.loss == "log_loss":
+        top = np.maximum(gaps.max(axis=1), 0.0)
+        return np.asarray(top + np.log(np.exp(gaps - top[:, None]).sum(axis=1)))
+    gaps[row, question.y] = -np.inf
+    return np.asarray(np.maximum(1.0 + gaps.max(axis=1), 0.0))

@@ -1,0 +1,108 @@
+"""Hinge, logistic and squared losses of a linear model: closed forms along the paths of its rivals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.linear.geometry import Geometry, Rival
+from shiftmetrics.models.route import Answer, Points
+from shiftmetrics.stability.losses import (
+    AlternativesLoss,
+    BoundedHingeLoss,
+    BoundedLogisticLoss,
+    BoundedLoss,
+    BoundedSquaredLoss,
+    HingeLoss,
+    Kind,
+    LogisticLoss,
+    Loss,
+    SquaredLoss,
+)
+
+_BOUNDED: dict[str, type[BoundedLoss]] = {
+    "hinge": BoundedHingeLoss,
+    "log_loss": BoundedLogisticLoss,
+    "squared": BoundedSquaredLoss,
+}
+
+
+def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False) -> Answer:
+    """Return the loss with its worst case in closed form.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        The rivals of the rows.
+    kind : {"exact", "lower_bound"}, default "exact"
+        What its stability is for the model.
+    least : bool, default False
+        Whether flips are priced at a lower bound of their distance, where prices were joined.
+
+    Notes
+    -----
+    With more than two classes the logistic loss ``log(1 + sum_k exp(gap_k))`` is at most the greatest
+    ``log(1 + exp(gap_k + log(number of rivals)))``, whose stability is a lower bound.
+    """
+    question = geometry.question
+    rivals = list(geometry.rivals())
+    if not geometry.flips and not geometry.whole.any() and _is_plain(rivals, question.loss):
+        return Answer(_plain(rivals, question.loss), _plain_points(geometry, rivals))
+    parts: list[Loss] = []
+    offsets: list[FloatArray] = []
+    ways: list[tuple[int, BoolArray]] = []
+    lift = math.log(len(rivals)) if question.loss == "log_loss" else 0.0
+    for number, rival in enumerate(rivals):
+        for plan in geometry.plans(rival):
+            distance = plan.least_distance if least else plan.distance
+            gain = np.where(np.isfinite(distance), plan.gain, 0.0)
+            parts.append(_BOUNDED[question.loss](rival.gap + gain + lift, rival.path))
+            offsets.append(distance)
+            ways.append((number, plan.flipped))
+    loss = AlternativesLoss(parts, np.stack(offsets, axis=1), kind=kind)
+
+    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
+        assert choices is not None
+        placed = np.array(question.codes[rows])
+        for part in np.unique(choices):  # the parts have no choices of their own
+            number, flipped = ways[part]
+            rival = rivals[number]
+            mine = np.flatnonzero(choices == part)
+            chosen = rows[mine]
+            squared = np.maximum(distances[mine] ** 2 - loss.offsets[chosen, part] ** 2, 0.0)
+            place = rival.path.take(chosen).place_of_squared(squared)
+            placed[mine] = geometry.place(chosen, rival, flipped[chosen], place)
+        return placed
+
+    return Answer(loss, points)
+
+
+def _is_plain(rivals: list[Rival], loss: str) -> bool:
+    """Whether nothing is bounded and one norm serves all rows."""
+    unbounded = all(rival.path.starts.shape[1] == 1 for rival in rivals)
+    return unbounded and len(rivals) == (2 if loss == "squared" else 1)
+
+
+def _plain(rivals: list[Rival], loss: str) -> Loss:
+    norm = float(np.linalg.norm(rivals[0].slopes[0]))
+    if loss == "squared":
+        return SquaredLoss(rivals[0].gap, norm)
+    return (HingeLoss if loss == "hinge" else LogisticLoss)(-rivals[0].gap, norm)
+
+
+def _plain_points(geometry: Geometry, rivals: list[Rival]) -> Points:
+    def points(rows: IntArray, distances: FloatArray, _choices: IntArray | None) -> FloatArray:
+        placed = np.array(geometry.question.codes[rows])
+        # A residual grows in its own direction.
+        side = np.where(rivals[0].gap[rows] >= 0.0, 0, len(rivals) - 1)
+        for number, rival in enumerate(rivals):
+            mine = np.flatnonzero(side == number)
+            chosen = rows[mine]
+            place = rival.path.take(chosen).place_of_squared(distances[mine] ** 2)
+            none = np.zeros((len(chosen), 0), dtype=np.bool_)
+            placed[mine] = geometry.place(chosen, rival, none, place)
+        return placed
+
+    return points

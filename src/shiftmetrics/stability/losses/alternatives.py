@@ -1,0 +1,155 @@
+"""The worst of several losses that a row can switch to at a fixed distance: flips of categories, or of the label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics._core.validation import check_choice, check_matrix, describe
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
+from shiftmetrics.stability.losses.columns import as_positions
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class AlternativesLoss(Loss):
+    """The greatest of several losses, each open to a row at some distance that adds to that of its moves.
+
+    Parameters
+    ----------
+    parts : sequence of Loss
+        Losses of the same rows.
+    offsets : array_like of shape (n_samples, n_parts)
+        Distance (unsquared) of switching to each part: 0 for those that hold where the row stands (at least one),
+        inf where a row may not switch.
+    kind : {"exact", "upper_bound", "lower_bound"}, default "exact"
+        What the stability of the whole is.
+
+    Notes
+    -----
+    ``choice`` counts ``part + n_parts * choice within the part``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import AlternativesLoss, HingeLoss, stability_criterion
+    >>> here, after_flip = HingeLoss([2.0, 3.0], 1.0), HingeLoss([0.5, 1.5], 1.0)
+    >>> loss = AlternativesLoss([here, after_flip], [[0.0, 1.0], [0.0, np.inf]])
+    >>> result = stability_criterion(loss, 0.5, theta2=np.inf)
+    >>> result.choices.tolist()
+    [1, 0]
+    """
+
+    parts: tuple[Loss, ...]
+    offsets: Array
+    kind: Kind
+
+    def __init__(self, parts: Sequence[Loss], offsets: Any, *, kind: Kind = "exact") -> None:
+        offsets = np.asarray(offsets, dtype=np.float64)
+        if np.isnan(offsets).any():
+            check_matrix(offsets, "offsets")
+        shape = (parts[0].n_samples, len(parts))
+        if offsets.shape != shape or any(part.n_samples != shape[0] for part in parts):
+            raise ValueError(
+                describe("offsets", f"of shape {shape}, one for each row and part", f"{offsets.shape}")
+            )
+        if (offsets < 0.0).any() or (offsets.min(axis=1) > 0.0).any():
+            raise ValueError(
+                describe("offsets", "at least 0, and 0 for a part of each row", "other distances")
+            )
+        object.__setattr__(self, "parts", tuple(parts))
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "kind", check_choice(kind, "kind", KINDS))
+        object.__setattr__(self, "row_bytes", max(part.row_bytes for part in parts) + 64)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.parts[0].n_samples
+
+    def base(self, rows: slice) -> FloatArray:
+        """Return the losses of ``rows`` where they stand."""
+        return self._rest(rows).loss
+
+    def _rest(self, rows: slice) -> Reach:
+        places = [Reach(part.base(rows), np.zeros(len(self.offsets[rows]))) for part in self.parts]
+        here = [self.offsets[rows, k] == 0.0 for k in range(len(places))]
+        scores = [np.where(free, place.loss, -np.inf) for free, place in zip(here, places, strict=True)]
+        return _reach(self._best(scores, places, rows))
+
+    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        places, scores = [], []
+        for k, part in enumerate(self.parts):
+            moved = part.transform(dual, theta1, rows)
+            with np.errstate(over="ignore"):
+                scores.append(moved.value - theta1 * self.offsets[rows, k] ** 2)
+            places.append(_reach(moved))
+        return self._best(scores, places, rows)
+
+    def _reach(self, rows: slice) -> Reach:
+        places = [part.reach(0.0, rows) for part in self.parts]
+        scores = [
+            np.where(np.isfinite(self.offsets[rows, k]), place.loss, -np.inf)
+            for k, place in enumerate(places)
+        ]
+        return _reach(self._best(scores, places, rows))
+
+    def _best(self, scores: Sequence[FloatArray], places: Sequence[Reach], rows: slice) -> Transform:
+        """Return for each row the part of the highest score, the nearest among equals."""
+        best: Transform | None = None
+        for k, (score, place) in enumerate(zip(scores, places, strict=True)):
+            with np.errstate(over="ignore"):
+                squared = place.squared_distance + self.offsets[rows, k] ** 2
+            inner = np.zeros(len(score), dtype=np.int64) if place.choice is None else place.choice
+            choice = k + len(self.parts) * inner
+            if best is None:
+                best = Transform(score, place.loss, squared, choice)
+                continue
+            better = (score > best.value) | ((score == best.value) & (squared < best.squared_distance))
+            best = Transform(
+                np.where(better, score, best.value),
+                np.where(better, place.loss, best.loss),
+                np.where(better, squared, best.squared_distance),
+                np.where(better, choice, as_positions(best.choice)),
+            )
+        assert best is not None
+        return best
+
+    def largest_dual(self, theta1: float) -> float:
+        """Return the least of the parts' largest dual prices."""
+        return min(part.largest_dual(theta1) for part in self.parts)
+
+    def lift(self, risk: float, rows: slice) -> Transform | None:
+        """Return the cheapest moves that bring every row to the loss ``risk``."""
+        lifted = [part.lift(risk, rows) for part in self.parts]
+        known = [k for k, place in enumerate(lifted) if place is not None]
+        if not known:
+            return None
+        nothing = np.full(len(self.offsets[rows]), math.inf)
+        places = [
+            Reach(nothing, nothing) if place is None else Reach(place.loss, place.squared_distance)
+            for place in lifted
+        ]
+        with np.errstate(over="ignore"):
+            scores = [
+                -(place.squared_distance + self.offsets[rows, k] ** 2) for k, place in enumerate(places)
+            ]
+        best = self._best(scores, places, rows)
+        return best._replace(value=np.zeros_like(best.value))
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows."""
+        return type(self)([part.take(rows) for part in self.parts], self.offsets[rows], kind=self.kind)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `settings` should record of this loss."""
+        return {"loss": type(self.parts[0]).__name__, "n_alternatives": len(self.parts), "kind": self.kind}
+
+
+def _reach(place: Transform) -> Reach:
+    """Return where a transform stands, without its value."""
+    return Reach(place.loss, place.squared_distance, place.choice)
