@@ -204,3 +204,69 @@ def test_five_new_modes_in_high_dimension_are_five_significant_modes(n_rows: int
     result = kernel_entropic_novelty(x, y, bandwidth=10.0, n_permutations=10, null_rows=n_rows, n_modes=0)
     assert result.n_significant == 5
     assert result.p_value == pytest.approx(1 / 11)
+
+
+# --- rows that belong together -----------------------------------------------------------------------------
+
+
+def pairs(seed: int, n: int, change: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and what became of them: moved a little at random, and a share ``change`` of them far away."""
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=(n, 5))
+    x = y + 0.2 * rng.normal(size=y.shape)
+    x[rng.random(n) < change, 0] += 3.0
+    return x, y
+
+
+@pytest.mark.parametrize("method", ["dense", "cholesky"])
+def test_swaps_within_pairs_are_the_null_of_pairs(method: str) -> None:
+    options = {"bandwidth": 2.0, "method": method, "n_permutations": 39}
+    p_values = {paired: [] for paired in (False, True)}
+    for seed in range(15):
+        x, y = pairs(seed, 120, 0.0)
+        for paired, found in p_values.items():
+            # Either may come first: pairs are swapped as under the null.
+            swap = np.random.default_rng(seed + 99).random(120) < 0.5
+            first, second = np.where(swap[:, None], y, x), np.where(swap[:, None], x, y)
+            result = kernel_entropic_novelty(first, second, paired=paired, **options)
+            assert result.null.paired is paired
+            found.append(result.p_value)
+    assert min(p_values[False]) > 0.9  # relabelled pairs differ more than the true ones do
+    assert 0.25 < np.mean(p_values[True]) < 0.75
+    x, y = pairs(0, 120, 0.1)
+    assert kernel_entropic_novelty(x, y, **options).p_value > 0.5
+    assert kernel_entropic_novelty(x, y, paired=True, **options).p_value == 1 / 40
+
+
+def test_a_part_of_the_pairs_stays_paired() -> None:
+    x, y = pairs(0, 200, 0.3)
+    x, y = np.hstack([x, x[:, :1] ** 2]), np.hstack([y, y[:, :1] ** 2])
+    result = kernel_entropic_novelty(x, y, paired=True, bandwidth=0.8, null_rows=60, method="dense")
+    assert (result.null.n_test, result.null.n_reference) == (60, 60)
+    assert result.null.scores.mean() < result.null.observed
+    assert "rows swapped within pairs" in result.summary()
+    weights = np.repeat([1.0, 0.0], 100)
+    part = kernel_entropic_novelty(x, y, paired=True, bandwidth=0.8, sample_weight=weights)
+    assert part.null.n_test == part.null.n_reference == 100
+
+
+def test_rows_that_look_paired_are_said() -> None:
+    x, y = pairs(0, 150, 0.0)
+    assert any("paired=True" in text for text in kernel_entropic_novelty(x, y, bandwidth=2.0).warnings)
+    rng = np.random.default_rng(0)
+    for first, second, options in (
+        (x, y, {"paired": True}),
+        (x, y, {"n_permutations": 0}),
+        (x[rng.permutation(150)], y, {}),
+        (x[:-1], y, {}),
+        (np.ones((50, 2)), np.ones((50, 2)), {}),
+    ):
+        result = kernel_entropic_novelty(first, second, bandwidth=2.0, **options)
+        assert not any("paired" in text for text in result.warnings)
+
+
+def test_pairs_need_as_many_rows() -> None:
+    with pytest.raises(
+        ValueError, match="paired must be False unless both samples have as many rows, got 5 and 4"
+    ):
+        kernel_entropic_novelty(np.eye(5), np.eye(5)[:4], paired=True)

@@ -69,7 +69,7 @@ def test_a_stream_of_landmarks_keeps_the_certificate(eta: float) -> None:
     exact = kernel_entropic_novelty(
         X, Y, bandwidth=1.0, eta=eta, method="dense", reverse=True, n_permutations=0
     )
-    result = whole(MAPS["landmarks"], eta=eta, reverse=True)
+    result = whole(MAPS["landmarks"], eta=eta, reverse=True, rotation="none")
     assert result.status is NoveltyStatus.CERTIFIED
     assert result.value - 1e-9 <= exact.value <= result.value + result.error_bound
     assert abs(result.reverse - exact.reverse) <= result.reverse_error_bound
@@ -182,3 +182,40 @@ def test_bad_input_is_named_and_changes_nothing() -> None:
         stream.merge(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"eta must be a number at least 1"):
         stream.result(eta=0.5)
+
+
+def test_a_stream_is_calibrated_on_the_rows_it_kept(feature_map: FeatureMap) -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 900, 2)) * 0.5 + np.array([0.0, 3.0])
+    x[:300] += [9.0, 0.0]
+    y[:200] -= [9.0, 0.0]
+    if not isinstance(feature_map, CosineMap):
+        center = np.concatenate([x, y])
+        feature_map = (
+            LandmarkMap.choose(x[:100], y[:100], bandwidth=2.0)
+            if isinstance(feature_map, LandmarkMap)
+            else FourierMap.draw(2, bandwidth=2.0, n_frequencies=100, rng=1, center=center.mean(axis=0))
+        )
+    stream = NoveltyStream(feature_map, kept_rows=200, rng=0).partial_fit(x, y)
+    result = stream.result()
+    assert (result.null.n_test, result.null.n_reference) == (200, 200)
+    if not isinstance(feature_map, CosineMap):  # a score of one mode is 0, with any labels
+        assert result.p_value == pytest.approx(1 / 21)
+        assert result.reverse_null.p_value == pytest.approx(1 / 21)
+    assert result.n_significant >= 1
+    lost = result.lost_modes[0]
+    assert lost.lost
+    if not isinstance(feature_map, CosineMap):  # which cannot tell a direction from its opposite
+        assert (stream.test_rows[result.modes[0].top(10), 0] > 4.0).all()
+        assert (stream.reference_rows[lost.top(10, of="reference"), 0] < -4.0).all()
+    # Frequencies are those of all rows: modes that are rotated or not, gained or lost.
+    for mode in (*result.modes, *result.lost_modes):
+        assert mode.frequency == pytest.approx(mode.score(x).mean(), abs=0.02)
+        assert mode.reference_frequency == pytest.approx(mode.score(y).mean(), abs=0.02)
+        sign = -1.0 if mode.lost else 1.0
+        assert mode.eigenvalue == pytest.approx(sign * (mode.frequency - mode.reference_frequency), abs=1e-6)
+    assert "in excess of relabelled rows" in result.summary()
+    plain = stream.result(n_permutations=0)
+    assert plain.null is None
+    assert plain.n_significant is None
+    assert stream.result(reverse=False).reverse_null is None

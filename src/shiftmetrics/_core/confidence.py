@@ -99,6 +99,39 @@ def binomial_interval(
     return low, high
 
 
+def rate_ratio_p_value(having: float, other_having: float, n: float, n_other: float, ratio: float) -> float:
+    """Return the p-value of a rate that is at most ``ratio`` times another, of rare events in two samples.
+
+    Given the sum of both counts, the first is binomial with probability ``ratio * n / (ratio * n + n_other)``
+    (J. Przyborowski and H. Wilenski, Biometrika 31, 1940, doi:10.1093/biomet/31.3-4.313). Events that are not rare
+    vary less than that, and so do sums of numbers from 0 to 1, which need not be whole.
+
+    Parameters
+    ----------
+    having, other_having : float
+        How many units of each sample have it.
+    n, n_other : float
+        Units of each sample.
+    ratio : float
+        Positive.
+    """
+    from scipy.special import betainc
+
+    if having <= 0.0:
+        return 1.0
+    return float(betainc(having, other_having + 1.0, ratio * n / (ratio * n + n_other)))
+
+
+def rate_ratio_low(having: float, other_having: float, n: float, n_other: float, level: float) -> float:
+    """Return the one-sided lower bound of the ratio of two rates, where `rate_ratio_p_value` is ``1 - level``."""
+    from scipy.special import betaincinv
+
+    if having <= 0.0:
+        return 0.0
+    share = float(betaincinv(having, other_having + 1.0, 1.0 - level))
+    return share / (1.0 - share) * n_other / n
+
+
 def permutation_p_value(value: float, draws: FloatArray) -> float:
     """Return the p-value of ``value`` among values under the null: the share of draws as large, itself counted."""
     return float((1 + np.count_nonzero(draws >= value)) / (1 + len(draws)))

@@ -2,9 +2,11 @@
 
 from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance_bandwidth
 from shiftmetrics.novelty.calibration import Null
+from shiftmetrics.novelty.confirm import ConfirmedModes, ConfirmedModesStatus, ModeTest, confirm_modes
 from shiftmetrics.novelty.cosine import CosineMap
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.fourier import FourierMap
+from shiftmetrics.novelty.groups import ModeGroup, group_modes
 from shiftmetrics.novelty.landmarks import LandmarkMap
 from shiftmetrics.novelty.missing import missing_modes
 from shiftmetrics.novelty.modes import Mode
@@ -17,10 +19,14 @@ from shiftmetrics.novelty.table import NoveltyTable, NoveltyTableStatus, novelty
 __all__ = [
     "Bandwidth",
     "BandwidthSweep",
+    "ConfirmedModes",
+    "ConfirmedModesStatus",
     "CosineMap",
     "FourierMap",
     "LandmarkMap",
     "Mode",
+    "ModeGroup",
+    "ModeTest",
     "NoveltyResult",
     "NoveltyStatus",
     "NoveltyStream",
@@ -28,6 +34,8 @@ __all__ = [
     "NoveltyTableStatus",
     "Null",
     "bandwidth_sweep",
+    "confirm_modes",
+    "group_modes",
     "kernel_entropic_novelty",
     "median_bandwidth",
     "missing_modes",

@@ -3,6 +3,9 @@
 Finite samples of one distribution differ, in high dimension by more than most real differences. One factor of the
 joint kernel matrix serves all relabellings: its rows are coordinates of length 1, which get the weights of the sample
 that they are dealt to, so that the trace stays 1 - eta.
+
+Rows that belong together, such as a text and what became of it, are swapped within their pairs instead: dealt anew
+they would differ more than the true samples do.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.threads import one_blas_thread
@@ -21,7 +24,7 @@ from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
 from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.problem import Problem, Solution, progress_bar
 from shiftmetrics.novelty.spectrum import entropy
-from shiftmetrics.novelty.subsample import draw_both
+from shiftmetrics.novelty.subsample import draw_both, draw_pairs
 
 N_PERMUTATIONS = 20
 """As many make the least p-value 1 / 21, below 5 %."""
@@ -54,6 +57,8 @@ class Null(Record):
         Score and largest eigenvalue of each relabelling.
     n_test, n_reference : int
         Rows of each sample that were relabelled.
+    paired : bool
+        Whether rows were swapped within pairs only.
     """
 
     mean: float
@@ -65,6 +70,7 @@ class Null(Record):
     eigenvalues: FloatArray
     n_test: int
     n_reference: int
+    paired: bool = False
 
     @property
     def excess(self) -> float:
@@ -85,7 +91,13 @@ class Nulls:
 
 
 def calibrate(
-    problem: Problem, solution: Solution, *, n_permutations: int, null_rows: int, reverse: bool
+    problem: Problem,
+    solution: Solution,
+    *,
+    n_permutations: int,
+    null_rows: int,
+    reverse: bool,
+    paired: bool = False,
 ) -> Nulls:
     """Relabel the rows of a problem, or of a random part of them where all would take too long.
 
@@ -101,9 +113,11 @@ def calibrate(
         Rows of each sample to take where all would take too long.
     reverse : bool
         Whether the null of C_Y - eta C_X is wanted too; at eta = 1 it comes for nothing.
+    paired : bool, default False
+        Whether row i of both samples belong together, and are swapped only with each other.
     """
     rng = np.random.default_rng([problem.seed, 1])
-    values, test, reference = _low_rank(problem, solution) or _part(problem, null_rows, rng)
+    values, test, reference = low_rank_rows(problem, solution) or _part(problem, null_rows, rng, paired)
     # Rows keep their weights when they change the sample: 1 on average in each.
     weights = np.concatenate([test * len(test), reference * len(reference)])
     with progress_bar(problem.progress, n_permutations, "permutation null") as bar:
@@ -114,6 +128,7 @@ def calibrate(
             problem.eta,
             n_permutations=n_permutations,
             reverse=reverse or problem.eta == 1.0,
+            paired=paired,
             rng=rng,
             executor=problem.executor,
             report=bar.update,
@@ -129,6 +144,7 @@ def relabelled(
     n_permutations: int,
     reverse: bool,
     rng: np.random.Generator,
+    paired: bool = False,
     executor: Executor | None = None,
     report: Callable[[], object] | None = None,
 ) -> Nulls:
@@ -150,13 +166,16 @@ def relabelled(
         Whether to score the reference against the sample too.
     rng : Generator
         Deals the labels.
+    paired : bool, default False
+        Whether to swap labels within pairs only, of row i of both samples.
     executor : concurrent.futures.Executor, optional
         Threads in which relabellings are scored.
     report : callable, optional
         Called after each relabelling.
     """
     n_rows = len(values)
-    orders = [np.arange(n_rows), *(rng.permutation(n_rows) for _ in range(n_permutations))]
+    deal = _swapped if paired else np.random.Generator.permutation
+    orders = [np.arange(n_rows), *(deal(rng, n_rows) for _ in range(n_permutations))]
     whole = values.T @ (values * weights[:, None])
     total = float(weights.sum())
     few = n_test <= n_rows - n_test
@@ -169,9 +188,11 @@ def relabelled(
         one, other = part / weight, (whole - part) / (total - weight)
         test, reference = (one, other) if few else (other, one)
         eigenvalues = np.linalg.eigvalsh(test - eta * reference)
-        found = [_score(eigenvalues)]
+        found = [score_and_top(eigenvalues)]
         if reverse:
-            found.append(_score(-eigenvalues if eta == 1.0 else np.linalg.eigvalsh(reference - eta * test)))
+            found.append(
+                score_and_top(-eigenvalues if eta == 1.0 else np.linalg.eigvalsh(reference - eta * test))
+            )
         if report is not None and place.start:
             report()
         return found
@@ -180,16 +201,24 @@ def relabelled(
         places = [slice(i, i + 1) for i in range(len(orders))]
         scores = np.array(list(map_blocks(score, places, executor=executor)))
     sizes = (n_test, n_rows - n_test)
-    return Nulls(_null(scores[:, 0], *sizes), _null(scores[:, 1], *sizes) if reverse else None)
+    gained, lost = (_null(part, *sizes, paired) for part in (scores[:, 0], scores[:, -1]))
+    return Nulls(gained, lost if reverse else None)
 
 
-def _score(eigenvalues: FloatArray) -> tuple[float, float]:
+def _swapped(rng: np.random.Generator, n_rows: int) -> IntArray:
+    """Return an order of the rows in which each pair, rows i and i + n_rows / 2, is swapped or not."""
+    half = n_rows // 2
+    first = np.arange(half) + half * rng.integers(0, 2, size=half)
+    return np.concatenate([first, (first + half) % n_rows])
+
+
+def score_and_top(eigenvalues: FloatArray) -> tuple[float, float]:
     """Return the entropy of the positive eigenvalues, and the largest of them."""
     positive = eigenvalues[eigenvalues > EPSILON * len(eigenvalues)]
     return entropy(positive), float(positive.max(initial=0.0))
 
 
-def _null(scores: FloatArray, n_test: int, n_reference: int) -> Null:
+def _null(scores: FloatArray, n_test: int, n_reference: int, paired: bool) -> Null:
     """Make a null of the scores and largest eigenvalues of all labellings, the own one first."""
     observed, null = float(scores[0, 0]), scores[1:, 0].copy()
     # Labellings of equal rows score the same up to rounding: they count as reaching the observed score.
@@ -204,10 +233,11 @@ def _null(scores: FloatArray, n_test: int, n_reference: int) -> Null:
         eigenvalues=scores[1:, 1].copy(),
         n_test=n_test,
         n_reference=n_reference,
+        paired=paired,
     )
 
 
-def _low_rank(problem: Problem, solution: Solution) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+def low_rank_rows(problem: Problem, solution: Solution) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return coordinates and weights of all rows where a few columns of the kernel matrix explain them."""
     gram, rank = problem.gram, solution.rank
     if solution.method not in ("cholesky", "landmarks", "cosine") or solution.indefinite:
@@ -229,11 +259,12 @@ def _low_rank(problem: Problem, solution: Solution) -> tuple[FloatArray, FloatAr
 
 
 def _part(
-    problem: Problem, null_rows: int, rng: np.random.Generator
+    problem: Problem, null_rows: int, rng: np.random.Generator, paired: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return coordinates and weights of at most ``null_rows`` rows of each sample, fewer where memory is short."""
     fits = int((problem.memory_limit / _ROW_BYTES) ** 0.5) // 2
-    rows, test, reference = draw_both(
+    draw = draw_pairs if paired else draw_both
+    rows, test, reference = draw(
         problem.test_weights, problem.reference_weights, max(2, min(null_rows, fits)), rng
     )
     whole = len(rows) == problem.gram.n_rows

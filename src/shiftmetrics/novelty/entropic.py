@@ -12,26 +12,25 @@ from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng
-from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, Null, Nulls, calibrate
+from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, Nulls, calibrate
+from shiftmetrics.novelty.cautions import cautions
 from shiftmetrics.novelty.eigensolver import check_torch
 from shiftmetrics.novelty.fourier import N_FREQUENCIES
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
     check_kernel,
+    check_pairs,
     check_samples,
     choose_bandwidth,
     make_gram,
     shares,
 )
+from shiftmetrics.novelty.intervals import N_RESAMPLES, Resampled, resample
 from shiftmetrics.novelty.kernels import CallableKernel
-from shiftmetrics.novelty.modes import Mode, describe_lost_modes, describe_modes
 from shiftmetrics.novelty.problem import METHODS, Eigensolver, Method, Problem, Solution
 from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
-from shiftmetrics.novelty.routes import check_method, sampling_warnings, solve
-
-_IDENTITY = 0.5
-_ROWS_PER_MODE = 20
-_CONSTANT = 1.05
+from shiftmetrics.novelty.routes import check_method, solve
+from shiftmetrics.novelty.solved import gained_modes, lost_modes
 
 
 def kernel_entropic_novelty(
@@ -54,6 +53,9 @@ def kernel_entropic_novelty(
     score_rows: int = 1000,
     n_permutations: int = N_PERMUTATIONS,
     null_rows: int = NULL_ROWS,
+    paired: bool = False,
+    confidence_level: float | None = None,
+    n_resamples: int = N_RESAMPLES,
     memory_limit: int | None = None,
     align: Align = "labels",
     rng: Any = None,
@@ -121,6 +123,14 @@ def kernel_entropic_novelty(
         none.
     null_rows : int, default 500
         Rows of each sample to relabel where all would take too long; a low rank takes all of them.
+    paired : bool, default False
+        Whether row i of both samples belong together, such as a text and what became of it. Relabelled rows are then
+        swapped within their pairs, and drawn as pairs.
+    confidence_level : float, optional
+        Of intervals by subsampling, for the expected score of samples of these sizes, their ``total`` and their
+        largest eigenvalue. Default: none are made.
+    n_resamples : int, default 200
+        Subsamples for the intervals.
     memory_limit : int, optional
         Bytes that the computation may take. Default: half of what is free.
     align : {"labels", "position"}, default "labels"
@@ -149,6 +159,8 @@ def kernel_entropic_novelty(
     See Also
     --------
     variance_bandwidth : The default bandwidth.
+    group_modes : Modes of one kind of rows together.
+    novelty_against_size : How the score grows with the rows.
 
     Notes
     -----
@@ -158,8 +170,8 @@ def kernel_entropic_novelty(
     Finite samples of one distribution differ, so they score more than 0, the more so in high dimension and at a
     narrow bandwidth. So the score is set against relabelled rows: ``result.excess``, ``result.p_value``, and the
     modes above the largest eigenvalue of any relabelling, ``result.n_significant``. That tests whether the two
-    samples are of one distribution; it does not
-    show that a mode is more than ``eta`` times as frequent.
+    samples are of one distribution; it does not show that a mode is more than ``eta`` times as frequent, which
+    `confirm_modes` does.
 
     Examples
     --------
@@ -190,9 +202,16 @@ def kernel_entropic_novelty(
     score_rows = check_integer(score_rows, "score_rows", low=2)
     n_permutations = check_integer(n_permutations, "n_permutations", low=0)
     null_rows = check_integer(null_rows, "null_rows", low=2)
+    n_resamples = check_integer(n_resamples, "n_resamples", low=2)
+    if confidence_level is not None:
+        confidence_level = check_number(
+            confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
+        )
     limit = check_memory_limit(memory_limit)
     generator = check_rng(0 if rng is None else rng)
+    draw_seed = int(generator.spawn(1)[0].integers(2**31))  # the same for results that are to be compared
     test, base = check_samples(features, reference, kernel, align)
+    check_pairs(paired, test, base)
     test_weights = shares(sample_weight, "sample_weight", test)
     reference_weights = shares(reference_weight, "reference_weight", base)
     width, choice = choose_bandwidth(
@@ -224,8 +243,16 @@ def kernel_entropic_novelty(
     nulls = None
     if n_permutations:
         nulls = calibrate(
-            problem, solution, n_permutations=n_permutations, null_rows=null_rows, reverse=bool(reverse)
+            problem,
+            solution,
+            n_permutations=n_permutations,
+            null_rows=null_rows,
+            reverse=bool(reverse),
+            paired=paired,
         )
+    draws = None
+    if confidence_level is not None:
+        draws = resample(problem, solution, n_resamples=n_resamples, seed=draw_seed, paired=paired)
     name = kernel if isinstance(kernel, str) else CallableKernel(kernel).name
     settings = settings_of(
         eta=eta,
@@ -245,17 +272,21 @@ def kernel_entropic_novelty(
         score_rows=score_rows,
         n_permutations=n_permutations,
         null_rows=null_rows,
+        paired=paired,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
         memory_limit=memory_limit,
         align=align,
         rng=0 if rng is None else rng,
     )
-    return _result(problem, solution, nulls, rotate, name, width, reverse, settings)
+    return _result(problem, solution, nulls, draws, rotate, name, width, reverse, settings)
 
 
 def _result(
     problem: Problem,
     solution: Solution,
     nulls: Nulls | None,
+    draws: Resampled | None,
     rotate: bool,
     kernel: str,
     bandwidth: float | None,
@@ -268,34 +299,27 @@ def _result(
     other: tuple[float | None, float | None, FloatArray | None] = (None, None, None)
     if scored.reverse_eigenvalues is not None and reverse is not False:
         other = scored.score(int(np.count_nonzero(part.reference_weights)), reverse=True)
-    shown = solution.values.shape[1]
+    gained, lost = (None, None) if nulls is None else (nulls.gained, nulls.lost)
     total = min(1.0, float(positive.sum()))
     eigenvalues = solution.eigenvalues[solution.eigenvalues > solution.cutoff]
+    intervals = None if draws is None else draws.intervals(settings["confidence_level"])
     return NoveltyResult(
         value=value,
         error_bound=error,
+        interval=None if intervals is None else intervals[0],
         status=status_of(solution, gram.n_rows),
         n_samples=gram.n_test,
         settings=settings,
-        warnings=_warnings(problem, solution, total),
+        warnings=cautions(
+            problem, solution, total, unpaired_null=nulls is not None and not settings["paired"]
+        ),
         reverse=other[0],
         reverse_error_bound=other[1],
         total=total,
         eigenvalues=eigenvalues,
         reverse_eigenvalues=other[2] if solution.scored is None else None,
-        modes=describe_modes(
-            eigenvalues[:shown],
-            solution.values,
-            gram.n_test,
-            problem.test_weights,
-            problem.reference_weights,
-            solution.functions,
-            solution.coefficients[:, :shown],
-            n_significant=None if nulls is None else nulls.gained.significant(eigenvalues),
-            rotate=rotate,
-            gram=gram,
-        ),
-        lost_modes=_lost_modes(problem, solution, None if nulls is None else nulls.lost, rotate),
+        modes=gained_modes(problem, solution, gained, rotate),
+        lost_modes=lost_modes(problem, solution, lost, rotate),
         eta=problem.eta,
         kernel=kernel,
         bandwidth=bandwidth,
@@ -307,50 +331,10 @@ def _result(
         score_rows=(part.gram.n_test, part.gram.n_reference) if part.gram.n_rows < gram.n_rows else None,
         n_frequencies=problem.n_frequencies if solution.method == "fourier" else None,
         eigenvalue_error_bound=solution.bound,
-        null=None if nulls is None else nulls.gained,
-        reverse_null=None if nulls is None or reverse is False else nulls.lost,
+        null=gained,
+        reverse_null=None if reverse is False else lost,
+        total_interval=None if intervals is None else intervals[1],
+        top_interval=None if intervals is None else intervals[2],
+        resampled=None if draws is None else draws.scores,
         source=PointSource(problem, solution),
     )
-
-
-def _lost_modes(problem: Problem, solution: Solution, null: Null | None, rotate: bool) -> tuple[Mode, ...]:
-    """Describe what the reference has in excess, where the route was asked for it."""
-    values, coefficients = solution.lost_values, solution.lost_coefficients
-    if values is None or coefficients is None or solution.reverse_eigenvalues is None:
-        return ()
-    eigenvalues = solution.reverse_eigenvalues
-    return describe_lost_modes(
-        eigenvalues[: values.shape[1]],
-        values,
-        problem.gram.n_test,
-        problem.test_weights,
-        problem.reference_weights,
-        solution.functions,
-        coefficients,
-        n_significant=None if null is None else null.significant(eigenvalues),
-        rotate=rotate,
-    )
-
-
-def _warnings(problem: Problem, solution: Solution, total: float) -> tuple[str, ...]:
-    gram = problem.gram
-    found = sampling_warnings(solution, problem.n_frequencies, gram.n_rows)
-    if gram.scale is not None:
-        found.append(
-            "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
-        )
-    samples = (("features", gram.n_test), ("reference", gram.n_reference))
-    for (name, n_rows), count in zip(samples, solution.mode_counts, strict=True):
-        if count > _IDENTITY * n_rows:
-            found.append(
-                f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
-                "rows): the score is mostly log(n_samples). Widen the bandwidth."
-            )
-        elif count * _ROWS_PER_MODE > n_rows:
-            found.append(
-                f"{name} has few rows, {n_rows}, for its {count:.3g} modes at this bandwidth: much of the score is "
-                "sampling noise. Take more rows, or widen the bandwidth."
-            )
-    if max(solution.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
-        found.append("At this bandwidth all rows are nearly alike, and novelty near 0. Narrow the bandwidth.")
-    return tuple(found)

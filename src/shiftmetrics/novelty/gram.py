@@ -177,21 +177,21 @@ class FeatureGram(Gram):
         indices = np.asarray(indices, dtype=np.int64)
         test = indices < self.n_test
         parts = [
-            _take(self.features, indices[test]),
-            _take(self.reference, indices[~test] - self.n_test),
+            rows_at(self.features, indices[test]),
+            rows_at(self.reference, indices[~test] - self.n_test),
         ]
         order = np.empty(len(indices), dtype=np.int64)  # where each row stands after the two parts are joined
         order[test] = np.arange(test.sum())
         order[~test] = test.sum() + np.arange((~test).sum())
         joined = namespace(*parts).concat(parts, axis=0)
-        return Landmarks(_take(joined, order), None if self.scale is None else self.scale[indices])
+        return Landmarks(rows_at(joined, order), None if self.scale is None else self.scale[indices])
 
     def subset(self, indices: IntArray) -> FeatureGram:
         """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
         indices = np.asarray(indices, dtype=np.int64)
         test = indices[indices < self.n_test]
         base = indices[indices >= self.n_test] - self.n_test
-        return FeatureGram(_take(self.features, test), _take(self.reference, base), self.kernel)
+        return FeatureGram(rows_at(self.features, test), rows_at(self.reference, base), self.kernel)
 
     def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return new points of the same width and array library as the features."""
@@ -262,8 +262,8 @@ class FeatureGram(Gram):
         self._normalise(np.concatenate([_diagonal(kernel, self._rows(rows), None) for rows in blocks]))
 
 
-def _take(array: Array, indices: IntArray) -> Array:
-    """Return rows of an array of any library as float64."""
+def rows_at(array: Array, indices: IntArray) -> Array:
+    """Return the rows at ``indices`` of an array of any library as float64."""
     if isinstance(array, np.ndarray):
         return array[indices].astype(np.float64, copy=False)
     xp = namespace(array)

@@ -116,6 +116,19 @@ def make_gram(test: Array, base: Array, kernel: KernelChoice, bandwidth: float |
     return FeatureGram(test, base, CallableKernel(kernel))  # type: ignore[arg-type]
 
 
+def check_pairs(paired: bool, test: Array, base: Array) -> None:
+    """Raise a ValueError if rows are to be paired and their numbers differ."""
+    if paired and test.shape[0] != base.shape[0]:
+        raise ValueError(
+            describe(
+                "paired",
+                "False unless both samples have as many rows",
+                f"{test.shape[0]} and {base.shape[0]} rows",
+                "Give the partner of each row at its place.",
+            )
+        )
+
+
 def check_directions(array: Array, name: str) -> None:
     """Raise a ValueError if a row is 0 in all columns."""
     for rows in row_blocks(int(array.shape[0]), 8 * int(array.shape[1])):

@@ -120,7 +120,7 @@ class Mode(Record):
         k = check_integer(k, "k", low=0)
         membership, exemplars = self._of(of)
         if membership is not None:
-            return _largest(membership, k)
+            return largest(membership, k)
         if k > len(exemplars) == N_EXEMPLARS:
             raise ValueError(
                 f"k must be at most {N_EXEMPLARS} for a mode that was read from a file, got {k}. "
@@ -161,8 +161,9 @@ class Mode(Record):
         """
         if self.functions is None or self.coefficients is None:
             raise ValueError(_READ_BACK)
-        values = self.functions.evaluate(points, self.coefficients[:, None])[:, 0]
-        return np.minimum(values * values, 1.0)
+        values = self.functions.evaluate(points, self.coefficients.reshape(len(self.coefficients), -1))
+        membership: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
+        return membership
 
     def __str__(self) -> str:
         return (
@@ -247,8 +248,8 @@ def describe_modes(
                 reference_frequency=float(reference_weights @ reference),
                 n_members=int((test >= MEMBERSHIP).sum()),
                 n_reference_members=int((reference >= MEMBERSHIP).sum()),
-                exemplars=_largest(test, N_EXEMPLARS),
-                reference_exemplars=_largest(reference, N_EXEMPLARS),
+                exemplars=largest(test, N_EXEMPLARS),
+                reference_exemplars=largest(reference, N_EXEMPLARS),
                 significant=None if n_significant is None else index < n_significant,
                 rotated=turned > 1 and index < turned,
                 membership=test,
@@ -320,7 +321,7 @@ def _with_nearest(modes: tuple[Mode, ...], gram: Gram) -> tuple[Mode, ...]:
     )
 
 
-def _largest(values: FloatArray, k: int) -> IntArray:
+def largest(values: FloatArray, k: int) -> IntArray:
     """Return the positions of the ``k`` largest values, largest first, ties in the order of the rows."""
     if k < len(values):
         least = np.partition(values, len(values) - k - 1)[len(values) - k - 1] if k else np.inf

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Status
-from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics.novelty.calibration import Null
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.problem import Problem, Solution
@@ -130,6 +130,11 @@ class NoveltyResult(Result):
         How far an eigenvalue may be from an exact one, where the route finds the first ones only.
     null, reverse_null : Null or None
         What relabelled rows score, for ``value`` and for ``reverse``; None with ``n_permutations=0``.
+    total_interval, top_interval : Interval or None
+        Of ``total`` and of the first eigenvalue, where ``interval`` was asked for.
+    resampled : ndarray of shape (n_resamples,) or None
+        The score in each subsample, moved and scaled to spread around ``value`` as samples of these sizes would;
+        draws of results with one seed are of the same rows.
     """
 
     measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
@@ -158,6 +163,9 @@ class NoveltyResult(Result):
     null: Null | None = None
     reverse_null: Null | None = None
     lost_modes: tuple[Mode, ...] = ()
+    total_interval: Interval | None = None
+    top_interval: Interval | None = None
+    resampled: FloatArray | None = None
     source: PointSource | None = field(default=None, repr=False)
 
     @property
@@ -244,16 +252,17 @@ class NoveltyResult(Result):
                 f"reference{times}, spread like {self.effective_modes:.3g} equal modes."
             )
         null = self.null
+        rows = "rows swapped within pairs" if null.paired else "relabelled rows"
         part = f", which score {format_number(null.mean)} +- {format_number(null.spread)}"
         if self._relabelled_part:
             part = f", {format_number(null.observed)} against {format_number(null.mean)} +- "
             part += f"{format_number(null.spread)} on {null.n_test} and {null.n_reference} rows"
         text = (
-            f"{self.title}: {format_number(null.excess)} nats in excess of relabelled rows{part} "
+            f"{self.title}: {format_number(null.excess)} nats in excess of {rows}{part} "
             f"(p = {null.p_value:.2g}); the score is {score}."
         )
         if not self.n_significant:
-            return f"{text} No mode stands out from relabelled rows."
+            return f"{text} No mode stands out from {rows}."
         modes = "mode stands" if self.n_significant == 1 else "modes stand"
         return (
             f"{text} {self.n_significant} {modes} out: {_percent(self.significant_total or 0.0)} of the test "
@@ -291,7 +300,14 @@ class NoveltyResult(Result):
             sentences.append(
                 "Two samples of one distribution score more than 0: set n_permutations to see how much."
             )
+        elif self.eta > 1.0 and self.n_significant:
+            sentences.append(
+                "Relabelled rows tell whether the samples differ, not whether a mode is more than "
+                f"{self.eta:g} times as frequent: confirm_modes tests that on held-out rows."
+            )
         sentences.append("Compare scores of equal sizes and bandwidths only.")
+        if self.interval is not None:
+            sentences.append("The interval is for the expected score of samples of these sizes.")
         return sentences + common[1:]
 
 

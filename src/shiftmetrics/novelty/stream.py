@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.memory import available_memory
 from shiftmetrics._core.result import settings_of
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, check_weights, describe
+from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
+from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, calibrate
 from shiftmetrics.novelty.cosine import CosineMap
-from shiftmetrics.novelty.feature_map import FeatureMap, MapFunctions, MappedSums, sums_of
+from shiftmetrics.novelty.feature_map import FeatureMap, MapFunctions
 from shiftmetrics.novelty.fourier import FourierMap
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
 from shiftmetrics.novelty.landmarks import LandmarkMap
 from shiftmetrics.novelty.mapped import LANDMARK_RTOL, mapped_spectrum
-from shiftmetrics.novelty.modes import Mode, describe_modes
+from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.problem import Problem, Solution
 from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
 from shiftmetrics.novelty.routes import sampling_warnings, solve
+from shiftmetrics.novelty.solved import gained_modes, lost_modes
+from shiftmetrics.novelty.stream_side import StreamSide, block_sums, quadratic, raw_weights
 from shiftmetrics.novelty.subsample import KeptRows
 
 KEPT_ROWS = 1000
@@ -74,8 +76,8 @@ class NoveltyStream:
         self.feature_map = feature_map
         self.kept_rows = check_integer(kept_rows, "kept_rows", low=2)
         generator = check_rng(rng)
-        self._test = _Side(feature_map, KeptRows(self.kept_rows, generator))
-        self._reference = _Side(feature_map, KeptRows(self.kept_rows, generator))
+        self._test = StreamSide(feature_map, KeptRows(self.kept_rows, generator))
+        self._reference = StreamSide(feature_map, KeptRows(self.kept_rows, generator))
 
     @property
     def n_samples(self) -> int:
@@ -134,10 +136,10 @@ class NoveltyStream:
                     raise ValueError(describe(weight_name, f"given with {name}", "weights alone"))
                 continue
             points = self.feature_map.check_points(rows, name)
-            blocks.append((side, points, _raw_weights(weights, weight_name, int(points.shape[0]))))
+            blocks.append((side, points, raw_weights(weights, weight_name, int(points.shape[0]))))
         if not blocks:
             raise ValueError("features or reference must be given, got neither.")
-        sums = [_sums(self.feature_map, points, weights) for _, points, weights in blocks]
+        sums = [block_sums(self.feature_map, points, weights) for _, points, weights in blocks]
         for (side, points, weights), added in zip(blocks, sums, strict=True):
             side.add(points, weights, added)
         return self
@@ -166,14 +168,23 @@ class NoveltyStream:
         return self.merge(other)
 
     def result(
-        self, *, eta: float = 1.0, reverse: bool | None = None, n_modes: int = 10, progress: bool = True
+        self,
+        *,
+        eta: float = 1.0,
+        reverse: bool | None = None,
+        n_modes: int = 10,
+        rotation: Literal["varimax", "none"] = "varimax",
+        n_permutations: int = N_PERMUTATIONS,
+        null_rows: int = NULL_ROWS,
+        progress: bool = True,
     ) -> NoveltyResult:
         """Return the novelty of the rows so far.
 
         Parameters
         ----------
-        eta, reverse, n_modes, progress
-            As for `kernel_entropic_novelty`. Any eta can be asked for, again and again.
+        eta, reverse, n_modes, rotation, n_permutations, null_rows, progress
+            As for `kernel_entropic_novelty`. Any eta can be asked for, again and again. Relabelled are rows that were
+            kept.
 
         Returns
         -------
@@ -187,6 +198,9 @@ class NoveltyStream:
         """
         eta = check_number(eta, "eta", low=1.0)
         n_modes = check_integer(n_modes, "n_modes", low=0)
+        rotate = check_choice(rotation, "rotation", ("varimax", "none")) == "varimax"
+        n_permutations = check_integer(n_permutations, "n_permutations", low=0)
+        null_rows = check_integer(null_rows, "null_rows", low=2)
         for side, name in ((self._test, "features"), (self._reference, "reference")):
             if side.kept.rows is None or side.count < 2 or len(side.kept.keys) < 2:
                 raise ValueError(
@@ -194,7 +208,15 @@ class NoveltyStream:
                         name, "at least 2 rows of positive weight", str(side.count), "Call partial_fit first."
                     )
                 )
-        solution = self._solution(eta, bool(reverse), n_modes, progress)
+        kept = self._kept_problem(eta, progress)
+        n_lost = n_modes if reverse or (reverse is None and eta == 1.0) else 0
+        solution = self._solution(kept, bool(reverse), n_modes, n_lost)
+        gained = lost = None
+        if n_permutations:
+            nulls = calibrate(
+                kept, solution, n_permutations=n_permutations, null_rows=null_rows, reverse=bool(reverse)
+            )
+            gained, lost = nulls.gained, nulls.lost
         n_rows = self._test.count + self._reference.count
         part = solution if solution.scored is None else solution.scored[1]
         counts = (self._test.count, self._reference.count)
@@ -219,6 +241,9 @@ class NoveltyStream:
                 kept_rows=self.kept_rows,
                 reverse=reverse,
                 n_modes=n_modes,
+                rotation=rotation,
+                n_permutations=n_permutations,
+                null_rows=null_rows,
                 reason=solution.reason,
             ),
             warnings=tuple(sampling_warnings(solution, self.feature_map.size // 2, n_rows)),
@@ -227,7 +252,8 @@ class NoveltyStream:
             total=min(1.0, float(positive.sum())),
             eigenvalues=shown,
             reverse_eigenvalues=None if solution.scored is not None else other[2],
-            modes=self._modes(solution, n_modes),
+            modes=self._with_frequencies(gained_modes(kept, solution, gained, rotate)),
+            lost_modes=self._with_frequencies(lost_modes(kept, solution, lost, rotate)),
             eta=eta,
             kernel=kernel.name,
             bandwidth=bandwidth,
@@ -240,7 +266,9 @@ class NoveltyStream:
             n_frequencies=self.feature_map.n_frequencies
             if isinstance(self.feature_map, FourierMap)
             else None,
-            source=PointSource(None, solution),
+            null=gained,
+            reverse_null=None if reverse is False else lost,
+            source=PointSource(kept, solution),
         )
 
     def _kernel(self) -> tuple[Kernel, float | None]:
@@ -253,49 +281,9 @@ class NoveltyStream:
             return kernel, getattr(kernel, "bandwidth", None)
         return CosineKernel(), None
 
-    def _solution(self, eta: float, reverse: bool, n_modes: int, progress: bool) -> Solution:
-        feature_map, test, reference = self.feature_map, self._test.total(), self._reference.total()
-        landmarks = feature_map if isinstance(feature_map, LandmarkMap) else None
-        spectrum = mapped_spectrum(
-            test,
-            reference,
-            eta,
-            reverse,
-            diagonal=np.ones(feature_map.size) if landmarks is None else landmarks.diagonal,
-            entry_error=8.0 * EPSILON if landmarks is None else landmarks.gram.entry_error,
-        )
-        left_out = test.residual / test.weight + eta * reference.residual / reference.weight
-        return Solution(
-            method="cosine"
-            if isinstance(feature_map, CosineMap)
-            else "landmarks"
-            if landmarks
-            else "fourier",
-            reason="the map of the stream",
-            rank=feature_map.size,
-            eigenvalues=spectrum.eigenvalues,
-            reverse_eigenvalues=spectrum.reverse_eigenvalues,
-            values=MapFunctions(feature_map).evaluate(self._kept(), spectrum.vectors[:, :n_modes]),
-            coefficients=spectrum.vectors,
-            functions=MapFunctions(feature_map),
-            complete=True,
-            mode_counts=(test.mode_count, reference.mode_count),
-            lost=spectrum.lost,
-            reverse_lost=spectrum.reverse_lost,
-            rounding=spectrum.rounding,
-            cutoff=spectrum.cutoff,
-            converged=left_out / (1.0 + eta) <= LANDMARK_RTOL,
-            indefinite=bool(landmarks and landmarks.indefinite)
-            or test.contradictions + reference.contradictions > 0,
-            scored=self._scored(eta, reverse, progress) if isinstance(feature_map, FourierMap) else None,
-        )
-
-    def _kept(self) -> FloatArray:
-        return np.concatenate([self.test_rows, self.reference_rows])
-
-    def _scored(self, eta: float, reverse: bool, progress: bool) -> tuple[Problem, Solution]:
-        """Solve the kept rows by an exact route."""
-        problem = Problem(
+    def _kept_problem(self, eta: float, progress: bool) -> Problem:
+        """Return the rows that were kept as two samples."""
+        return Problem(
             gram=FeatureGram(self.test_rows, self.reference_rows, self._kernel()[0]),
             test_weights=self._test.kept_shares(),
             reference_weights=self._reference.kept_shares(),
@@ -305,72 +293,55 @@ class NoveltyStream:
             memory_limit=available_memory() // 2,
             progress=progress,
         )
-        return problem, solve(problem, "auto", n_modes=0, reverse=reverse)
 
-    def _modes(self, solution: Solution, n_modes: int) -> tuple[Mode, ...]:
-        modes = describe_modes(
-            solution.eigenvalues[: solution.values.shape[1]],
-            solution.values,
-            len(self._test.kept.keys),
-            self._test.kept_shares(),
-            self._reference.kept_shares(),
-            solution.functions,
-            solution.coefficients[:, :n_modes],
+    def _solution(self, kept: Problem, reverse: bool, n_modes: int, n_lost: int) -> Solution:
+        feature_map, test, reference = self.feature_map, self._test.total(), self._reference.total()
+        landmarks = feature_map if isinstance(feature_map, LandmarkMap) else None
+        spectrum = mapped_spectrum(
+            test,
+            reference,
+            kept.eta,
+            reverse,
+            diagonal=np.ones(feature_map.size) if landmarks is None else landmarks.diagonal,
+            entry_error=8.0 * EPSILON if landmarks is None else landmarks.gram.entry_error,
+            n_lost=n_lost,
         )
-        vectors = solution.coefficients[:, : len(modes)]
-        frequencies = [_quadratic(side.total().covariance, vectors) for side in (self._test, self._reference)]
+        functions, rows = MapFunctions(feature_map), np.concatenate([self.test_rows, self.reference_rows])
+        left_out = test.residual / test.weight + kept.eta * reference.residual / reference.weight
+        fourier = isinstance(feature_map, FourierMap)
+        return Solution(
+            method="fourier" if fourier else "landmarks" if landmarks else "cosine",
+            reason="the map of the stream",
+            rank=feature_map.size,
+            eigenvalues=spectrum.eigenvalues,
+            reverse_eigenvalues=spectrum.reverse_eigenvalues,
+            values=functions.evaluate(rows, spectrum.vectors[:, :n_modes]),
+            coefficients=spectrum.vectors,
+            functions=functions,
+            complete=True,
+            mode_counts=(test.mode_count, reference.mode_count),
+            lost=spectrum.lost,
+            reverse_lost=spectrum.reverse_lost,
+            rounding=spectrum.rounding,
+            cutoff=spectrum.cutoff,
+            converged=left_out / (1.0 + kept.eta) <= LANDMARK_RTOL,
+            indefinite=bool(landmarks and landmarks.indefinite)
+            or test.contradictions + reference.contradictions > 0,
+            lost_values=functions.evaluate(rows, spectrum.lost_vectors) if n_lost else None,
+            lost_coefficients=spectrum.lost_vectors if n_lost else None,
+            scored=(kept, solve(kept, "auto", n_modes=0, reverse=reverse)) if fourier else None,
+        )
+
+    def _with_frequencies(self, modes: tuple[Mode, ...]) -> tuple[Mode, ...]:
+        """Give modes the frequencies of all rows instead of those of the rows that were kept."""
+        if not modes:
+            return modes
+        vectors = np.column_stack([mode.coefficients for mode in modes if mode.coefficients is not None])
+        frequencies = [quadratic(side.total().covariance, vectors) for side in (self._test, self._reference)]
         return tuple(
             replace(mode, frequency=float(test), reference_frequency=float(reference))
             for mode, test, reference in zip(modes, *frequencies, strict=True)
         )
-
-
-class _Side:
-    """One sample of a stream: its sums, how many rows they are of, and the rows that are kept."""
-
-    def __init__(self, feature_map: FeatureMap, kept: KeptRows, sums: MappedSums | None = None) -> None:
-        self.feature_map, self.kept, self.sums = feature_map, kept, sums
-
-    @property
-    def count(self) -> int:
-        return 0 if self.sums is None else int(self.sums.count)
-
-    def add(self, points: Array, weights: FloatArray, sums: MappedSums) -> None:
-        self.kept.add(points, weights)
-        self.sums = sums if self.sums is None else self.sums + sums
-
-    def merged(self, other: _Side) -> _Side:
-        known = [sums for sums in (self.sums, other.sums) if sums is not None]
-        total = known[0] + known[1] if len(known) == 2 else known[0] if known else None
-        return _Side(self.feature_map, self.kept.merged(other.kept), total)
-
-    def total(self) -> MappedSums:
-        assert self.sums is not None
-        return self.sums
-
-    def rows(self) -> FloatArray:
-        return np.empty((0, 0)) if self.kept.rows is None else self.kept.rows
-
-    def kept_shares(self) -> FloatArray:
-        shares: FloatArray = self.kept.weights / self.kept.weights.sum()
-        return shares
-
-
-def _sums(feature_map: FeatureMap, points: Array, weights: FloatArray) -> MappedSums:
-    noise = feature_map.noise if isinstance(feature_map, LandmarkMap) else 0.0
-    return sums_of(feature_map, points, weights, noise=noise)
-
-
-def _raw_weights(weights: Any, argument: str, n_rows: int) -> FloatArray:
-    """Check weights and leave their scale, on which blocks have to agree."""
-    if weights is None:
-        return np.ones(n_rows)
-    scaled = check_weights(weights, argument, n_rows)
-    assert scaled is not None
-    mean = float(np.mean(np.asarray(weights, dtype=np.float64)))
-    if not math.isfinite(mean * n_rows):
-        raise ValueError(describe(argument, "of a finite sum", "weights that overflow", "Scale all of them."))
-    return scaled * mean
 
 
 def _same_map(first: FeatureMap, second: FeatureMap) -> bool:
@@ -383,11 +354,3 @@ def _same_map(first: FeatureMap, second: FeatureMap) -> bool:
     if isinstance(first, LandmarkMap) and isinstance(second, LandmarkMap):
         return np.array_equal(first.whitening, second.whitening)  # it is a function of the landmarks
     return first.size == second.size
-
-
-def _quadratic(lower: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Return w' C w for each column w, from the lower triangle of C."""
-    product = lower @ vectors
-    squares: FloatArray = 2.0 * np.einsum("ij,ij->j", vectors, product)
-    squares -= np.einsum("ij,i,ij->j", vectors, np.diagonal(lower), vectors)
-    return squares

@@ -27,8 +27,25 @@ def draw_both(
         Positions among the rows of both samples, test rows first, and the weights of the rows drawn of each sample,
         scaled to sum 1.
     """
-    test = draw_rows(test_weights, size, rng)
-    reference = draw_rows(reference_weights, size, rng)
+    return _joined(
+        draw_rows(test_weights, size, rng),
+        draw_rows(reference_weights, size, rng),
+        test_weights,
+        reference_weights,
+    )
+
+
+def draw_pairs(
+    test_weights: FloatArray, reference_weights: FloatArray, size: int, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Draw at most ``size`` pairs of rows, row i of both samples; return what `draw_both` does."""
+    rows = draw_rows(test_weights * reference_weights, size, rng)
+    return _joined(rows, rows, test_weights, reference_weights)
+
+
+def _joined(
+    test: IntArray, reference: IntArray, test_weights: FloatArray, reference_weights: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
     shares = [part / part.sum() for part in (test_weights[test], reference_weights[reference])]
     return np.concatenate([test, reference + len(test_weights)]), shares[0], shares[1]
 

@@ -1,0 +1,70 @@
+"""What must be said beside a score: bandwidths that tell nothing, too few rows, and pairs that nobody mentioned."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftmetrics.novelty.problem import Problem, Solution
+from shiftmetrics.novelty.routes import sampling_warnings
+
+_IDENTITY = 0.5
+_ROWS_PER_MODE = 20
+_CONSTANT = 1.05
+
+_PAIRS = 200
+_LEAST_PAIRS = 20
+_LOOK_PAIRED = 0.9
+
+
+def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_null: bool) -> tuple[str, ...]:
+    """Return the warnings of a result.
+
+    Parameters
+    ----------
+    problem, solution : Problem, Solution
+        The samples, and their spectrum.
+    total : float
+        Sum of the positive eigenvalues.
+    unpaired_null : bool
+        Whether rows were relabelled as if none belonged together.
+    """
+    gram = problem.gram
+    found = sampling_warnings(solution, problem.n_frequencies, gram.n_rows)
+    if gram.scale is not None:
+        found.append(
+            "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
+        )
+    samples = (("features", gram.n_test), ("reference", gram.n_reference))
+    for (name, n_rows), count in zip(samples, solution.mode_counts, strict=True):
+        if count > _IDENTITY * n_rows:
+            found.append(
+                f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
+                "rows): the score is mostly log(n_samples). Widen the bandwidth."
+            )
+        elif count * _ROWS_PER_MODE > n_rows:
+            found.append(
+                f"{name} has few rows, {n_rows}, for its {count:.3g} modes at this bandwidth: much of the score is "
+                "sampling noise. Take more rows, or widen the bandwidth."
+            )
+    if max(solution.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
+        found.append("At this bandwidth all rows are nearly alike, and novelty near 0. Narrow the bandwidth.")
+    if unpaired_null and _look_paired(problem):
+        found.append(
+            "Row i of features is far more like row i of reference than like another: where rows come in pairs, "
+            "relabelled rows differ more than the true samples, and no p-value is right. Pass paired=True."
+        )
+    return tuple(found)
+
+
+def _look_paired(problem: Problem) -> bool:
+    """Tell whether rows at the same place are alike far more often than rows at different places."""
+    gram = problem.gram
+    if gram.n_test != gram.n_reference or gram.n_test < _LEAST_PAIRS:
+        return False
+    rows = np.unique(np.linspace(0, gram.n_test - 1, _PAIRS).astype(np.int64))
+    both = np.concatenate([rows, rows + gram.n_test])
+    similarities = gram.among(gram.take(both), both)[: len(rows), len(rows) :]
+    own = np.diagonal(similarities)
+    # Chance puts the own partner first in one row of all.
+    closest = own > np.sort(similarities, axis=1)[:, -2]
+    return bool(np.mean(closest) > _LOOK_PAIRED)

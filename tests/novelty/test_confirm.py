@@ -1,0 +1,181 @@
+"""Modes on held-out rows: size where a kind is exactly eta times as frequent, power beyond, exact counts."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+
+from shiftmetrics._core.confidence import rate_ratio_low, rate_ratio_p_value
+from shiftmetrics.novelty import ConfirmedModes, ConfirmedModesStatus, confirm_modes, kernel_entropic_novelty
+
+
+def shifted(
+    seed: int, n: int, m: int, share: float, reference_share: float, columns: int = 2
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two samples of one normal kind, and shares of rows of a far one."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(n, columns)), rng.normal(size=(m, columns))
+    x[rng.random(n) < share, 0] += 8.0
+    y[rng.random(m) < reference_share, 0] += 8.0
+    return x, y
+
+
+@pytest.mark.parametrize(("having", "other"), [(12, 3), (5, 0), (1, 9), (30, 30)])
+@pytest.mark.parametrize(("n", "m", "ratio"), [(200, 200, 1.0), (150, 400, 5.0), (400, 90, 10.0)])
+def test_counts_are_compared_by_the_exact_binomial(
+    having: int, other: int, n: int, m: int, ratio: float
+) -> None:
+    share = ratio * n / (ratio * n + m)
+    p_value = rate_ratio_p_value(having, other, n, m, ratio)
+    assert p_value == pytest.approx(binomtest(having, having + other, share, alternative="greater").pvalue)
+    low = rate_ratio_low(having, other, n, m, 0.95)
+    assert rate_ratio_p_value(having, other, n, m, low) == pytest.approx(0.05)
+    assert (p_value <= 0.05) == (low >= ratio)
+
+
+def test_no_count_is_no_evidence() -> None:
+    assert rate_ratio_p_value(0.0, 3.0, 10, 10, 1.0) == 1.0
+    assert rate_ratio_low(0.0, 3.0, 10, 10, 0.95) == 0.0
+
+
+@pytest.mark.parametrize("ratio", [1.0, 2.0, 5.0, 10.0])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.4, 0.9])
+@pytest.mark.parametrize(("n", "m"), [(150, 150), (300, 80), (80, 300)])
+def test_the_size_of_the_test_is_kept_at_any_frequency(ratio: float, share: float, n: int, m: int) -> None:
+    # The probability of rejection where the first is exactly `ratio` times the second, summed over all outcomes.
+    a, b = np.arange(n + 1), np.arange(m + 1)
+    weight = ratio * n / (ratio * n + m)
+    p_values = binom.sf(a[:, None] - 1, a[:, None] + b, weight)
+    chances = np.outer(binom.pmf(a, n, share), binom.pmf(b, m, share / ratio))
+    for alpha in (0.1, 0.05, 0.005):
+        assert chances[p_values <= alpha].sum() <= alpha + 1e-12
+
+
+def test_a_mode_at_eta_is_found_by_relabelling_and_not_confirmed() -> None:
+    relabelled = confirmed = 0
+    for seed in range(20):
+        x, y = shifted(seed, 300, 300, 0.4, 0.08)
+        result = confirm_modes(x, y, eta=5.0, bandwidth=2.0, rng=seed)
+        relabelled += bool(result.found.n_significant)
+        confirmed += result.value > 0
+    assert relabelled >= 15  # relabelling tells that the samples differ, which they do
+    assert confirmed <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("eta", "share", "columns"), [(1.0, 0.3, 2), (2.0, 0.5, 2), (5.0, 0.4, 2), (5.0, 0.4, 6)]
+)
+def test_the_error_of_all_modes_together_keeps_the_level(eta: float, share: float, columns: int) -> None:
+    options = {"eta": eta, "bandwidth": 2.0, "confidence_level": 0.9}
+    samples = ((seed, *shifted(seed, 240, 240, share, share / eta, columns)) for seed in range(200))
+    confirmed = sum(confirm_modes(x, y, rng=seed, **options).value > 0 for seed, x, y in samples)
+    assert confirmed <= 0.1 * 200 + 8
+
+
+def test_a_kind_beyond_eta_is_confirmed_with_its_rows() -> None:
+    x, y = shifted(3, 500, 400, 0.5, 0.04)
+    result = confirm_modes(x, y, eta=5.0, bandwidth=2.0, rng=0)
+    assert [mode.confirmed for mode in result.modes] == [True]
+    mode = result.modes[0]
+    assert mode.ratio_low > 5.0
+    assert mode.ratio > mode.ratio_low
+    assert mode.p_adjusted <= 0.05
+    assert (x[mode.exemplars, 0] > 4.0).all()
+    members = mode.n_members + mode.n_reference_members
+    assert members == pytest.approx((x[:, 0] > 4).sum() / 2 + (y[:, 0] > 4).sum() / 2, abs=30)
+    # A mode for itself is a part of the kind: each is less sure.
+    apart = confirm_modes(x, y, eta=5.0, bandwidth=2.0, rng=0, grouped=False)
+    assert len(apart.modes) == apart.found.n_significant > 1
+    assert min(part.p_value for part in apart.modes) > mode.p_value
+    assert sorted(mode.parts) == [part.index for part in apart.modes]
+
+
+def test_frequencies_are_those_of_the_held_out_rows() -> None:
+    x, y = shifted(0, 200, 150, 0.5, 0.0)
+    result = confirm_modes(x, y, bandwidth=2.0, found_on=0.3, rng=4, grouped=False)
+    assert (result.found.n_samples, result.found.n_reference) == (60, 45)
+    assert (result.n_held_out, result.n_reference_held_out) == (140, 105)
+    mode, found = result.modes[0], result.found.modes[0]
+    held_out = [
+        row for row in range(200) if np.abs(found.score(x[row : row + 1]) - found.membership).min() > 1e-12
+    ]
+    assert len(held_out) == 140
+    assert mode.frequency == pytest.approx(found.score(x[held_out]).mean())
+
+
+def test_weighted_rows_count_as_fewer() -> None:
+    x, y = shifted(0, 300, 300, 0.4, 0.05)
+    plain = confirm_modes(x, y, eta=2.0, bandwidth=2.0, rng=0).modes[0]
+    weights = np.random.default_rng(1).exponential(size=300) ** 2
+    uneven = confirm_modes(x, y, eta=2.0, bandwidth=2.0, rng=0, sample_weight=weights).modes[0]
+    assert uneven.ratio_low < plain.ratio_low
+    # Rows without weight are not there.
+    x2 = np.concatenate([x, x + 30.0])
+    same = confirm_modes(
+        x2, y, eta=2.0, bandwidth=2.0, rng=0, sample_weight=np.repeat([2.0, 0.0], 300)
+    ).modes[0]
+    assert same.equals(plain)
+
+
+@pytest.mark.parametrize("kernel", ["cosine", "precomputed", "callable"])
+def test_other_kernels(kernel: str) -> None:
+    x, y = shifted(0, 160, 120, 0.5, 0.0, columns=3)
+    both = np.concatenate([x, y])
+    similarities = np.exp(-0.5 * ((both[:, None] - both) ** 2).sum(axis=2) / 4.0)
+    if kernel == "cosine":
+        result = confirm_modes(x + np.array([0, 4, 0]), y + np.array([0, 4, 0]), kernel="cosine", rng=0)
+    elif kernel == "precomputed":
+        result = confirm_modes(similarities[:160], similarities[160:], kernel="precomputed", rng=0)
+        gaussian = confirm_modes(x, y, bandwidth=2.0, rng=0)
+        assert result.modes[0].p_value == pytest.approx(gaussian.modes[0].p_value, rel=1e-6)
+    else:
+        result = confirm_modes(
+            x, y, kernel=lambda a, b: np.exp(-0.5 * ((a[:, None] - b) ** 2).sum(axis=2) / 4.0), rng=0
+        )
+    assert result.value >= 1.0
+    assert result.bandwidth is None
+
+
+def test_nothing_found_is_a_status() -> None:
+    x = np.random.default_rng(0).normal(size=(80, 2))
+    result = confirm_modes(x, x, bandwidth=2.0, rng=1)
+    assert result.status is ConfirmedModesStatus.nothing_found
+    assert result.value == 0.0
+    assert "no mode stood out" in result.summary()
+    assert result.to_frame().empty
+
+
+def test_it_reads_well_and_travels_through_json(tmp_path) -> None:
+    x, y = shifted(3, 500, 400, 0.5, 0.04)
+    result = confirm_modes(x, y, eta=5.0, bandwidth=2.0, rng=0)
+    assert "1 of 1 modes is more than 5 times as frequent" in result.headline()
+    assert "at least" in result.notes()[0]
+    frame = result.to_frame()
+    assert list(frame.columns[:3]) == ["mode", "frequency", "reference_frequency"]
+    result.to_json(tmp_path / "result.json")
+    back = ConfirmedModes.from_json(tmp_path / "result.json")
+    assert back.equals(result)
+    assert back.found is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"eta": 0.5}, "eta must be"),
+        ({"found_on": 1.0}, "found_on must be"),
+        ({"confidence_level": 0.0}, "confidence_level must be"),
+        ({"features": np.zeros((3, 2))}, "features must be of at least 4 rows"),
+        ({"reference_weight": [1.0, 1.0, 1.0] + [0.0] * 27}, "reference must be of at least 4 rows"),
+        ({"reference": np.full((30, 2), np.nan)}, "reference must be"),
+    ],
+)
+def test_bad_input_is_named(change: dict, message: str) -> None:
+    x, y = shifted(0, 40, 30, 0.4, 0.1)
+    with pytest.raises(ValueError, match=message):
+        confirm_modes(**{"features": x, "reference": y, **change})
+
+
+def test_the_summary_at_eta_points_to_it() -> None:
+    x, y = shifted(0, 60, 60, 0.4, 0.1)
+    assert "confirm_modes" in kernel_entropic_novelty(x, y, eta=3.0, bandwidth=2.0).summary()
+    assert "confirm_modes" not in kernel_entropic_novelty(x, y, bandwidth=2.0).summary()
