@@ -121,7 +121,9 @@ def class_scores(model: Any, X: Any) -> FloatArray:
 
 
 def class_log_probabilities(model: Any, X: Any) -> FloatArray:
-    """Return log-probabilities of shape (n, n_classes), cut off at the smallest number above 0.
+    """Return log-probabilities of shape (n, n_classes); a probability below the rounding of 1 counts as that.
+
+    A smaller one is what rounding left of 1 minus another, as in scikit-learn's ``log_loss``.
 
     Raises
     ------
@@ -130,7 +132,7 @@ def class_log_probabilities(model: Any, X: Any) -> FloatArray:
     """
     if hasattr(model, "predict_proba"):
         probabilities = to_float64(model.predict_proba(X))
-        logs: FloatArray = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+        logs: FloatArray = np.log(np.maximum(probabilities, np.finfo(np.float64).eps))
         return logs
     if is_module(model):
         from scipy.special import log_softmax

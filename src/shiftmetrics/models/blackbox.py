@@ -1,0 +1,168 @@
+"""Any model that predicts: its nearest counter-examples, or points of higher loss, from queries alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.climb import Climber
+from shiftmetrics.models.columns import Columns, Price, pays
+from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
+from shiftmetrics.models.decision.space import MoveSpace
+from shiftmetrics.models.question import LossName, Question
+from shiftmetrics.models.route import Answer
+from shiftmetrics.stability.losses import ZeroOneLoss
+
+_MOST_STARTS = 4096
+"""Points whose predictions a search knows to begin with; more are thinned out at random."""
+_SEARCH_SHARE = 3  # a loss that is no count of errors leaves one query of so many to the search for errors
+_ROUNDS = 2
+_RTOL = 1e-7
+
+
+class BlackboxRoute:
+    """Upper bounds for anything with ``predict``, or a plain callable."""
+
+    name = "blackbox"
+
+    def accepts(self, model: Any, loss: LossName) -> bool:
+        """Tell whether the model predicts, or can be called."""
+        return hasattr(model, "predict") or callable(model)
+
+    def answer(self, question: Question) -> Answer | None:
+        """Search."""
+        if question.loss == "zero_one":
+            return _count_errors(question)
+        return _Climb(question).first()
+
+
+def find_counterexamples(
+    question: Question, *, n_queries: int, known: FloatArray | None = None
+) -> tuple[CounterExamples, BoolArray]:
+    """Find the nearest errors of a question's rows.
+
+    Parameters
+    ----------
+    question : Question
+    n_queries : int
+        Most predictions for each row.
+    known : array of shape (n_samples, n_features), optional
+        A point for each row to start from as well.
+
+    Returns
+    -------
+    found : CounterExamples
+        One line for each row; rows that are errors themselves are at distance 0.
+    wrong : bool array of shape (n_samples,)
+        Which those are.
+    """
+    codes, y = question.codes, question.y
+    predicted = question.predict(codes)
+    wrong: BoolArray = predicted != y
+    pool, labels = codes, predicted
+    if question.background is not None and len(question.background):
+        pool = np.concatenate([pool, question.background])
+        labels = np.concatenate([labels, question.predict(question.background)])
+    if len(pool) > _MOST_STARTS:
+        kept = np.sort(question.rng.permutation(len(pool))[:_MOST_STARTS])
+        pool, labels = pool[kept], labels[kept]
+    right = np.flatnonzero(~wrong)
+    points, distances = codes.copy(), np.zeros(len(codes))
+    queries = np.ones(len(codes), dtype=np.int64)
+    if right.size:
+        found = nearest_counterexamples(
+            lambda places, positions: question.is_wrong(places, right[positions]),
+            question.domain, codes[right], y[right], pool, labels,
+            known=None if known is None else known[right], n_queries=max(n_queries - 1, 0), rng=question.rng,
+            progress=question.progress,
+        )  # fmt: skip
+        points[right], distances[right] = found.points, found.distances
+        queries[right] += found.queries
+    return CounterExamples(points=points, distances=distances, queries=queries), wrong
+
+
+def places_of(points: FloatArray) -> Callable[[IntArray, FloatArray, IntArray | None], FloatArray]:
+    """Return the function that sends each row to its one point."""
+    return lambda rows, distances, choices: points[rows]
+
+
+def unreached(distances: FloatArray) -> tuple[str, ...]:
+    """Say how many rows have no known error."""
+    missing = int(np.isinf(distances).sum())
+    if not missing:
+        return ()
+    return (
+        f"No error was found within reach of {missing} of {len(distances)} rows; they count as if they had none. "
+        "More n_queries, or background rows of other classes, may find some.",
+    )
+
+
+def _count_errors(question: Question) -> Answer:
+    found, _ = find_counterexamples(question, n_queries=question.n_queries)
+    return Answer(
+        loss=ZeroOneLoss(found.distances, kind="upper_bound"),
+        points=places_of(found.points),
+        warnings=unreached(found.distances),
+    )
+
+
+class _Climb:
+    """Points of higher loss for every row, found round by round without derivatives."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        codes = question.codes
+        self.columns = Columns.of(codes, question.losses(codes, slice(None)))
+        self.budget = np.full(len(codes), question.n_queries - 1, dtype=np.int64)
+        self.space = MoveSpace(question.domain, codes)
+        self.climber = Climber(self._losses, self.space, self.budget, question.theta1, question.rng)
+        spread = float(np.std(self.columns.loss.losses)) or 1.0
+        self.price = Price(2.0 * question.theta1 / spread)
+
+    def first(self) -> Answer:
+        """Add what a search for errors finds, and climb at a guess of the price."""
+        question = self.question
+        if question.classes is not None and question.n_queries >= 2 * _SEARCH_SHARE:
+            found, _ = find_counterexamples(question, n_queries=question.n_queries // _SEARCH_SHARE)
+            self.budget -= found.queries
+            reached = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
+            losses = np.zeros(len(found.points))
+            losses[reached] = self._losses(found.points[reached], reached)
+            self.budget[reached] -= 1
+            distances = np.full(len(losses), np.inf)
+            distances[reached] = found.distances[reached]
+            self.columns = self.columns.appended(found.points, losses, distances)
+        self._climb(self.price.guess)
+        return self._answer()
+
+    def refine(self, dual: float) -> Answer | None:
+        """Climb at the present price; None when no row gains, or none may ask any more."""
+        price = self.price.at(dual)
+        self.climber.restart()
+        while self.climber.able:
+            if self._climb(price):
+                return self._answer()
+        return None
+
+    def _climb(self, dual: float) -> bool:
+        """Climb a little, and tell whether that was worth it."""
+        question, codes = self.question, self.question.codes
+        start, value = self.columns.best(dual, question.theta1)
+        points, losses = self.climber.climb(start, dual, value, n_rounds=_ROUNDS)
+        found = np.isfinite(losses)
+        if not found.any():
+            return False
+        losses = np.where(found, losses, 0.0)
+        distances = np.where(found, question.domain.distances(points, codes), np.inf)
+        gain = np.where(found, dual * losses - question.theta1 * np.square(distances) - value, 0.0)
+        self.columns = self.columns.appended(points, losses, distances)
+        return pays(gain, value, _RTOL)
+
+    def _answer(self) -> Answer:
+        return Answer(loss=self.columns.loss, points=self.columns.points, refine=self.refine)
+
+    def _losses(self, points: FloatArray, rows: IntArray) -> FloatArray:
+        return self.question.losses(points, rows)

@@ -1,0 +1,220 @@
+"""The nearest counter-example of each row, from the predictions of a model alone.
+
+All rows advance together, so the model answers in large batches. Each row starts from several points that are
+predicted otherwise, crosses the boundary on the way to them, and then walks it: columns are taken back one by one
+(exact where boundaries are boxes, as in trees), and normals are estimated from where nearby rays cross it (exact
+where boundaries are flat). What gained is what is tried again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.decision.axes import shorten_columns, take_back
+from shiftmetrics.models.decision.boundary import slide
+from shiftmetrics.models.decision.jumps import jump
+from shiftmetrics.models.decision.line import lengths, shrink
+from shiftmetrics.models.decision.nearest import IsWrong, Nearest
+from shiftmetrics.models.decision.space import MoveSpace
+from shiftmetrics.models.decision.starts import cross, look_around, other_points, search_outwards
+from shiftmetrics.stability.domain import Domain
+
+_BLOCK_BYTES = 1 << 26
+_QUERIES_PER_START = 12
+_GAIN = 0.95  # a step that leaves more of the distance than this has not gained
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CounterExamples:
+    """Errors near rows.
+
+    Attributes
+    ----------
+    points : array of shape (n_rows, n_columns)
+        The nearest error of each row; the row itself where none was found.
+    distances : array of shape (n_rows,)
+        Their distances (unsquared): upper bounds of the distance to an error; inf where none was found.
+    queries : array of shape (n_rows,)
+        Predictions that each row took.
+    """
+
+    points: FloatArray
+    distances: FloatArray
+    queries: IntArray
+
+
+def nearest_counterexamples(
+    is_wrong: IsWrong,
+    domain: Domain,
+    rows: FloatArray,
+    labels: npt.NDArray[np.int64],
+    pool: FloatArray,
+    pool_labels: npt.NDArray[np.int64],
+    *,
+    known: FloatArray | None = None,
+    n_queries: int = 500,
+    rng: np.random.Generator,
+    progress: bool = False,
+) -> CounterExamples:
+    """Find an error near each row, which must all be predicted right.
+
+    Parameters
+    ----------
+    is_wrong : callable
+        ``is_wrong(points, positions)`` tells which coded points are errors of the rows at these positions.
+    domain : Domain
+        Where rows may move, and at what distance.
+    rows : array of shape (n_rows, n_columns)
+        The rows, coded.
+    labels : integer array of shape (n_rows,)
+        Their labels.
+    pool : array of shape (n_pool, n_columns)
+        Points whose predictions are known: those predicted otherwise are starts.
+    pool_labels : integer array of shape (n_pool,)
+        Their predictions.
+    known : array of shape (n_rows, n_columns), optional
+        A point for each row to start from as well, such as the end of an attack.
+    n_queries : int
+        Most predictions for each row.
+    rng : Generator
+        For random directions.
+    progress : bool
+        Whether to show a progress bar.
+    """
+    from tqdm import tqdm
+
+    points, distances = rows.copy(), np.full(len(rows), np.inf)
+    queries = np.zeros(len(rows), dtype=np.int64)
+    wide = 8 * max(rows.shape[1], 1) * max(64, min(rows.shape[1], n_queries)) + 16 * len(pool)
+    size = int(np.clip(_BLOCK_BYTES // wide, 16, 4096))
+    with tqdm(total=len(rows), desc="counter-examples", unit=" rows", disable=not progress) as bar:
+        for start in range(0, len(rows), size):
+            block = np.arange(start, min(start + size, len(rows)))
+            nearest = Nearest(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)
+            other = pool_labels[None, :] != labels[block][:, None]
+            _search(nearest, pool, other, None if known is None else known[block], rng)
+            points[block], distances[block] = nearest.point, nearest.distance
+            queries[block] = nearest.queries
+            bar.update(len(block))
+    return CounterExamples(points=points, distances=distances, queries=queries)
+
+
+def _search(
+    nearest: Nearest, pool: FloatArray, other: BoolArray, known: FloatArray | None, rng: np.random.Generator
+) -> None:
+    """Search for one block of rows."""
+    space, everyone = nearest.space, np.arange(len(nearest.rows))
+    if space.domain.immovable:
+        return
+    crossings = np.empty((len(everyone), 0, space.origin.shape[1]))
+    if known is not None:
+        crossings = cross(nearest, everyone, known[:, None], n_steps=0)
+    if len(pool):
+        starts = other_points(space, everyone, pool, other, max(1, nearest.n_queries // _QUERIES_PER_START))
+        crossings = np.concatenate([crossings, cross(nearest, everyone, starts, n_steps=4)], axis=1)
+    budget = nearest.n_queries
+    jump(nearest, everyone, rng, n_queries=budget // 8)
+    search_outwards(nearest, everyone[~np.isfinite(nearest.distance)], rng, budget // 4)
+    shrink(nearest, nearest.unsettled(), n_steps=5)
+    _look_at_columns(nearest, rng, budget // 6)
+    _polish(nearest, nearest.unsettled())
+    if space.jumping:
+        jump(nearest, nearest.unsettled(), rng, n_queries=budget // 8)
+        _polish(nearest, nearest.unsettled())
+    _walk(nearest, crossings, rng)
+    _polish(nearest, nearest.unsettled())
+
+
+def _look_at_columns(nearest: Nearest, rng: np.random.Generator, n_queries: int) -> None:
+    """Look at moves of one column, nearer than the best; among few columns at moves in all directions."""
+    p = nearest.space.n_numeric
+    which = nearest.unsettled()
+    n_shares = min(3, n_queries // (2 * p)) if p else 0
+    if n_shares and which.size:
+        directions = np.concatenate([np.eye(p), -np.eye(p)])
+        shares = np.array([0.9, 0.6, 0.3])[:n_shares]
+        look_around(nearest, which, directions, nearest.distance[which][:, None] * shares)
+    if 1 < p <= 4 and which.size and n_queries >= 48:
+        directions = rng.standard_normal((24, p))
+        directions /= lengths(directions)[:, None]
+        look_around(nearest, which, directions, nearest.distance[which][:, None] * np.array([0.9, 0.6]))
+
+
+def _polish(nearest: Nearest, which: IntArray) -> None:
+    """Take back what the best points do not need."""
+    take_back(nearest, which)
+    shrink(nearest, which, n_steps=5, leap=0.02)
+    shorten_columns(nearest, which, n_steps=4)
+
+
+def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> None:
+    """Slide along the boundary as long as that gains; else polish another of the crossings; then slide once more."""
+    space = nearest.space
+    everyone = np.arange(len(nearest.rows))
+    distances = np.stack(
+        [space.distance(crossings[:, place], everyone) for place in range(crossings.shape[1])]
+        or [np.zeros(len(everyone))],
+        axis=1,
+    )
+    distances[distances == 0.0] = np.inf
+    order = np.argsort(distances, axis=1, kind="stable")
+    n_branches = min(3, order.shape[1])
+    slides = np.ones(len(everyone), dtype=bool) & (space.n_numeric > 0)
+    n_slides = np.zeros(len(everyone), dtype=np.int64)
+    branch_of = np.zeros(len(everyone), dtype=np.int64)
+    for _ in range(8 + n_branches):
+        which = nearest.unsettled(at_least=8)
+        slides[(branch_of >= n_branches) & (space.n_numeric > 0)] = True
+        which = which[(n_slides[which] < 5) | ~slides[which]]
+        which = which[slides[which] | (branch_of[which] < n_branches)]
+        if not which.size:
+            return
+        sliding, branching = which[slides[which]], which[~slides[which]]
+        if sliding.size:
+            before = nearest.distance[sliding].copy()
+            _slide(nearest, sliding, n_slides[sliding], rng)
+            n_slides[sliding] += 1
+            gained = nearest.distance[sliding] < _GAIN * before
+            slides[sliding] = gained & (n_slides[sliding] != 2)
+        if branching.size:
+            before = nearest.distance[branching].copy()
+            pick = order[branching, branch_of[branching]]
+            known = np.isfinite(distances[branching, pick])
+            _branch(nearest, branching[known], crossings[branching[known], pick[known]])
+            branch_of[branching] += 1
+            slides[branching] = (nearest.distance[branching] < _GAIN * before) & (space.n_numeric > 0)
+
+
+def _branch(nearest: Nearest, which: IntArray, points: FloatArray) -> None:
+    """Polish other errors on the side, and keep them where they come nearer than the best."""
+    if not which.size:
+        return
+    side = nearest.on_the_side()
+    side.learn(which, points)
+    take_back(side, which)
+    shorten_columns(side, which, n_steps=4)
+    nearest.learn(which, side.point[which])
+
+
+def _slide(nearest: Nearest, which: IntArray, n_before: IntArray, rng: np.random.Generator) -> None:
+    """Slide once, with as many directions and bits as what is left of the budget of each row pays for."""
+    p = nearest.space.n_numeric
+    left = (nearest.n_queries - nearest.queries)[which] - 12
+    bits = np.clip(left // p, 2, 3 if p > 30 else 4)
+    for times in np.unique(n_before):
+        wide = 3.0 if times == 0 else 1.5
+        for n_bits in np.unique(bits):
+            rows = which[(n_before == times) & (bits == n_bits)]
+            if not rows.size:
+                continue
+            directions = np.eye(p)
+            if n_bits < 3:  # too few for all columns: some random directions
+                n_directions = int(np.median(left[(n_before == times) & (bits == n_bits)])) // 8
+                draw = rng.standard_normal((p, int(np.clip(n_directions, 1, p))))
+                directions, n_bits = np.linalg.qr(draw)[0].T, 4
+            slide(nearest, rows, directions, n_bits=n_bits, width=0.3 / (times + 1), share=wide)
+    shrink(nearest, which, n_steps=5, leap=0.02)

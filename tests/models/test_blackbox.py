@@ -1,0 +1,159 @@
+"""Stability of anything that predicts, beside closed forms."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from shiftmetrics.models.stability import model_stability
+from shiftmetrics.stability import (
+    CandidateLoss,
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+    ZeroOneLoss,
+    stability_criterion,
+)
+
+
+def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
+    return X, (X @ rng.standard_normal(d) + 0.5 * rng.standard_normal(n) > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("loss", "threshold", "within"), [("zero_one", 0.4, 1.02), ("log_loss", 0.8, 1.01), ("hinge", 0.8, 1.02)]
+)
+def test_logistic_regression_as_a_black_box_comes_near_its_closed_form(
+    loss: Any, threshold: float, within: float
+) -> None:
+    X, y = sample()
+    model = LogisticRegression().fit(X, y)
+    margins = (2 * y - 1) * model.decision_function(X)
+    norm = np.linalg.norm(model.coef_ * X.std(axis=0))
+    closed = {
+        "zero_one": ZeroOneLoss(np.maximum(margins, 0.0) / norm),
+        "log_loss": LogisticLoss(margins, norm),
+        "hinge": HingeLoss(margins, norm),
+    }[loss]
+    exact = stability_criterion(closed, threshold).value
+    result = model_stability(model, X, y, threshold, loss=loss, method="blackbox")
+    assert result.kind == "upper_bound"
+    assert result.route == "blackbox"
+    assert exact * (1 - 1e-9) <= result.value <= within * exact
+    assert result.n_queries <= 503 * len(X)  # and a few to look at the rows themselves
+    if result.trace is not None:
+        assert (np.diff(result.trace.values) <= 1e-12).all()
+
+
+def test_regression_as_a_black_box() -> None:
+    X, _ = sample(3)
+    rng = np.random.default_rng(1)
+    target = X @ np.array([1.0, -0.5, 0.2]) + rng.standard_normal(len(X))
+    model = LinearRegression().fit(X, target)
+    norm = np.linalg.norm(model.coef_ * X.std(axis=0))
+    exact = stability_criterion(SquaredLoss(model.predict(X) - target, norm), 2.0).value
+    result = model_stability(lambda rows: model.predict(rows), X, target, 2.0, loss="squared")
+    assert result.route == "blackbox"
+    assert exact * (1 - 1e-9) <= result.value <= 1.02 * exact
+
+
+def test_moved_rows_reach_the_risk_that_the_result_reports() -> None:
+    X, y = sample()
+    model = KNeighborsClassifier(7).fit(X, y)
+    result = model_stability(model, X, y, 0.4)
+    assert result.route == "blackbox"
+    wrong = model.predict(result.moved_rows()) != y
+    np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
+    np.testing.assert_allclose(
+        np.linalg.norm((result.moved_rows() - X) / X.std(axis=0), axis=1), result.moved_distances, atol=1e-12
+    )
+
+
+def test_a_callable_sees_the_table_with_its_own_columns() -> None:
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, 120),
+            "town": pd.Categorical(rng.choice(["a", "b", "c"], 120)),
+            "smokes": rng.random(120) < 0.4,
+            "weight": rng.normal(70.0, 10.0, 120),
+        }
+    )
+    seen = []
+
+    def predict(rows: pd.DataFrame) -> np.ndarray:
+        assert list(rows.columns) == list(X.columns)
+        assert isinstance(rows["town"].dtype, pd.CategoricalDtype)
+        assert rows["town"].isin(["a", "b", "c"]).all()
+        assert rows["smokes"].dtype == bool
+        seen.append(len(rows))
+        return np.where(rows["age"] / 20 + rows["smokes"] + (rows["town"] == "b") > 3.2, "dead", "alive")
+
+    y = predict(X)
+    y[:6] = np.where(y[:6] == "dead", "alive", "dead")
+    result = model_stability(predict, X, y, 0.3, integer=["age"], n_queries=200)
+    moved = result.moved_rows()
+    np.testing.assert_array_equal(predict(moved) != y, result.moved_losses == 1.0)
+    assert (moved["age"] == moved["age"].round()).all()
+    assert (moved["weight"] == X["weight"]).all()  # it does not matter, so nothing moves it
+    assert max(seen) > 1000  # all rows ask at once
+
+
+def test_pipelines_with_categories_flip_them_in_the_raw_columns() -> None:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"a": rng.standard_normal(150), "kind": rng.choice(["x", "y", "z"], 150)})
+    y = (X["a"] + 2.0 * (X["kind"] == "x") + 0.3 * rng.standard_normal(150) > 0.5).astype(int)
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["kind"]), (StandardScaler(), ["a"])),
+        KNeighborsClassifier(9),
+    ).fit(X, y)
+    result = model_stability(model, X, y, 0.5)
+    moved = result.moved_rows()
+    assert set(moved["kind"]) <= {"x", "y", "z"}
+    frozen = model_stability(model, X, y, 0.5, immutable=["kind"])
+    assert (frozen.moved_rows()["kind"] == X["kind"]).all()
+    assert result.value <= frozen.value * 1.001
+
+
+def test_other_rows_may_be_where_a_search_starts() -> None:
+    X, y = sample(6)
+    model = LogisticRegression().fit(X, y)
+    ones = np.flatnonzero(model.predict(X) == 1)[:40]
+    alone = model_stability(model.predict, X[ones], np.ones(40, dtype=int), 0.5, n_queries=12, cost="unit")
+    helped = model_stability(
+        model.predict, X[ones], np.ones(40, dtype=int), 0.5, n_queries=12, cost="unit", background=X
+    )
+    assert helped.value < alone.value
+
+
+def test_no_error_within_reach_is_said() -> None:
+    X, _ = sample(2)
+    result = model_stability(lambda rows: np.ones(len(rows), dtype=int), X, np.ones(len(X), dtype=int), 0.2)
+    assert np.isinf(result.value)
+    assert any("No error was found" in warning for warning in result.warnings)
+
+
+def test_seeds_repeat() -> None:
+    X, y = sample(8)
+    model = KNeighborsClassifier(5).fit(X, y)
+    first, second = (model_stability(model, X, y, 0.4, rng=1, n_queries=100) for _ in range(2))
+    assert first.value == second.value
+    np.testing.assert_array_equal(first.moved_codes, second.moved_codes)
+
+
+def test_points_found_stand_where_the_result_says() -> None:
+    X, y = sample(3)
+    model = KNeighborsClassifier(15).fit(X, y)
+    result = model_stability(model, X, y, 0.9, loss="log_loss", n_queries=150)
+    moved = result.moved_rows()
+    chance = np.maximum(model.predict_proba(moved)[np.arange(len(y)), y], np.finfo(float).eps)
+    np.testing.assert_allclose(-np.log(chance), result.moved_losses, atol=1e-12)
+    assert isinstance(result.loss, CandidateLoss)
