@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -84,6 +85,12 @@ class Question:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.y)
+
+    @property
+    def immovable(self) -> bool:
+        """Whether neither rows nor labels may change, so that their weights alone do."""
+        labels_fixed = math.isinf(self.domain.label_flip)
+        return math.isinf(self.theta1) or (self.domain.immovable and labels_fixed)
 
     def _decoded(self, points: FloatArray) -> Any:
         self.count.rows += len(points)

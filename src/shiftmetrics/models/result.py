@@ -49,7 +49,7 @@ class ModelStabilityResult(StabilityResult):
     trace : SearchTrace or None
         The rounds of a search; None where one sufficed.
     table : Table or None
-        The rows as they are, coded; None with ``keep_rows=False``, like the next four.
+        The rows as they are, coded; None with ``keep_rows=False``, like the next ones.
     units : array of shape (n_features,) or None
         A move of a number by that much is a distance of 1.
     moved_codes : array of shape (n_samples, n_features) or None
@@ -57,7 +57,9 @@ class ModelStabilityResult(StabilityResult):
     split_codes : array of shape (n_splits, n_features) or None
         Second places, in the order of ``splits``.
     flipped_labels : bool array of shape (n_samples,) or None
-        Rows whose label changes, where that is allowed.
+        Rows whose label changes in their first place, where labels may change.
+    split_flipped_labels : bool array of shape (n_splits,) or None
+        Likewise in their second places.
     loss : Loss or None
         What each row loses and where it may move, as far as the route found out: for `stability_curve`,
         `stability_surface` and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
@@ -77,6 +79,7 @@ class ModelStabilityResult(StabilityResult):
     moved_codes: FloatArray | None = None
     split_codes: FloatArray | None = None
     flipped_labels: BoolArray | None = None
+    split_flipped_labels: BoolArray | None = None
     loss: Loss | None = field(default=None, repr=False)
 
     def moved_rows(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -114,8 +115,11 @@ def answer(question: Question, method: str = "auto") -> tuple[Route, Answer]:
     ValueError
         If none does.
     """
+    from shiftmetrics.models.label_flips import with_label_flips
+
     for route in routes_for(question.model, question.loss, method):
-        found = route.answer(question)
+        may_flip = math.isfinite(question.domain.label_flip)
+        found = with_label_flips(question, route.answer) if may_flip else route.answer(question)
         if found is not None:
             return route, found
     raise ValueError(

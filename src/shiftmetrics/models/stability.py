@@ -9,18 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, is_table
-from shiftmetrics._core.validation import check_choice, check_integer, check_rng, describe, seed_of
-from shiftmetrics.models.arguments import check_columns, check_targets
-from shiftmetrics.models.encoders import encoded_categories
-from shiftmetrics.models.outputs import check_model
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import check_choice, check_integer, describe, seed_of
+from shiftmetrics.models.asking import ask as ask
+from shiftmetrics.models.label_flips import fixed_answer, with_label_flips
 from shiftmetrics.models.question import LOSSES, LossName, Question
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.route import ROUTES, Answer, answer
-from shiftmetrics.models.table import Table
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.domain_arguments import domain_of
 from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.result import StabilityResult
 
@@ -42,7 +39,9 @@ def model_stability(
     integer: Any = None,
     categorical: Any = None,
     one_hot: Any = None,
+    label_flip: float = math.inf,
     sample_weight: Any = None,
+    groups: Any = None,
     method: str = "auto",
     n_queries: int = 500,
     background: Any = None,
@@ -91,8 +90,12 @@ def model_stability(
         Columns of numbers that stand for categories.
     one_hot : sequence of sequences, or dict of str to sequence, optional
         Groups of columns of which one is 1 and the others 0.
+    label_flip : float, default inf
+        Distance of a change of the label; inf keeps labels fixed.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
+    groups : array_like of shape (n_samples,), optional
+        Rows that belong together, for the standard error.
     method : str, default "auto"
         The route, one of `ROUTES`; by default the first that knows the model.
     n_queries : int, default 500
@@ -142,18 +145,23 @@ def model_stability(
     seed = seed_of(rng)
     question = ask(
         model, X, y, loss=loss, theta1=theta1, theta2=theta2, features=features, cost=cost, bounds=bounds,
-        immutable=immutable, integer=integer, categorical=categorical, one_hot=one_hot, n_queries=n_queries,
-        background=background, rng=seed, progress=progress,
+        immutable=immutable, integer=integer, categorical=categorical, one_hot=one_hot, label_flip=label_flip,
+        n_queries=n_queries, background=background, rng=seed, progress=progress,
     )  # fmt: skip
     options: dict[str, Any] = {
-        "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight, "rtol": rtol,
-        "level": level, "keep_rows": keep_rows, "executor": executor, "progress": progress,
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
+        "groups": groups, "rtol": rtol, "level": level, "keep_rows": keep_rows, "executor": executor, "progress": progress,
     }  # fmt: skip
     base = question.losses(question.codes, slice(None))
     solved = stability_criterion(FixedLoss(base), threshold, **options)
-    if question.domain.immovable or math.isinf(theta1) or solved.value == 0.0:
+    if question.immovable or solved.value == 0.0:
         return _result(question, "weights", None, solved, None, loss=loss, method=method, seed=seed)
-    route, found = answer(question, method)
+    if question.domain.immovable:
+        name, found = "labels", with_label_flips(question, fixed_answer)
+        assert found is not None
+    else:
+        route, found = answer(question, method)
+        name = route.name
     solved = stability_criterion(found.loss, threshold, **options)
     rounds = [(solved.value, solved.dual, question.count.rows)]
     while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
@@ -173,64 +181,7 @@ def model_stability(
         else SearchTrace(**dict(zip(("values", "duals", "queries"), zip(*rounds, strict=True), strict=True)))
     )
     return _result(
-        question, route.name, found, solved, trace, lower_bound=lower, loss=loss, method=method, seed=seed
-    )
-
-
-def ask(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    loss: LossName = "zero_one",
-    theta1: float = 0.4,
-    theta2: float = 0.4,
-    features: Any = None,
-    cost: Any = None,
-    bounds: Any = None,
-    immutable: Any = None,
-    integer: Any = None,
-    categorical: Any = None,
-    one_hot: Any = None,
-    n_queries: int = 500,
-    background: Any = None,
-    rng: Any = 0,
-    progress: bool = False,
-) -> Question:
-    """Check what users hand over and put it as a question; the arguments are those of `model_stability`."""
-    check_model(model)
-    check_columns(model, X)
-    levels = encoded_categories(model, list(X.columns) if is_table(X) else range(np.shape(X)[-1]))
-    table = Table.of(X, categorical=() if categorical is None else categorical, levels=levels)
-    others = None
-    if background is not None:
-        check_columns(model, background)
-        others = table.coded(background, "background")
-    positions, classes = check_targets(model, X, y, loss, table)
-    domain = domain_of(
-        table.codes,
-        names=table.names,
-        categories=table.n_categories,
-        one_hot=one_hot,
-        features=features,
-        cost=cost,
-        bounds=bounds,
-        immutable=immutable,
-        integer=integer,
-    )
-    return Question(
-        model=model,
-        table=table,
-        y=positions,
-        classes=classes,
-        loss=loss,
-        domain=domain,
-        theta1=theta1,
-        theta2=theta2,
-        rng=check_rng(rng),
-        n_queries=check_integer(n_queries, "n_queries", low=1),
-        background=others,
-        progress=progress,
+        question, name, found, solved, trace, lower_bound=lower, loss=loss, method=method, seed=seed
     )
 
 
@@ -272,7 +223,7 @@ def _result(
 def _places(question: Question, found: Answer | None, solved: StabilityResult) -> dict[str, Any]:
     """Return where each row stands in the shifted sample."""
     moved, split = question.codes, None
-    flipped = None
+    flipped = split_flipped = None
     if found is not None and solved.moved_distances is not None:
         moved = _moved(
             question.codes, found, np.arange(question.n_samples), solved.moved_distances, solved.choices
@@ -282,7 +233,14 @@ def _places(question: Question, found: Answer | None, solved: StabilityResult) -
         if solved.splits is not None:
             rows = solved.splits.rows
             split = _moved(question.codes[rows], found, rows, solved.splits.distances, solved.splits.choices)
-    return {"moved_codes": moved, "split_codes": split, "flipped_labels": flipped}
+            if found.flipped is not None:
+                split_flipped = found.flipped(rows, solved.splits.choices)
+    return {
+        "moved_codes": moved,
+        "split_codes": split,
+        "flipped_labels": flipped,
+        "split_flipped_labels": split_flipped,
+    }
 
 
 def _moved(start: FloatArray, found: Answer, rows: Any, distances: FloatArray, choices: Any) -> FloatArray:

@@ -74,12 +74,12 @@ class BoundedLoss(Loss):
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         path, scores = self.path.take(rows), self.scores[rows]
         slopes, finite = path.slopes, np.isfinite(path.starts)
-        start = np.where(finite, path.starts, 0.0)
         usable = finite & (slopes > 0.0)
-        # Within segment k the squared distance is t^2 / slope + constant, with t = gain + shift from a virtual start.
-        shift = start * slopes - path.gains
-        constant = path.squared - start * start * slopes
+        start = np.where(finite, path.starts, 0.0)
         low = np.where(usable, path.gains, 0.0)
+        # Within segment k the squared distance is t^2 / slope + constant, with t = gain + shift from a virtual start.
+        shift = np.where(usable, start * slopes, 0.0) - low
+        constant = np.where(usable, path.squared, 0.0) - np.where(usable, start * start * slopes, 0.0)
         ends = np.concatenate([path.gains[:, 1:], np.full((len(scores), 1), np.inf)], axis=1)
         unlimited = np.concatenate([~finite[:, 1:], np.ones((len(scores), 1), dtype=np.bool_)], axis=1)
         high = np.where(unlimited, np.inf, ends)

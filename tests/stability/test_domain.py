@@ -1,0 +1,166 @@
+"""The domain of moves: distances, bounds, whole steps, flips, and how users say them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftmetrics.stability import Domain, domain_of
+
+ROWS = np.array([[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]])
+NAMES = ["age", "region", "yes", "no", "same"]
+
+
+def domain(**options: object) -> Domain:
+    return domain_of(ROWS, names=NAMES, categories={1: 3}, one_hot={"answer": ["yes", "no"]}, **options)
+
+
+# --- distances ---------------------------------------------------------------------------------------------
+
+
+def test_a_standard_deviation_and_a_flip_cost_one_each() -> None:
+    start = ROWS[:1]
+    moved = np.array([[20.0 + ROWS[:, 0].std(), 2.0, 0.0, 1.0, 3.0]])
+    assert domain().distances(moved, start)[0] == pytest.approx(np.sqrt(3.0))
+    assert domain(cost={"region": 4.0, "answer": 0.25}).distances(moved, start)[0] == pytest.approx(
+        np.sqrt(5.25)
+    )
+
+
+def test_a_cost_is_what_one_unit_adds_to_the_squared_distance() -> None:
+    moved = ROWS[:1] + np.array([10.0, 0.0, 0.0, 0.0, 0.0])
+    for cost in ({"age": 0.04}, [0.04, 1.0, 1.0, 1.0, 1.0]):
+        assert domain(cost=cost).distances(moved, ROWS[:1])[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"), [("std", ROWS[:, 0].std()), ("iqr", 20.0), ("range", 40.0), ("unit", 1.0)]
+)
+def test_named_scales(name: str, unit: float) -> None:
+    assert domain(cost=name).unit[0] == pytest.approx(unit)
+
+
+def test_a_constant_column_moves_by_units_and_says_so() -> None:
+    found = domain()
+    assert found.unit[4] == 1.0
+    assert any("Constant columns" in warning and "'same'" in warning for warning in found.warnings)
+    assert not domain(cost={"same": 2.0}).warnings
+    assert not domain(immutable=["same"]).warnings
+
+
+@given(scale=st.floats(1e-3, 1e3), shift=st.floats(-100.0, 100.0))
+def test_distances_do_not_depend_on_the_units_of_a_column(scale: float, shift: float) -> None:
+    rng = np.random.default_rng(0)
+    rows, moved = rng.normal(size=(8, 2)), rng.normal(size=(8, 2))
+    factor, offset = np.array([scale, 1.0]), np.array([shift, 0.0])
+    one = domain_of(rows).distances(moved, rows)
+    other = domain_of(rows * factor + offset).distances(moved * factor + offset, rows * factor + offset)
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+# --- what may move -----------------------------------------------------------------------------------------
+
+
+def test_features_immutable_and_infinite_costs_freeze() -> None:
+    assert domain(features=["age"]).movable.tolist() == [True, False, False, False, False]
+    assert domain(features=["yes"]).movable.tolist() == [False, False, True, True, False], (
+        "groups move as a whole"
+    )
+    assert domain(immutable=["no", 0]).movable.tolist() == [False, True, False, False, True]
+    assert not domain(cost={"age": np.inf, "region": np.inf}).movable[:2].any()
+    assert domain().restricted(["region", "age"]).movable.tolist() == [True, True, False, False, False]
+
+
+def test_nothing_may_move() -> None:
+    found = domain(immutable=NAMES)
+    assert found.immovable
+    assert "only the weights" in found.warnings[-1]
+
+
+def test_valid_and_clip() -> None:
+    found = domain(bounds={"age": (0, 65)}, integer=["age"])
+    start = np.repeat(ROWS[:1], 5, axis=0)
+    moves = [
+        [3.0, 0.0, 0.0, 0.0, 0.0],  # fine
+        [2.5, 0.0, 0.0, 0.0, 0.0],  # half a step
+        [50.0, 0.0, 0.0, 0.0, 0.0],  # beyond the bound
+        [0.0, 5.0, 0.0, 0.0, 0.0],  # no such category
+        [0.0, 0.0, 0.0, 1.0, 0.0],  # two ones
+    ]
+    points = start + np.array(moves)
+    assert found.valid(points, start).tolist() == [True, False, False, False, False]
+    clipped = found.clip(points, start)
+    assert found.valid(clipped, start).all()
+    assert clipped[2, 0] == 65.0
+    assert clipped[3, 1] == 2.0
+
+
+def test_rows_outside_their_bounds_may_stay() -> None:
+    found = domain(bounds={"age": (30, 50)})
+    assert "2 rows stand outside the bounds of 'age'" in found.warnings[-1]
+    assert found.valid(ROWS, ROWS).all()
+    low, high = found.limits(ROWS)
+    assert low[:, 0].tolist() == [20.0, 30.0, 30.0]
+    assert high[:, 0].tolist() == [50.0, 50.0, 60.0]
+
+
+def test_bounds_of_the_data_and_of_all_numbers() -> None:
+    assert domain(bounds="data").upper[0] == 60.0
+    assert domain(bounds=(None, 70.0)).upper[[0, 4]].tolist() == [70.0, 70.0]
+    assert np.isinf(domain(bounds=(None, 70.0)).lower[0])
+
+
+def test_rows_of_zeros_are_one_more_pattern() -> None:
+    rows = np.array([[1.0, 0.0], [0.0, 0.0]])
+    (flip,) = domain_of(rows, one_hot=[["x0", "x1"]]).flips
+    assert flip.states.tolist() == [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    assert flip.state_of(rows).tolist() == [0, 2]
+
+
+def test_groups_are_named_by_what_their_columns_share() -> None:
+    names = ["Region_North", "Region_South"]
+    assert domain_of(np.eye(2), names=names, one_hot=[names]).flips[0].name == "Region"
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cost": {"age": -1.0}}, r"cost\['age'\] must be a number greater than 0"),
+        ({"cost": {"age": np.nan}}, r"cost\['age'\] must be"),
+        ({"cost": [np.nan, 1, 1, 1, 1]}, "cost must be free of NaN"),
+        ({"cost": [-1.0, 1, 1, 1, 1]}, "cost must be at least 0"),
+        ({"cost": [0.0, 1, 1, 1, 1]}, "0 for column 'age'"),
+        ({"cost": [1.0, 1.0]}, "cost must be of length 5"),
+        ({"cost": "metres"}, "cost must be one of 'std', 'iqr', 'range', 'unit'"),
+        ({"cost": {"height": 1.0}}, "unknown 'height'"),
+        ({"cost": {"yes": 1.0, "no": 2.0}}, "one number for the group 'answer'"),
+        ({"features": ["height", "weight"]}, "features must be names .* unknown 'height', 'weight'"),
+        ({"immutable": [7]}, "immutable must be names or positions"),
+        ({"bounds": {"age": (3, 1)}}, r"bounds\['age'\] must be a pair with lowest <= highest"),
+        ({"bounds": {"age": 3}}, r"bounds\['age'\] must be a pair"),
+        ({"bounds": {"region": (0, 1)}}, "of a column of numbers"),
+        ({"label_flip": 0.0}, "label_flip must be a number greater than 0"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        domain(**options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "message"),
+    [
+        ([[1.0, 1.0]], [[0, 1]], "a single 1 among zeros"),
+        ([[0.5, 0.0]], [[0, 1]], "before they are scaled"),
+        ([[1.0, 0.0]], [[0]], "two or more distinct columns"),
+        ([[1.0, 0.0, 0.0]], [[0, 1], [1, 2]], "groups of distinct columns"),
+    ],
+)
+def test_groups_that_are_none_are_refused(
+    rows: list[list[float]], groups: list[list[int]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        domain_of(rows, one_hot=groups)
