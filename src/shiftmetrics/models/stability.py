@@ -15,6 +15,7 @@ from shiftmetrics.models.asking import ask as ask
 from shiftmetrics.models.label_flips import fixed_answer, with_label_flips
 from shiftmetrics.models.question import LOSSES, LossName, Question
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
+from shiftmetrics.models.rounds import solve_in_rounds
 from shiftmetrics.models.route import ROUTES, Answer, answer
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
@@ -150,7 +151,8 @@ def model_stability(
     )  # fmt: skip
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
-        "groups": groups, "rtol": rtol, "level": level, "keep_rows": keep_rows, "executor": executor, "progress": progress,
+        "groups": groups, "rtol": rtol, "level": level, "keep_rows": keep_rows, "executor": executor,
+        "progress": progress,
     }  # fmt: skip
     base = question.losses(question.codes, slice(None))
     solved = stability_criterion(FixedLoss(base), threshold, **options)
@@ -162,26 +164,20 @@ def model_stability(
     else:
         route, found = answer(question, method)
         name = route.name
-    solved = stability_criterion(found.loss, threshold, **options)
-    rounds = [(solved.value, solved.dual, question.count.rows)]
-    while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
-        better = found.refine(solved.dual)
-        if better is None:
-            break
-        found = better
-        start = solved.dual if 0.0 < solved.dual < math.inf else None
-        solved = stability_criterion(found.loss, threshold, initial_dual=start, **options)
-        rounds.append((solved.value, solved.dual, question.count.rows))
-    lower = None
-    if found.lower is not None:
-        lower = stability_criterion(found.lower, threshold, **{**options, "keep_rows": False}).value
-    trace = (
-        None
-        if len(rounds) == 1
-        else SearchTrace(**dict(zip(("values", "duals", "queries"), zip(*rounds, strict=True), strict=True)))
+    rounds = solve_in_rounds(
+        found, threshold, options, max_rounds=max_rounds, asked=lambda: question.count.rows
     )
+    found, solved = rounds.found, rounds.solved
     return _result(
-        question, name, found, solved, trace, lower_bound=lower, loss=loss, method=method, seed=seed
+        question,
+        name,
+        found,
+        solved,
+        rounds.trace,
+        lower_bound=rounds.lower_bound,
+        loss=loss,
+        method=method,
+        seed=seed,
     )
 
 

@@ -12,8 +12,8 @@ from shiftmetrics.models.forests.along_axis import answers_along_axes
 from shiftmetrics.models.forests.ensemble import answer_by_search
 from shiftmetrics.models.forests.exact import answer_by_enumeration, answer_of_tree
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.forests.reached import NotTheModel
 from shiftmetrics.models.forests.model_grid import grid_of_question, last_step
+from shiftmetrics.models.forests.reached import NotTheModel
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 
@@ -55,9 +55,24 @@ def _answer(question: Question) -> Answer | None:
     if grid is None:
         return None
     try:
-        return _answer_on(grid, question)
+        found = _answer_on(grid, question)
     except NotTheModel:
         return None
+    return replace(found, warnings=(*found.warnings, *_about_whole_numbers(question)))
+
+
+def _about_whole_numbers(question: Question) -> tuple[str, ...]:
+    """Warn of counts that may move by fractions: trees split right beside them, where a tiny move is enough."""
+    free = question.domain.sliding & ~question.domain.integer
+    codes = question.codes[:, free]
+    names = np.array(question.domain.names)[free][(codes == np.rint(codes)).all(axis=0)]
+    if not names.size:
+        return ()
+    shown = ", ".join(names[:3]) + (f" and {names.size - 3} more" if names.size > 3 else "")
+    return (
+        f"Columns {shown} hold whole numbers and may move by fractions, and trees may split right beside them. "
+        "Pass them as integer (or categorical) if only whole steps make sense.",
+    )
 
 
 def _answer_on(grid: Grid, question: Question) -> Answer:

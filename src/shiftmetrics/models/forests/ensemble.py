@@ -25,7 +25,7 @@ from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import CandidateLoss, Loss, ZeroOneLoss
 
 _MOST_OTHERS = 2000
-_NEIGHBOURS = 3
+_NEIGHBOURS = 1
 _PRICES = (0.1, 1.0, 10.0, 100.0)
 """Dual prices to begin with, relative to the price of a move over the mean loss."""
 _GAIN = 1e-9

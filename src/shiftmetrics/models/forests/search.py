@@ -18,7 +18,7 @@ from shiftmetrics.models.forests.scan import scan, scan_blocks
 
 _BLOCK_BYTES = 1 << 26
 _MOST_STEPS = 24
-_REPAIRS = 3
+_REPAIRS = 1
 """Axes that are given up in turn, to see whether the others do better without."""
 
 
