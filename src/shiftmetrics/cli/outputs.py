@@ -83,16 +83,32 @@ class Output:
         notes: Sequence[str] = (),
     ) -> None:
         """Write the files that were asked for, then print ``result``."""
+        self.write_all({name: result}, title=title, context=context, notes=notes)
+
+    def write_all(
+        self,
+        results: Mapping[str, Result],
+        *,
+        title: str,
+        context: Context,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Write the files that were asked for, then print the results, in one JSON file and one report."""
         # Files first: a reader of the output that leaves early, such as `head`, must not cost us a file.
         if self.json is not None:
-            result.to_json(self.json)
+            if len(results) == 1:
+                next(iter(results.values())).to_json(self.json)
+            else:
+                from shiftmetrics._core.collection import write_results
+
+                write_results(results, self.json)
         if self.report is not None:
             from shiftmetrics.report import write_report
 
-            write_report({name: result}, self.report, title=title, context=context)
+            write_report(results, self.report, title=title, context=context)
         if self.quiet:
             return
-        show({name: result}, notes)
+        show(results, notes)
         for what, path in (("JSON", self.json), ("Report", self.report)):
             if path is not None:
                 say(f"{what}: {path}")

@@ -14,12 +14,15 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.stability import StabilitySurface
 from shiftmetrics.stability.result import ShiftResult
+from shiftmetrics.stability.series import StabilitySeries
 
 _FAMILIES: dict[type[Result], str] = {
     ComparisonResult: "comparison",
     PosteriorAgreementResult: "agreement",
     ShiftResult: "stability",
+    StabilitySeries: "stability",
     NoveltyResult: "novelty",
 }
 
@@ -111,6 +114,8 @@ def _comparison(result: ComparisonResult) -> list[Fact]:
 
 
 def _stability(result: Any) -> list[Fact]:
+    if isinstance(result, StabilitySeries):
+        return _series(result)
     added = result.excess_risk
     return [
         Fact("standard error", _number(result.standard_error), "of the value above"),
@@ -123,7 +128,33 @@ def _stability(result: Any) -> list[Fact]:
         Fact("effective sample", percent(result.effective_sample_fraction), "100 %: all rows weigh the same"),
         Fact("cost of more risk", format_number(result.dual), "the slope in the threshold"),
         Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound"),
+        *_search(result),
     ]
+
+
+def _search(result: Any) -> list[Fact]:
+    """Return how the moves of a model were found."""
+    route = getattr(result, "route", None)
+    if route is None:
+        return []
+    facts = [Fact("route", str(route), "how the moves were found")]
+    if result.lower_bound is not None:
+        facts.append(Fact("certified lower bound", format_number(result.lower_bound), "never below this"))
+    return [*facts, Fact("queries", f"{result.n_queries:,}", "rows that the model was asked for")]
+
+
+def _series(result: StabilitySeries) -> list[Fact]:
+    """Return a line for each point of a curve: the stability and its interval."""
+    facts = []
+    for line in result.to_frame().itertuples():
+        at = f"at risk {line.threshold:.4g}"
+        if isinstance(result, StabilitySurface):
+            at = f"at prices {line.theta1:.3g} and {line.theta2:.3g}"
+        low, high = format_number(line.low), format_number(line.high)
+        band = "" if math.isnan(line.low) else f"{low} to {high}"
+        said = line.status.replace("_", " ") if line.status != "converged" else band
+        facts.append(Fact(at, format_number(line.stability), said))
+    return facts
 
 
 def _calibration(result: Any) -> list[Fact]:

@@ -14,27 +14,34 @@ from shiftmetrics.report.context import Rows
 from shiftmetrics.report.facts import percent
 from shiftmetrics.report.grid import Column, Grid
 from shiftmetrics.report.thumbnails import range_of, thumbnail
+from shiftmetrics.report.typical import excerpt
+from shiftmetrics.stability.sample import compare_columns
 
 MOST_CATEGORIES = 20
 MOST_COLUMNS = 6
+MOST_LEVELS = 3
+"""Lines for one column of categories."""
+LEAST_DIFFERENCE = 0.01
+"""In standard deviations: a smaller one is not worth a line."""
 
 
 def who_changes(weights: FloatArray, moves: FloatArray, rows: Rows, detail: int) -> list[Grid]:
     """Compare the sample as it is with its worst case, by label and by column."""
     grids = []
+    base = np.ones(len(weights))
+    if rows.sample_weight is not None:
+        base = np.asarray(rows.sample_weight, dtype=np.float64)
     if rows.labels is not None:
         labels = np.asarray([str(label) for label in rows.labels])
         if 1 < len(set(labels.tolist())) <= MOST_CATEGORIES:
-            grids.append(_by_label(weights, moves, labels))
+            grids.append(_by_label(base, base * weights, moves, labels))
     if rows.table is not None and len(rows.table.columns):
         uneven = float(np.var(weights)) > 1.0 / NEARLY_EVEN - 1.0
         if uneven or not moves.any():
-            grid = _by_column(
-                weights, rows.table, detail, "In the worst case", "Who gains weight, by column."
-            )
+            after, head, caption = weights, "In the worst case", "Who gains weight, by column."
         else:
-            moved = weights * (moves > 0.0)
-            grid = _by_column(moved, rows.table, detail, "Of the rows that move", "Who moves, by column.")
+            after, head, caption = weights * (moves > 0.0), "Of the rows that move", "Who moves, by column."
+        grid = _by_column(base, base * after, rows.table, detail, head, caption)
         if grid is not None:
             grids.append(grid)
     return grids
@@ -68,14 +75,15 @@ def single_rows(
     return Grid(columns=columns, rows=lines, caption=caption)
 
 
-def _by_label(weights: FloatArray, moves: FloatArray, labels: npt.NDArray[Any]) -> Grid:
+def _by_label(base: FloatArray, weights: FloatArray, moves: FloatArray, labels: npt.NDArray[Any]) -> Grid:
     lines = []
     for label in sorted(set(labels.tolist()), key=_natural):
         members = labels == label
-        share, weighted = float(members.mean()), float(weights[members].sum() / weights.sum())
+        share = float(base[members].sum() / base.sum())
+        weighted = float(weights[members].sum() / weights.sum())
         lines.append((label, share, weighted, float((moves[members] > 0.0).mean())))
     moving = bool(moves.any())
-    lines.sort(key=lambda line: -line[3] if moving else -line[2] / line[1])
+    lines.sort(key=lambda line: -line[3] if moving else -line[2] / max(line[1], 1e-300))
     columns = [
         Column("Label"),
         Column("Share as it is", numeric=True),
@@ -92,36 +100,38 @@ def _by_label(weights: FloatArray, moves: FloatArray, labels: npt.NDArray[Any]) 
     )
 
 
-def _by_column(weights: FloatArray, table: Any, detail: int, head: str, caption: str) -> Grid | None:
-    """Return the columns whose weighted mean differs most from the plain one, in standard deviations."""
-    lines = []
-    for name in table.columns:
-        values = table[name].to_numpy()
-        if values.dtype.kind not in "biuf":
-            continue
-        numbers = values.astype(np.float64)
-        known = np.isfinite(numbers)
-        spread = float(numbers[known].std()) if known.any() else 0.0
-        if spread == 0.0 or weights[known].sum() == 0.0:
-            continue
-        plain = float(numbers[known].mean())
-        weighted = float(np.average(numbers[known], weights=weights[known]))
-        lines.append((str(name), plain, weighted, (weighted - plain) / spread))
-    if not lines:
+def _by_column(
+    base: FloatArray, weights: FloatArray, table: Any, detail: int, head: str, caption: str
+) -> Grid | None:
+    """Return the columns whose means or shares differ most from the plain ones, in standard deviations."""
+    if not weights.sum() > 0.0:
         return None
-    lines.sort(key=lambda line: -abs(line[3]))
+    lines = compare_columns(table, base, weights, max_levels=MOST_LEVELS)
+    # A level of one row, such as a name, says nothing of a group.
+    group = (lines["level"] == "") | (lines["before"] * len(weights) >= 2.0)
+    lines = lines[group & (lines["difference"].abs() >= LEAST_DIFFERENCE)]
+    if lines.empty:
+        return None
+    rows = [
+        [
+            str(line.column) if line.level == "" else f"{line.column} = {excerpt(line.level)}",
+            *(
+                format_number(value) if line.level == "" else percent(value)
+                for value in (float(line.before), float(line.after))
+            ),
+            f"{line.difference:+.2f}",
+        ]
+        for line in lines.head(detail).itertuples()
+    ]
     return Grid(
         columns=[
             Column("Column"),
-            Column("Mean as it is", numeric=True),
+            Column("As it is", numeric=True),
             Column(head, numeric=True),
             Column("Difference (sd)", numeric=True),
         ],
-        rows=[
-            [name, format_number(plain), format_number(weighted), f"{difference:+.2f}"]
-            for name, plain, weighted, difference in lines[:detail]
-        ],
-        caption=caption + " The largest differences of means.",
+        rows=rows,
+        caption=caption + " Means of numbers and shares of categories, the largest differences first.",
     )
 
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
-from shiftmetrics.plot import plot_excess_risk, plot_stability, plot_stability_curve
+from shiftmetrics.plot import plot, plot_excess_risk, plot_stability, plot_stability_curve
 from shiftmetrics.plot.stability import NEARLY_EVEN
 from shiftmetrics.report.context import Context, Rows
 from shiftmetrics.report.facts import facts_of
 from shiftmetrics.report.figures import figure_svg
 from shiftmetrics.report.grid import Entry
+from shiftmetrics.report.sensitive_sample import moved_rows, moves_by_column, picture
 from shiftmetrics.report.shifted_rows import single_rows, who_changes
 from shiftmetrics.report.templating import fragment
-from shiftmetrics.stability import StabilityResult, stability_criterion
+from shiftmetrics.stability import StabilityResult, stability_curve, stability_surface
+from shiftmetrics.stability.series import StabilitySeries
 
 LEAD = (
     "The worst case within reach: rows move towards an error, or gain weight, whichever is cheaper, "
@@ -39,20 +42,23 @@ def build(results: Mapping[str, Result], context: Context, detail: int) -> Marku
 
 def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) -> Entry:
     entry = Entry(name=name, facts=facts_of(result))
+    if isinstance(result, StabilitySeries):
+        entry.sentences.append(result.headline())
+        entry.figures.append(figure_svg(lambda ax: plot(result, ax), alt=result.headline()))
+        return entry
+    rows = _with_own(result, rows)
     if remark:
         entry.sentences.append(remark)
-    if (
-        isinstance(result, StabilityResult)
-        and rows.loss is not None
-        and result.n_samples <= MOST_ROWS_FOR_CURVES
-        and math.isfinite(result.value)
-    ):
+    finite = math.isfinite(result.value)
+    small = result.n_samples <= MOST_ROWS_FOR_CURVES
+    if isinstance(result, StabilityResult) and rows.loss is not None and finite and small:
         entry.figures.extend(_curves(result, rows))
-    if result.weights is None or not math.isfinite(result.value):
+    if result.weights is None or not finite:
         return entry
     weights = np.asarray(result.weights, dtype=np.float64)
     moves = np.asarray(result.moved_distances, dtype=np.float64)
     uneven = result.effective_sample_fraction <= NEARLY_EVEN
+    entry.figures.extend(picture(result, rows, name))
     if uneven:
         entry.figures.append(
             figure_svg(
@@ -72,16 +78,29 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
         )
     if detail:
         entry.tables.extend(who_changes(weights, moves, rows, detail))
-        if result.share_moved > 0.0:
-            first = np.flatnonzero(moves > 0.0)
-            first = first[np.argsort(moves[first], kind="stable")][:detail]
-            entry.tables.append(single_rows(first, "The rows that break first.", weights, moves, rows))
+        entry.tables.extend(moves_by_column(result, detail))
+        first = moved_rows(result, rows, detail)
+        if not first and result.share_moved > 0.0:
+            nearest = np.flatnonzero(moves > 0.0)
+            nearest = nearest[np.argsort(moves[nearest], kind="stable")][:detail]
+            first = [single_rows(nearest, "The rows that break first.", weights, moves, rows)]
+        entry.tables.extend(first)
         if uneven:
             heaviest = np.argsort(-weights, kind="stable")[:detail]
             entry.tables.append(
                 single_rows(heaviest, "The rows that gain the most weight.", weights, moves, rows)
             )
     return entry
+
+
+def _with_own(result: Any, rows: Rows) -> Rows:
+    """Fill in what the result knows of its rows."""
+    known: dict[str, Any] = {}
+    if rows.loss is None:
+        known["loss"] = getattr(result, "loss", None)
+    if rows.table is None:
+        known["table"] = result.places()[0]
+    return replace(rows, **known)
 
 
 def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
@@ -91,40 +110,50 @@ def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
     if threshold <= start or (weighted and rows.sample_weight is None):
         return []
     theta1, theta2 = float(result.settings["theta1"]), float(result.settings["theta2"])
-
-    def solve(at: float, price1: float, price2: float) -> StabilityResult:
-        return stability_criterion(
-            rows.loss,
-            at,
-            theta1=price1,
-            theta2=price2,
-            divergence=result.settings["divergence"],
-            sample_weight=rows.sample_weight,
-            keep_rows=False,
-        )
-
+    divergence = result.settings["divergence"]
     thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
-    thresholds = np.unique(thresholds)
-    values = [solve(float(at), theta1, theta2).value for at in thresholds]
+    curve = stability_curve(
+        rows.loss,
+        thresholds,
+        theta1=theta1,
+        theta2=theta2,
+        divergence=divergence,
+        sample_weight=rows.sample_weight,
+    )
     drawings = [
         figure_svg(
-            lambda ax: plot_stability_curve(thresholds, values, ax, threshold=threshold, risk=start),
+            lambda ax: plot_stability_curve(
+                curve.thresholds,
+                curve.stability,
+                ax,
+                threshold=threshold,
+                risk=start,
+                # The band of independent rows is not that of groups of rows.
+                low=None if result.settings.get("groups") else curve.lows,
+                high=None if result.settings.get("groups") else curve.highs,
+            ),
             alt="Stability against the risk threshold",
-            caption="How much the least damaging shift costs for each threshold. The slope at the mark is the dual: "
-            "what one more unit of risk would cost.",
+            caption="How much the least damaging shift costs for each threshold, with its sampling interval. The "
+            "slope at the mark is the dual: what one more unit of risk would cost.",
         )
     ]
     if not (math.isfinite(theta1) and math.isfinite(theta2)):
         return drawings
-    budget = 1.0 / theta1 + 1.0 / theta2
-    shares = np.linspace(0.05, 0.95, 10)
-    split = [solve(threshold, 1.0 / (budget * s), 1.0 / (budget * (1.0 - s))).excess_risk for s in shares]
-    corruption = np.array([excess.corruption for excess in split])
-    reweighting = np.array([excess.reweighting for excess in split])
-    if corruption.any():
+    total = 1.0 / theta1 + 1.0 / theta2
+    surface = stability_surface(
+        rows.loss,
+        threshold,
+        total=total,
+        shares=np.linspace(0.05, 0.95, 10),
+        divergence=divergence,
+        sample_weight=rows.sample_weight,
+    )
+    if surface.corruption.any():
         drawings.append(
             figure_svg(
-                lambda ax: plot_excess_risk(shares, corruption, reweighting, ax, share=1.0 / theta1 / budget),
+                lambda ax: plot_excess_risk(
+                    surface.shares, surface.corruption, surface.reweighting, ax, share=1.0 / theta1 / total
+                ),
                 alt="Risk added by rows that move and by rows that gain weight, over the prices",
                 caption="The two prices trade places at a constant 1/theta1 + 1/theta2. The dashed line marks the "
                 "prices used here.",

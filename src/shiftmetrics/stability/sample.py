@@ -341,7 +341,7 @@ def _heaviest(sample: Any, rows: IntArray, second: BoolArray) -> Any:
 
 def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
     known = np.isfinite(values)
-    lines = [] if known.all() else [_share_line(_MISSING, ~known, before, after)]
+    lines = [] if known.all() else _missing_line(~known, before, after)
     numbers, old, new = values[known], before[known], after[known]
     if not len(numbers) or not old.sum() > 0.0 or not new.sum() > 0.0:
         return lines
@@ -361,23 +361,30 @@ def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> 
 
 def _level_lines(column: Any, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
     missing = column.isna().to_numpy()
-    texts = np.where(missing, "", column.astype(str).to_numpy())
-    lines = [
-        _share_line(str(level), (texts == level) & ~missing, before, after)
-        for level in sorted(set(texts[~missing].tolist()))
+    texts = np.where(missing, "", column.astype(str).to_numpy()).astype(str)
+    levels, codes = np.unique(texts[~missing], return_inverse=True)
+    lines = _share_lines(
+        [str(level) for level in levels],
+        np.bincount(codes, weights=before[~missing], minlength=len(levels)) / before.sum(),
+        np.bincount(codes, weights=after[~missing], minlength=len(levels)) / after.sum(),
+    )
+    return lines + (_missing_line(missing, before, after) if missing.any() else [])
+
+
+def _missing_line(missing: BoolArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
+    shares = [np.array([weights[missing].sum() / weights.sum()]) for weights in (before, after)]
+    return _share_lines([_MISSING], *shares)
+
+
+def _share_lines(levels: list[str], start: FloatArray, end: FloatArray) -> list[dict[str, Any]]:
+    spread = np.sqrt(np.maximum(start * (1.0 - start), 0.0))
+    difference = np.divide(end - start, spread, out=np.zeros_like(spread), where=spread > 0.0)
+    return [
+        {"level": level, "before": old, "after": new, "difference": apart}
+        for level, old, new, apart in zip(
+            levels, start.tolist(), end.tolist(), difference.tolist(), strict=True
+        )
     ]
-    return lines + ([_share_line(_MISSING, missing, before, after)] if missing.any() else [])
-
-
-def _share_line(level: str, members: BoolArray, before: FloatArray, after: FloatArray) -> dict[str, Any]:
-    start, end = float(before[members].sum() / before.sum()), float(after[members].sum() / after.sum())
-    spread = np.sqrt(start * (1.0 - start))
-    return {
-        "level": level,
-        "before": start,
-        "after": end,
-        "difference": float((end - start) / spread) if spread > 0.0 else 0.0,
-    }
 
 
 def _is_numeric(column: Any) -> bool:

@@ -1,0 +1,129 @@
+"""``shiftmetrics stability DATA --model MODEL``: what the command line says turned into a call, and its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shiftmetrics.cli.errors import named_arguments
+from shiftmetrics.cli.models import ModelSample, load_model, read_model_sample
+from shiftmetrics.cli.samples import split_names
+
+ARGUMENTS = {
+    "X": "FILE", "y": "--target", "model": "--model", "loss": "--loss", "threshold": "--threshold",
+    "theta1": "--theta1", "theta2": "--theta2", "divergence": "--divergence", "sample_weight": "--weight",
+    "features": "--features", "immutable": "--immutable", "integer": "--integer", "categorical": "--categorical",
+    "one_hot": "--one-hot", "bounds": "--bounds", "method": "--method", "n_queries": "--queries", "by": "--by",
+}  # fmt: skip
+"""From the arguments of the library to what the user typed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """What the command line says of a model and its rows, in the user's words."""
+
+    model: str
+    target: str
+    loss: str = "zero_one"
+    features: str | None = None
+    immutable: str | None = None
+    integer: str | None = None
+    categorical: str | None = None
+    one_hot: Sequence[str] = field(default_factory=tuple)
+    bounds: str | None = None
+    method: str = "auto"
+    queries: int = 500
+    seed: int = 0
+
+    def domain(self) -> dict[str, Any]:
+        """Return where rows may move, as the library takes it."""
+
+        def names(text: str | None) -> list[str] | None:
+            return None if text is None else split_names(text)
+
+        return {
+            "features": names(self.features),
+            "immutable": names(self.immutable),
+            "integer": names(self.integer),
+            "categorical": names(self.categorical),
+            "one_hot": [split_names(group) for group in self.one_hot] or None,
+            "bounds": None if self.bounds is None else parse_bounds(self.bounds),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelAnswer:
+    """A result, with the rows that it is about."""
+
+    sample: ModelSample
+    result: Any
+    notes: list[str]
+
+
+def solve(
+    text: str,
+    options: ModelOptions,
+    *,
+    threshold: float,
+    prices: Mapping[str, Any],
+    id_column: str | None,
+    weight: str | None,
+    by: str | None,
+    progress: bool,
+) -> ModelAnswer:
+    """Open the model, read the rows and solve.
+
+    Raises
+    ------
+    ValueError, TypeError
+        In the words of the command line.
+    """
+    from shiftmetrics.models import model_stability
+
+    domain = options.domain()
+    model, notes = load_model(options.model)
+    sample = read_model_sample(text, model, target=options.target, id_column=id_column, weight=weight, by=by)
+    with named_arguments(ARGUMENTS):
+        result = model_stability(
+            model,
+            sample.X,
+            sample.y,
+            threshold,
+            loss=options.loss,  # type: ignore[arg-type]
+            sample_weight=sample.weight,
+            method=options.method,
+            n_queries=options.queries,
+            rng=options.seed,
+            progress=progress,
+            **domain,
+            **prices,
+        )
+    return ModelAnswer(sample=sample, result=result, notes=[*notes, *sample.notes])
+
+
+def parse_bounds(text: str) -> Any:
+    """Turn ``age=0:120,pulse=30:`` into pairs by column; ``data`` stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If a part is not of that form.
+    """
+    if text == "data":
+        return text
+    bounds: dict[str, tuple[float, float]] = {}
+    for part in split_names(text):
+        name, sign, limits = part.rpartition("=")
+        low, colon, high = limits.partition(":")
+        try:
+            if not (sign and colon):
+                raise ValueError
+            bounds[name.strip()] = (float(low or -math.inf), float(high or math.inf))
+        except ValueError:
+            raise ValueError(
+                f"--bounds must be data, or COLUMN=LOW:HIGH with commas between columns, got {part!r}. "
+                "An example is --bounds age=0:120,pulse=30:"
+            ) from None
+    return bounds
