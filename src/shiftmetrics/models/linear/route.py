@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,14 @@ import numpy as np
 from shiftmetrics.models.encoders import final_step
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.nearest import nearest_errors
-from shiftmetrics.models.linear.scores import AdditiveScores
-from shiftmetrics.models.linear.search import searched
+from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
+from shiftmetrics.models.linear.search import losses_of, searched
 from shiftmetrics.models.linear.smooth import closed_form
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 
 _TOLERANCE = 1e-6
-_LARGEST_LOG_LOSS = 30.0
+_LARGEST_LOG_LOSS = 15.0
 
 
 class LinearRoute:
@@ -42,19 +43,21 @@ class LinearRoute:
         geometry = Geometry(question, scores)
         if question.loss == "zero_one":
             return nearest_errors(geometry)
-        answer = closed_form(geometry)
-        several = question.loss == "log_loss" and scores.intercept.shape[0] > 2
-        if not several and not self._is_loss(question, answer):
+        if not self._is_loss(question, scores):
             return None
+        several = question.loss == "log_loss" and scores.intercept.shape[0] > 2
         if several or geometry.whole.any() or geometry.joined:
             return searched(geometry)
-        return answer
+        return closed_form(geometry)
 
     @staticmethod
-    def _is_loss(question: Question, answer: Answer) -> bool:
-        """Tell whether the closed form is the loss that the model has, such as its own probabilities."""
-        own = question.losses(question.codes, slice(None))
-        formula = answer.loss.base(slice(0, question.n_samples))
-        if question.loss == "log_loss":  # probabilities below the rounding of 1 are cut off
+    def _is_loss(question: Question, scores: AdditiveScores) -> bool:
+        """Tell whether the loss of the model, such as that of its own probabilities, is the one of these scores."""
+        points = points_to_check(question)
+        labels = np.resize(question.y, len(points))
+        asked = replace(question, y=labels)
+        own = asked.losses(points, slice(None))
+        formula = losses_of(asked, scores(points, question))
+        if question.loss == "log_loss":  # a small probability is 1 minus another, rounded
             own, formula = np.minimum(own, _LARGEST_LOG_LOSS), np.minimum(formula, _LARGEST_LOG_LOSS)
         return bool(np.allclose(own, formula, rtol=_TOLERANCE, atol=_TOLERANCE))

@@ -107,17 +107,7 @@ class AdditiveScores:
 
     def reproduces(self, question: Question) -> bool:
         """Tell whether these are the model's scores, at rows and far from them, and whether it predicts by them."""
-        rng = np.random.default_rng(0)
-        rows = np.arange(question.n_samples)
-        if len(rows) > _CHECKED_ROWS:
-            rows = rng.choice(rows, _CHECKED_ROWS, replace=False)
-        near = question.codes[rows]
-        far = near + rng.standard_t(2.0, near.shape) * np.where(
-            question.domain.flipping, 0.0, 3.0 * near.std(axis=0) + 1e-3
-        )
-        for flip in question.domain.flips:
-            flip.put(far, rng.integers(len(flip.states), size=len(far)))
-        points = np.concatenate([near, far])
+        points = points_to_check(question)
         expected, got = model_scores(question, points), self(points, question)
         scale = max(1e-300, float(np.abs(expected).max()), float(np.abs(self.intercept).max()))
         if not (np.abs(got - expected) <= _TOLERANCE * scale).all():
@@ -136,3 +126,19 @@ def model_scores(question: Question, points: FloatArray) -> FloatArray:
     if question.classes is None:
         return predicted_values(question.model, rows)[:, None]
     return class_scores(question.model, rows)
+
+
+def points_to_check(question: Question) -> FloatArray:
+    """Return coded points at which a formula must hold: rows, points between them, and points far away."""
+    rng = np.random.default_rng(0)
+    rows = np.arange(question.n_samples)
+    if len(rows) > _CHECKED_ROWS:
+        rows = rng.choice(rows, _CHECKED_ROWS, replace=False)
+    near = question.codes[rows]
+    flipping = question.domain.flipping
+    share = np.where(flipping, 0.0, rng.random((len(near), 1)))
+    between = near + share * (rng.permutation(near) - near)
+    far = near + rng.standard_t(2.0, near.shape) * np.where(flipping, 0.0, 3.0 * near.std(axis=0) + 1e-3)
+    for flip in question.domain.flips:
+        flip.put(far, rng.integers(len(flip.states), size=len(far)))
+    return np.concatenate([near, between, far])
