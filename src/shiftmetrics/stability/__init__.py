@@ -15,6 +15,11 @@ from shiftmetrics.stability.losses import (
     SquaredLoss,
     ZeroOneLoss,
 )
+from shiftmetrics.stability.published import (
+    AdamStabilityResult,
+    AdamStabilityStatus,
+    stability_criterion_adam,
+)
 from shiftmetrics.stability.result import (
     ExcessRisk,
     Splits,
@@ -33,6 +38,8 @@ from shiftmetrics.stability.subpopulation import (
 from shiftmetrics.stability.surface import StabilitySurface, stability_surface
 
 __all__ = [
+    "AdamStabilityResult",
+    "AdamStabilityStatus",
     "AlternativesLoss",
     "CandidateLoss",
     "Domain",
@@ -60,6 +67,7 @@ __all__ = [
     "most_sensitive_sample",
     "s_value",
     "stability_criterion",
+    "stability_criterion_adam",
     "stability_curve",
     "stability_surface",
     "who_gains_weight",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record, Status
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.stability.losses.base import Kind
+
+ResultKind = Kind | Literal["estimate"]
+"""What a value is for the model; an estimate is no bound on either side."""
 
 
 class StabilityStatus(Status):
@@ -166,8 +169,8 @@ class ShiftResult(Result):
         Risk of the sample as it is.
     dual : float
         Cost of one more unit of risk, dR/d threshold.
-    kind : {"exact", "upper_bound", "lower_bound"}
-        What ``value`` is for the model, given what its loss knows.
+    kind : {"exact", "upper_bound", "lower_bound", "estimate"}
+        What ``value`` is for the model, given what its loss knows; an estimate is no bound on either side.
     standard_error : float or None
         Sampling error of ``value`` from its influence function; None where there is none.
     excess_risk : ExcessRisk
@@ -204,7 +207,7 @@ class ShiftResult(Result):
     risk: float
     base_risk: float
     dual: float
-    kind: Kind
+    kind: ResultKind
     standard_error: float | None
     excess_risk: ExcessRisk
     rms_move: float
@@ -271,6 +274,8 @@ class ShiftResult(Result):
             sentences.insert(1, "An upper bound: the true value may be lower, never higher.")
         elif self.kind == "lower_bound":
             sentences.insert(1, "A lower bound: the true value may be higher, never lower.")
+        elif self.kind == "estimate":
+            sentences.insert(1, "An estimate: the true value may be lower or higher.")
         if self.status.ok and self.status.value != "converged":
             sentences.append(f"Status {self.status}: {self.status.text}")
         return sentences

@@ -11,8 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.result import Result
-from shiftmetrics.stability.losses.base import Kind
-from shiftmetrics.stability.result import StabilityResult, StabilityStatus
+from shiftmetrics.stability.result import ResultKind, StabilityResult, StabilityStatus
 
 
 class SeriesStatus(Status):
@@ -66,7 +65,7 @@ class StabilitySeries(Result):
     """
 
     status: SeriesStatus
-    kind: Kind
+    kind: ResultKind
     base_risk: float
     thresholds: FloatArray
     stability: FloatArray
