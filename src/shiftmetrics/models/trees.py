@@ -86,7 +86,7 @@ def _answer_on(grid: Grid, question: Question) -> Answer:
 
 
 def answers_for_groups(
-    question: Question, groups: Sequence[Sequence[str]], on_rows: Callable[[int], object] | None = None
+    question: Question, groups: Sequence[Sequence[str | int]], on_rows: Callable[[int], object] | None = None
 ) -> Iterator[tuple[int, Answer]] | None:
     """Answer for several groups of columns, when those of one group alone may move; single columns share one descent.
 
@@ -94,8 +94,8 @@ def answers_for_groups(
     ----------
     question : Question
         The model, the rows and the loss, with all that may move.
-    groups : sequence of sequence of str
-        Names of columns.
+    groups : sequence of sequence of str or int
+        Names or positions of columns.
     on_rows : callable, optional
         Called with the number of rows times groups that are done, for a progress bar.
 
@@ -116,7 +116,7 @@ def answers_for_groups(
 def _answers(
     question: Question,
     grid: Grid,
-    groups: Sequence[Sequence[str]],
+    groups: Sequence[Sequence[str | int]],
     on_rows: Callable[[int], object] | None,
 ) -> Iterator[tuple[int, Answer]]:
     axes = [grid.axes_of(question.domain.positions(group).tolist()) for group in groups]
@@ -126,7 +126,7 @@ def _answers(
             single.setdefault(int(held[0]), []).append(position)
     for axis, answer in answers_along_axes(question, grid, list(single), on_rows):
         for position in single[axis]:
-            yield position, answer
+            yield position, replace(answer, warnings=_about_whole_numbers(question))
     for position, group in enumerate(groups):
         if len(axes[position]) == 1:
             continue

@@ -10,6 +10,7 @@ from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributio
 from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.dispatch import plot
+from shiftmetrics.plot.feature_stability import plot_feature_stability
 from shiftmetrics.plot.novelty import plot_bandwidth_sweep, plot_mode_frequencies, plot_novelty
 from shiftmetrics.plot.novelty_table import plot_novelty_ranks, plot_novelty_table
 from shiftmetrics.plot.sensitive_sample import plot_sensitive_sample
@@ -34,6 +35,7 @@ __all__ = [
     "plot_confidence",
     "plot_contributions",
     "plot_excess_risk",
+    "plot_feature_stability",
     "plot_mode_frequencies",
     "plot_novelty",
     "plot_novelty_ranks",

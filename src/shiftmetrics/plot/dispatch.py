@@ -19,12 +19,14 @@ from shiftmetrics.agreement import (
     PredictionRatesResult,
 )
 from shiftmetrics.comparison import ComparisonResult
+from shiftmetrics.models.feature_result import FeatureStabilityResult
 from shiftmetrics.novelty import NoveltyResult, NoveltyTable
 from shiftmetrics.plot.agreement import plot_agreement
 from shiftmetrics.plot.agreement_curves import plot_agreement_curves
 from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributions, plot_rates
 from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.plot.comparison import plot_comparison
+from shiftmetrics.plot.feature_stability import plot_feature_stability
 from shiftmetrics.plot.novelty import plot_novelty
 from shiftmetrics.plot.novelty_table import plot_novelty_table
 from shiftmetrics.plot.stability import plot_stability
@@ -43,6 +45,7 @@ _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     AdamAgreementResult: plot_adam_trace,
     PredictionRatesResult: plot_rates,
     ComparisonResult: plot_comparison,
+    FeatureStabilityResult: plot_feature_stability,
     ShiftResult: plot_stability,
     StabilityCurve: plot_stability_thresholds,
     StabilitySurface: plot_stability_prices,

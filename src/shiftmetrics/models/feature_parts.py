@@ -1,0 +1,96 @@
+"""Features and groups of them, each with the answer when nothing else may move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shiftmetrics._core.validation import describe
+from shiftmetrics.models.along_column import answer_along_column
+from shiftmetrics.models.question import Question
+from shiftmetrics.models.route import Answer, answer, routes_for
+from shiftmetrics.models.trees import answers_for_groups
+
+_SEARCHES = ("blackbox", "torch", "network")
+"""Routes that ask the model again and again: along one column a grid with bisection is better."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns that move together, under a name."""
+
+    name: str
+    columns: tuple[str, ...]
+    positions: tuple[int, ...]
+
+
+def parts_of(
+    question: Question, features: Any, groups: Mapping[str, Sequence[str | int]] | None
+) -> list[Part]:
+    """Return the single features, then the groups."""
+    domain = question.domain
+    flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
+    wanted = range(domain.n_features) if features is None else domain.positions(features)
+    parts: dict[tuple[int, ...], Part] = {}
+    for position in wanted:
+        flip = flip_of.get(int(position))
+        columns = (int(position),) if flip is None else tuple(flip.columns.tolist())
+        name = domain.names[position] if flip is None else flip.name
+        if domain.restricted(columns).immovable:
+            if features is None:
+                continue
+            raise ValueError(
+                describe(
+                    "features", "columns that may move", repr(name), "It is immutable, or has one category."
+                )
+            )
+        parts[columns] = Part(name, tuple(domain.names[column] for column in columns), columns)
+    result = list(parts.values())
+    taken = {part.name for part in result}
+    for name, members in (groups or {}).items():
+        columns = tuple(domain.positions(members, f"feature_groups[{name!r}]").tolist())
+        if name in taken:
+            raise ValueError(describe("feature_groups", "names other than those of features", repr(name)))
+        if not columns or domain.restricted(columns).immovable:
+            raise ValueError(
+                describe(f"feature_groups[{name!r}]", "columns that may move", f"{list(members)}")
+            )
+        result.append(Part(str(name), tuple(domain.names[column] for column in columns), columns))
+    if not result:
+        raise ValueError(
+            describe(
+                "features", "at least one column that may move", "none", "Free some, or pass feature_groups."
+            )
+        )
+    return result
+
+
+def answers_of(
+    question: Question, parts: Sequence[Part], method: str, can_move: bool, fixed: Answer
+) -> Iterator[tuple[Part, Answer]]:
+    """Yield the answer for each part; models of trees share one look at all of them."""
+    if not can_move:
+        yield from ((part, fixed) for part in parts)
+        return
+    if method in ("auto", "tree", "ensemble"):
+        shared = answers_for_groups(question, [part.columns for part in parts])
+        if shared is not None:
+            for position, found in shared:
+                yield parts[position], found
+            return
+    for part in parts:
+        asked = replace(question, domain=question.domain.restricted(part.positions))
+        yield part, _answer(asked, method)
+
+
+def _answer(question: Question, method: str) -> Answer:
+    """Ask the routes; those that search leave single columns to the grid."""
+    if method != "auto":
+        return answer(question, method)[1]
+    for route in routes_for(question.model, question.loss, "auto"):
+        found = answer_along_column(question) if route.name in _SEARCHES else None
+        found = route.answer(question) if found is None else found
+        if found is not None:
+            return found
+    return answer(question)[1]

@@ -1,0 +1,297 @@
+"""How little it takes to break a model through one feature alone, for all features, groups and subgroups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.validation import check_choice, check_integer, check_vector, seed_of
+from shiftmetrics.models.asking import ask
+from shiftmetrics.models.feature_parts import Part, answers_of, parts_of
+from shiftmetrics.models.feature_result import (
+    EVERYTHING,
+    FeatureStability,
+    FeatureStabilityResult,
+    FeatureStabilityStatus,
+)
+from shiftmetrics.models.question import LOSSES, LossName, Question
+from shiftmetrics.models.rounds import solve_in_rounds
+from shiftmetrics.models.route import ROUTES, Answer, answer
+from shiftmetrics.models.subgroups import compared, subgroups_of
+from shiftmetrics.stability.criterion import stability_criterion
+from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.losses import FixedLoss
+from shiftmetrics.stability.result import StabilityResult, StabilityStatus
+
+
+def feature_stability(
+    model: Any,
+    X: Any,
+    y: Any,
+    threshold: float,
+    *,
+    features: Any = None,
+    feature_groups: Mapping[str, Sequence[str | int]] | None = None,
+    by: Any = None,
+    by_feature: bool = False,
+    loss: LossName = "zero_one",
+    theta1: float = 0.4,
+    theta2: float = 0.4,
+    divergence: DivergenceName = "kl",
+    cost: Any = None,
+    bounds: Any = None,
+    immutable: Any = None,
+    integer: Any = None,
+    categorical: Any = None,
+    one_hot: Any = None,
+    sample_weight: Any = None,
+    method: str = "auto",
+    n_queries: int = 500,
+    background: Any = None,
+    max_rounds: int = 50,
+    rtol: float = 1e-10,
+    level: float = 0.95,
+    rng: Any = 0,
+    progress: bool = False,
+) -> FeatureStabilityResult:
+    r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
+
+    The stability R_j of feature j is that of `model_stability` when no other feature may move: the lower it is, the
+    less it takes to break the model through this feature.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model; see `model_stability`.
+    X : array_like or DataFrame of shape (n_samples, n_features)
+        Rows as the model takes them.
+    y : array_like of shape (n_samples,)
+        Labels, or values for ``loss="squared"``.
+    threshold : float
+        The risk (mean loss) that counts as broken.
+    features : sequence of str or int, optional
+        Features to look at one by one. By default all that may move; a one-hot group counts as one. An empty sequence
+        leaves only the groups.
+    feature_groups : dict of str to sequence of str or int, optional
+        Named groups of columns that move together.
+    by : array_like of shape (n_samples,), str, or dict of str to bool array, optional
+        Subgroups of the population: a label for each row, the name of a column of ``X``, or masks, which may
+        overlap. The stability with all features free is returned for each.
+    by_feature : bool, default False
+        Whether to return that of each feature and group in each subgroup, too.
+    loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
+        What a row loses.
+    theta1, theta2 : float, default 0.4
+        Prices of data corruption and of sub-population shift.
+    divergence : {"kl", "chi2"}, default "kl"
+        Price of a weight.
+    cost, bounds, immutable, integer, categorical, one_hot : optional
+        Where rows may move, and at what cost; see `model_stability`. The scale of each feature decides how sensitive
+        it is: by default a move by one standard deviation, and the flip of a category, cost 1.
+    sample_weight : array_like of shape (n_samples,), optional
+        Weight of each row in the sample.
+    method : str, default "auto"
+        The route; see `model_stability`. By default models of trees are scanned exactly, linear models have closed
+        forms, and others are tried on a grid of values with bisection, which gives upper bounds.
+    n_queries : int, default 500
+        Most queries for each row, for groups of features of models that only predict.
+    background : array_like or DataFrame, optional
+        More rows like those of ``X``, from which searches may start.
+    max_rounds : int, default 50
+        Most rounds of a search.
+    rtol : float, default 1e-10
+        Relative primal-dual gap at which to stop.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    rng : int or numpy.random.Generator, default 0
+        Seed of searches that are random.
+    progress : bool, default False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    FeatureStabilityResult
+        ``to_frame()`` is the sorted table; `plot_feature_stability` draws it.
+
+    Raises
+    ------
+    TypeError
+        If ``model`` is no model, or a column is neither numbers nor categories.
+    ValueError
+        If a feature is unknown or may not move, subgroups do not match the rows, or as `model_stability`.
+
+    See Also
+    --------
+    model_stability : All features together, with the rows that move.
+
+    References
+    ----------
+    Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
+    arXiv:2405.03198, section 2.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from shiftmetrics.models import feature_stability
+    >>> X = np.column_stack([np.arange(40.0), np.arange(40.0) % 7])
+    >>> y = (X[:, 0] > 20).astype(int)
+    >>> result = feature_stability(DecisionTreeClassifier().fit(X, y), X, y, 0.2)
+    >>> [part.feature for part in result.features]
+    ['x0', 'x1']
+    >>> result.most_sensitive.kind
+    'exact'
+    """
+    check_choice(loss, "loss", LOSSES)
+    check_choice(method, "method", ("auto", *ROUTES))
+    max_rounds = check_integer(max_rounds, "max_rounds", low=1)
+    seed = seed_of(rng)
+    question = ask(
+        model, X, y, loss=loss, theta1=theta1, theta2=theta2, cost=cost, bounds=bounds, immutable=immutable,
+        integer=integer, categorical=categorical, one_hot=one_hot, n_queries=n_queries, background=background,
+        rng=seed, progress=progress,
+    )  # fmt: skip
+    parts = parts_of(question, features, feature_groups)
+    subgroups = subgroups_of(X, by, question.n_samples)
+    weights = None if sample_weight is None else check_vector(
+        sample_weight, "sample_weight", length=question.n_samples, low=0.0
+    )  # fmt: skip
+    options: dict[str, Any] = {
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "rtol": rtol, "level": level,
+        "keep_rows": False,
+    }  # fmt: skip
+    solver = _Solver(question, threshold, options, max_rounds, weights, subgroups)
+    base = question.losses(question.codes, slice(None))
+    fixed = Answer(FixedLoss(base), lambda rows, _, __: question.codes[rows])
+    alone = stability_criterion(fixed.loss, threshold, sample_weight=weights, **options)
+    found: list[FeatureStability] = []
+    by_group: list[FeatureStability] = []
+    warnings: dict[str, None] = dict.fromkeys(question.domain.warnings)
+    can_move = not (math.isinf(theta1) or alone.value == 0.0)
+    with _bar(progress, len(parts) + bool(subgroups)) as done:
+        for part, answered in answers_of(question, parts, method, can_move, fixed):
+            whole, final = solver.whole(part, answered)
+            found.append(whole)
+            warnings |= dict.fromkeys(final.warnings)
+            if by_feature:
+                by_group += solver.within(part, final)
+            done()
+        if subgroups:
+            everything = Part(EVERYTHING, question.domain.names, ())
+            movable = math.isfinite(theta1) and not question.domain.immovable
+            answered = answer(question, method)[1] if movable else fixed
+            _, final = solver.whole(everything, answered)
+            by_group = solver.within(everything, final) + by_group
+            done()
+    found.sort(key=lambda part: part.value)
+    first = found[0]
+    return FeatureStabilityResult(
+        value=first.value,
+        error_bound=first.error_bound,
+        interval=first.interval,
+        status=_status(found),
+        n_samples=question.n_samples,
+        settings=settings_of(
+            model=type(model).__name__, threshold=float(threshold), loss=loss, **options, method=method,
+            n_queries=n_queries, seed=seed, by_feature=by_feature,
+            sample_weight=None if sample_weight is None else "given",
+        ),
+        warnings=tuple(warnings),
+        features=tuple(found),
+        subgroups=tuple(_sorted_by_feature(by_group, found)),
+        reweighting_alone=alone.value,
+        n_queries=question.count.rows,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Solver:
+    """The question after the model: how much it costs, on all rows and on subgroups."""
+
+    question: Question
+    threshold: float
+    options: dict[str, Any]
+    max_rounds: int
+    weights: FloatArray | None
+    subgroups: dict[str, IntArray]
+
+    def whole(self, part: Part, found: Answer) -> tuple[FeatureStability, Answer]:
+        """Solve on all rows."""
+        rounds = solve_in_rounds(
+            found,
+            self.threshold,
+            {**self.options, "sample_weight": self.weights},
+            max_rounds=self.max_rounds,
+            asked=lambda: self.question.count.rows,
+        )
+        return _record(part, rounds.solved, lower_bound=rounds.lower_bound), rounds.found
+
+    def within(self, part: Part, found: Answer) -> list[FeatureStability]:
+        """Solve on each subgroup, with the points that are known."""
+        records = []
+        for name, rows in self.subgroups.items():
+            options = {**self.options, "sample_weight": None if self.weights is None else self.weights[rows]}
+            lower = found.lower
+            solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
+            bound = None
+            if lower is not None:
+                bound = stability_criterion(lower.take(rows), self.threshold, **options).value
+            records.append(_record(part, solved, subgroup=name, lower_bound=bound))
+        return compared(records, float(self.options["level"]))
+
+
+def _record(
+    part: Part, solved: StabilityResult, *, subgroup: str | None = None, lower_bound: float | None = None
+) -> FeatureStability:
+    return FeatureStability(
+        feature=part.name,
+        columns=part.columns,
+        subgroup=subgroup,
+        value=solved.value,
+        standard_error=solved.standard_error,
+        interval=solved.interval,
+        kind=solved.kind,
+        lower_bound=lower_bound,
+        status=solved.status,
+        error_bound=solved.error_bound,
+        n_samples=solved.n_samples,
+        base_risk=solved.base_risk,
+        dual=solved.dual,
+        rms_move=solved.rms_move,
+        share_moved=solved.share_moved,
+        effective_sample_fraction=solved.effective_sample_fraction,
+    )
+
+
+def _sorted_by_feature(
+    records: list[FeatureStability], features: Sequence[FeatureStability]
+) -> list[FeatureStability]:
+    place = {part.feature: position for position, part in enumerate(features)}
+    return sorted(records, key=lambda part: (place.get(part.feature, -1), part.value))
+
+
+def _status(features: Sequence[FeatureStability]) -> FeatureStabilityStatus:
+    statuses = {part.status for part in features}
+    if StabilityStatus.MAX_ITER in statuses:
+        return FeatureStabilityStatus.MAX_ITER
+    if statuses == {StabilityStatus.ALREADY_AT_RISK}:
+        return FeatureStabilityStatus.ALREADY_AT_RISK
+    if statuses == {StabilityStatus.UNATTAINABLE}:
+        return FeatureStabilityStatus.UNATTAINABLE
+    return FeatureStabilityStatus.CONVERGED
+
+
+@contextmanager
+def _bar(progress: bool, total: int) -> Iterator[Callable[[], object]]:
+    if not progress:
+        yield lambda: None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, desc="feature stability", unit=" features") as bar:
+        yield bar.update
