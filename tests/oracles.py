@@ -171,6 +171,21 @@ def plan_cost(weights, splits, distances, theta1, theta2, divergence):
     return cost + (0.0 if np.isinf(theta2) else theta2 * penalty.mean())
 
 
+def nearest_error_by_enumeration(predict, x, y, axes, units):
+    """Return each row's distance to the nearest point of a grid that is misclassified; a NaN axis stands still."""
+    distances = np.full(len(x), np.inf)
+    for row, start in enumerate(x):
+        own = [
+            np.array([here]) if np.isnan(axis).all() else axis for axis, here in zip(axes, start, strict=True)
+        ]
+        points = np.stack(np.meshgrid(*own, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        points = np.concatenate([points, start[None]])
+        wrong = predict(points) != y[row]
+        if wrong.any():
+            distances[row] = np.linalg.norm((points[wrong] - start) * units, axis=1).min()
+    return distances
+
+
 # --- novelty ---------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -103,10 +104,34 @@ def _whole_steps(
     with np.errstate(invalid="ignore", over="ignore"):
         ideal = np.minimum(np.where(slopes > 0.0, slopes * relaxed[:, None] / length**2, 0.0), room)
     ideal = np.where(np.isfinite(ideal), ideal, 0.0)
+    alone = not rival.smooth.slopes.any()
+    for shift in _roundings(slopes.shape[1]):
+        steps = np.clip(np.floor(ideal + 1e-9) + shift, 0.0, room)
+        if not alone:
+            _improve(best, number, rival, plan, need, steps, slopes, length)
+            continue
+        missing = np.maximum(need - (steps * slopes).sum(axis=1), 0.0)
+        for column in range(slopes.shape[1]):  # one number makes up for the rest
+            more = np.divide(
+                missing, slopes[:, column], out=np.zeros_like(missing), where=slopes[:, column] > 0.0
+            )
+            full = steps.copy()
+            full[:, column] += np.ceil(np.where(np.isfinite(more), more, 0.0) * (1.0 - 1e-12))
+            _improve(best, number, rival, plan, need, np.minimum(full, room), slopes, length)
     up = np.minimum(np.ceil(ideal - 1e-9), room)
-    for steps in (np.floor(ideal), np.rint(ideal), up, _trimmed(up, slopes, need, rival)):
-        _improve(best, number, rival, plan, need, np.minimum(steps, room), slopes, length)
+    _improve(best, number, rival, plan, need, up, slopes, length)
     return False
+
+
+def _roundings(n_numbers: int) -> Iterator[FloatArray]:
+    """Yield what to add to the whole part of each number: all combinations where they are few."""
+    around = (0, 1) if n_numbers > 3 else (-1, 0, 1, 2)
+    if n_numbers > 6:
+        for shift in (0.0, 1.0):
+            yield np.full(n_numbers, shift)
+        return
+    for shifts in itertools.product(around, repeat=n_numbers):
+        yield np.array(shifts, dtype=np.float64)
 
 
 def _improve(
@@ -147,24 +172,6 @@ def _one_number(
             yield None
             return
         yield np.where(open_rows, steps, enough)
-
-
-def _trimmed(steps: FloatArray, slopes: FloatArray, need: FloatArray, rival: Rival) -> FloatArray:
-    """Take back steps that are not needed, the largest move first."""
-    if rival.smooth.slopes.any():
-        return steps
-    steps = steps.copy()
-    gain = (steps * slopes).sum(axis=1)
-    for _ in range(2):
-        for column in np.argsort(-slopes.max(axis=0), kind="stable")[::-1]:
-            spare = np.maximum(gain - need, 0.0)
-            back = np.divide(
-                spare, slopes[:, column], out=np.zeros_like(spare), where=slopes[:, column] > 0.0
-            )
-            back = np.minimum(np.floor(np.where(np.isfinite(back), back, 0.0)), steps[:, column])
-            steps[:, column] -= back
-            gain -= back * slopes[:, column]
-    return steps
 
 
 def _beyond(geometry: Geometry, rivals: list[Rival], best: Nearest, rows: IntArray) -> FloatArray:

@@ -1,0 +1,284 @@
+"""Linear models in the raw columns: flips, whole steps and bounds against enumeration, and labels that flip."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from oracles import nearest_error_by_enumeration
+from shiftmetrics import CandidateLoss, stability_criterion
+from shiftmetrics.models import model_stability
+from shiftmetrics.models.asking import ask
+from shiftmetrics.models.encoders import encoded_categories
+
+Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
+SLACK = {"region": 2.0, "smoker": 0.5}
+
+
+def states(name: str) -> list[object]:
+    return {"region": ["north", "south", "west"], "smoker": ["no", "yes"]}[name]
+
+
+# --- flips -------------------------------------------------------------------------------------------------
+
+
+def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
+    model, X, y = mixed
+    result = model_stability(model, X, y, 0.6, cost={"region": 0.1, "smoker": 0.1})
+    moved = result.moved_rows()
+    assert list(moved.columns) == list(X.columns)
+    assert moved["region"].dtype == X["region"].dtype
+    assert set(moved["smoker"]) <= {"no", "yes"}
+    assert (result.kind, result.route) == ("exact", "linear")
+    changed = (moved["region"] != X["region"]) | (moved["smoker"] != X["smoker"])
+    assert changed.any(), "some rows flip"
+    away = result.moved_distances > 0
+    assert (model.predict(moved)[away] != y[away]).all()
+
+
+@pytest.mark.parametrize("cost", [None, SLACK], ids=["one price", "two prices"])
+def test_distances_are_those_of_every_combination_of_flips(
+    mixed: Mixed, cost: dict[str, float] | None
+) -> None:
+    model, X, y = mixed
+    options = {"cost": cost, "bounds": {"age": (18, 90), "dose": (0, 4)}}
+    result = model_stability(model, X, y, 0.9, theta2=np.inf, **options)
+    question = ask(model, X, y, **options)
+    expected = np.full(len(X), np.inf)
+    slopes = _slopes(model, X)
+    for region, smoker in itertools.product(states("region"), states("smoker")):
+        flipped = X.assign(
+            region=pd.Categorical([region] * len(X), categories=states("region")), smoker=smoker
+        )
+        price = sum(
+            (cost or {"region": 1.0, "smoker": 1.0})[name]
+            * (flipped[name].astype(str) != X[name].astype(str))
+            for name in ("region", "smoker")
+        )
+        margins = model.decision_function(flipped) * np.where(y == "well", 1.0, -1.0)
+        need = np.maximum(margins, 0.0)
+        squared = _least_squared(question, slopes, need, y)
+        expected = np.minimum(expected, np.sqrt(squared + price))
+    loss = result.loss
+    assert loss is not None
+    wrong = model.predict(X) != y
+    np.testing.assert_allclose(loss.distances[~wrong], expected[~wrong], rtol=1e-7)
+
+
+def _slopes(model: Pipeline, X: pd.DataFrame) -> np.ndarray:
+    row = X.iloc[[0]].astype({"age": float})
+    start = model.decision_function(row)
+    return np.array(
+        [(model.decision_function(row.assign(**{c: row[c] + 1.0})) - start)[0] for c in ("age", "dose")]
+    )
+
+
+def _least_squared(question: object, slopes: np.ndarray, need: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Two numbers within bounds: the age moves by a share found by bisection on the multiplier."""
+    low, high = question.domain.limits(question.codes)
+    unit = question.domain.unit[:2]
+    direction = np.where(y == "well", -1.0, 1.0)[:, None] * np.sign(slopes)
+    room = (
+        np.where(direction > 0, high[:, :2] - question.codes[:, :2], question.codes[:, :2] - low[:, :2])
+        / unit
+    )
+    power = np.abs(slopes) * unit
+    squared = np.full(len(need), np.inf)
+    for row in range(len(need)):
+        if (power * room[row]).sum() < need[row]:
+            continue
+        left, right = 0.0, 1e6
+        for _ in range(200):
+            middle = 0.5 * (left + right)
+            if (power * np.minimum(middle * power, room[row])).sum() < need[row]:
+                left = middle
+            else:
+                right = middle
+        squared[row] = (np.minimum(right * power, room[row]) ** 2).sum()
+    return squared
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
+def test_exact_answers_are_those_of_dense_candidates(mixed: Mixed, loss: str) -> None:
+    model, X, y = mixed
+    X, y = X.iloc[:25], y[:25]
+    options = {"loss": loss, "bounds": {"age": (18, 90), "dose": (0, 4)}}
+    exact = model_stability(model, X, y, 0.9, **options)
+    assert exact.kind == "exact"
+    question = ask(model, X, y, **options)
+    grid = np.array(
+        list(itertools.product(np.linspace(18, 90, 73), np.linspace(0, 4, 41), range(3), range(2)))
+    )
+    losses, distances = [question.losses(question.codes, slice(None))], [np.zeros(len(X))]
+    at_grid = np.stack([question.losses(grid, np.full(len(grid), row)) for row in range(len(X))])
+    away = np.stack([question.domain.distances(grid, np.repeat(question.codes[[row]], len(grid), axis=0))
+                     for row in range(len(X))])  # fmt: skip
+    loss_of = CandidateLoss(
+        np.concatenate([np.stack(losses, axis=1), at_grid], axis=1),
+        np.concatenate([np.stack(distances, axis=1), away], axis=1),
+    )
+    dense = stability_criterion(loss_of, 0.9).value
+    assert exact.value <= dense * (1 + 1e-9)
+    assert exact.value == pytest.approx(dense, rel=0.08 if loss == "zero_one" else 0.02)
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss", "squared"])
+def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed, loss: str) -> None:
+    model, X, y = mixed
+    if loss == "squared":
+        y = 0.1 * X["age"].to_numpy() + (X["region"] == "west").to_numpy()
+        model = make_pipeline(model[0], LinearRegression()).fit(
+            X, y + np.random.default_rng(0).normal(size=len(y))
+        )
+    for options in ({}, {"bounds": "data"}, {"cost": SLACK, "immutable": ["dose"]}, {"features": ["region"]}):
+        base = ask(model, X, y, loss=loss)
+        threshold = 1.2 * base.losses(base.codes, slice(None)).mean()
+        result = model_stability(model, X, y, threshold, loss=loss, **options)
+        question = ask(model, X, y, loss=loss, **options)
+        assert question.domain.valid(result.moved_codes, question.codes).all()
+        distances = question.domain.distances(result.moved_codes, question.codes)
+        np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-8)
+        losses = question.losses(result.moved_codes, slice(None))
+        np.testing.assert_allclose(losses, result.moved_losses, rtol=1e-6, atol=1e-8)
+        if result.splits is not None:
+            start = question.codes[result.splits.rows]
+            np.testing.assert_allclose(
+                question.domain.distances(result.split_codes, start), result.splits.distances, rtol=1e-5
+            )
+            assert len(result.split_rows()) == len(result.splits.rows)
+
+
+def test_encoders_say_which_columns_are_categories(mixed: Mixed) -> None:
+    model, X, y = mixed
+    known = encoded_categories(model, list(X.columns))
+    assert known == {2: ["north", "south", "west"], 3: ["no", "yes"]}
+    codes = X.assign(region=X["region"].cat.codes.astype(int), smoker=(X["smoker"] == "yes").astype(int))
+    numbered = make_pipeline(
+        make_column_transformer(
+            (make_pipeline(OneHotEncoder()), slice(2, 3)), (OrdinalEncoder(), [3]), remainder="passthrough"
+        ),
+        StandardScaler(),
+        LogisticRegression(),
+    ).fit(codes, y)
+    assert encoded_categories(numbered, list(codes.columns)) == {2: [0, 1, 2], 3: [0, 1]}
+    result = model_stability(numbered, codes, y, 0.6)
+    assert set(result.moved_rows()["region"]) <= {0, 1, 2}
+    assert result.route == "linear"
+
+
+def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
+    _, X, y = mixed
+    encoded = pd.get_dummies(X, columns=["region", "smoker"], dtype=float)
+    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(encoded, y)
+    groups = {name: [c for c in encoded if c.startswith(f"{name}_")] for name in ("region", "smoker")}
+    result = model_stability(plain, encoded, y, 0.6, one_hot=groups)
+    moved = result.moved_rows()
+    assert (moved[groups["region"]].sum(axis=1) == 1.0).all()
+    assert result.kind == "exact"
+    free = model_stability(plain, encoded, y, 0.6)
+    assert set(np.unique(result.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
+    assert not set(np.unique(free.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
+
+
+# --- whole steps -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integer", [[0], [0, 1]], ids=["one", "all"])
+def test_whole_steps_against_enumeration(integer: list[int]) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 9, (30, 2)).astype(float)
+    y = (X @ [1.0, 0.6] + rng.normal(0, 1, 30) > 7).astype(int)
+    model = LogisticRegression().fit(X, y)
+    axes = [np.arange(0, 9), np.arange(0, 9) if len(integer) == 2 else np.linspace(0, 8, 1601)]
+    expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
+    result = model_stability(model, X, y, 0.9, theta2=np.inf, integer=integer, bounds=(0, 8))
+    found = result.loss.distances
+    reached = np.isfinite(expected)
+    assert (found[reached] <= expected[reached] * (1 + 1e-9)).all() or len(integer) == 2
+    tolerance = 0.02 if len(integer) == 1 else 0.5
+    np.testing.assert_allclose(found[reached], expected[reached], rtol=tolerance, atol=0.01)
+    if len(integer) == 1:
+        assert result.kind == "exact"
+    else:
+        assert result.kind == "upper_bound"
+        assert (found[reached] >= expected[reached] * (1 - 1e-9)).all()
+        assert np.mean(found[reached] > expected[reached] * (1 + 1e-9)) < 0.2, "most are the nearest"
+        assert result.lower_bound <= result.value
+    steps = result.moved_codes - X
+    np.testing.assert_allclose(steps[:, integer], np.rint(steps[:, integer]), atol=1e-9)
+
+
+def test_a_single_number_of_whole_steps_is_exact() -> None:
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.integers(18, 90, 60), rng.normal(size=60)], axis=1).astype(float)
+    y = (X[:, 0] + 10 * X[:, 1] > 50).astype(int)
+    model = LogisticRegression().fit(X, y)
+    result = model_stability(model, X, y, 0.5, features=[0], integer=[0])
+    assert result.kind == "exact"
+    axes = [np.arange(-300, 400), np.array([np.nan])]
+    expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
+    np.testing.assert_allclose(result.loss.distances, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+def test_smooth_losses_with_whole_steps_lie_between_bounds(mixed: Mixed, loss: str) -> None:
+    model, X, y = mixed
+    result = model_stability(model, X, y, 1.0, loss=loss, integer=["age"], bounds="data")
+    assert result.kind == "upper_bound"
+    assert 0.98 * result.value < result.lower_bound <= result.value
+    assert (result.moved_rows()["age"] % 1 == 0).all()
+
+
+# --- labels ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
+def test_labels_may_flip_at_a_distance(mixed: Mixed, loss: str) -> None:
+    model, X, y = mixed
+    never, far, near = (model_stability(model, X, y, 1.2 if loss != "zero_one" else 0.5, loss=loss, label_flip=d)
+                        for d in (np.inf, 1e3, 0.3))  # fmt: skip
+    assert far.value == pytest.approx(never.value, rel=1e-9)
+    assert near.value < never.value
+    assert never.flipped_labels is None
+    flips = near.flipped_labels.sum() + (0 if near.splits is None else near.split_flipped_labels.sum())
+    assert flips > 0
+    assert near.kind == "exact"
+
+
+def test_a_label_flip_alone_is_a_candidate(mixed: Mixed) -> None:
+    model, X, y = mixed
+    frozen = model_stability(model, X, y, 0.8, loss="log_loss", immutable=list(X.columns), label_flip=0.7)
+    here, there = (
+        ask(model, X, labels, loss="log_loss") for labels in (y, np.where(y == "ill", "well", "ill"))
+    )
+    losses = np.stack([part.losses(part.codes, slice(None)) for part in (here, there)], axis=1)
+    expected = stability_criterion(CandidateLoss(losses, [[0.0, 0.7]] * len(y), kind="exact"), 0.8)
+    assert frozen.value == pytest.approx(expected.value, rel=1e-9)
+    assert frozen.route == "labels"
+
+
+def test_a_regression_has_no_labels_to_flip() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = LinearRegression().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="label_flip must be inf for a regression"):
+        model_stability(model, X, X[:, 0] + 0.1, 1.0, loss="squared", label_flip=1.0)
+
+
+def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.DataFrame, np.ndarray]]) -> None:
+    X, y = mixed_rows(80, 3)
+    model = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0))
+    numbers = X[["age", "dose"]]
+    model.fit(numbers, y)
+    alone = model_stability(model, numbers, y, 1.0, loss="log_loss")
+    doubled = model_stability(
+        model, pd.concat([numbers] * 2), np.tile(y, 2), 1.0, loss="log_loss", groups=np.tile(np.arange(80), 2)
+    )
+    assert doubled.value == pytest.approx(alone.value, rel=1e-6)
+    assert doubled.standard_error == pytest.approx(alone.standard_error, rel=1e-3)
+    assert alone.kind == "exact"

@@ -1,0 +1,212 @@
+"""The front door for models: edge cases, results that travel, and input that cannot be meant."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+
+from shiftmetrics import Result, stability_criterion, worst_case_risk
+from shiftmetrics.models import ModelStabilityResult, model_stability
+
+Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
+
+
+# --- edge cases --------------------------------------------------------------------------------------------
+
+
+def test_a_model_at_risk_already(mixed: Mixed) -> None:
+    model, X, y = mixed
+    result = model_stability(model, X, y, 0.05)
+    assert (result.value, result.status.value) == (0.0, "already_at_risk")
+    pd.testing.assert_frame_equal(result.moved_rows(), X, check_dtype=False)
+
+
+def test_a_threshold_out_of_reach(mixed: Mixed) -> None:
+    model, X, y = mixed
+    assert model_stability(model, X, y, 1.5).status.value == "unattainable"
+    closed = model_stability(model, X, y, 0.99, features=["smoker"], theta2=np.inf)
+    assert (closed.value, closed.status.value) == (np.inf, "unattainable")
+    assert len(closed.moved_rows()) == len(X)
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
+def test_with_everything_immutable_only_weights_change(mixed: Mixed, loss: str) -> None:
+    model, X, y = mixed
+    result = model_stability(model, X, y, 0.8, loss=loss, immutable=list(X.columns))
+    other = model_stability(model, X, y, 0.8, loss=loss, theta1=np.inf)
+    assert result.value == pytest.approx(other.value, rel=1e-9)
+    assert (result.route, result.kind, result.share_moved) == ("weights", "exact", 0.0)
+    assert "No column may move, so only the weights of the rows change" in result.summary()
+
+
+def test_a_model_without_errors_may_break(mixed: Mixed) -> None:
+    _, X, y = mixed
+    numbers = X[["age", "dose"]]
+    right = make_pipeline(StandardScaler(), LogisticRegression()).fit(numbers, y)
+    result = model_stability(right, numbers, right.predict(numbers), 0.2)
+    assert result.base_risk == 0.0
+    assert 0.0 < result.value < np.inf
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+def test_weights_of_the_sample_repeat_rows(mixed: Mixed, divergence: str) -> None:
+    model, X, y = mixed
+    counts = np.arange(len(X)) % 3
+    cost = {name: 1.0 / X[name].std(ddof=0) ** 2 for name in ("age", "dose")}
+    rows = np.repeat(np.arange(len(X)), counts)
+    weighted = model_stability(model, X, y, 0.5, sample_weight=counts, cost=cost, divergence=divergence)
+    repeated = model_stability(model, X.iloc[rows], y[rows], 0.5, cost=cost, divergence=divergence)
+    assert weighted.value == pytest.approx(repeated.value, rel=1e-6)
+
+
+# --- results -----------------------------------------------------------------------------------------------
+
+
+def test_results_travel_with_their_rows(mixed: Mixed, tmp_path: Path) -> None:
+    model, X, y = mixed
+    result = model_stability(model, X, y, 0.6, bounds="data")
+    for source in (result.to_json(), str(_written(result, tmp_path / "result.json"))):
+        back = Result.from_json(source)
+        assert isinstance(back, ModelStabilityResult)
+        assert back.equals(result)
+        moved = back.moved_rows()
+        assert moved["region"].tolist() == result.moved_rows()["region"].tolist()
+        np.testing.assert_array_equal(moved["dose"], result.moved_rows()["dose"])
+
+
+def _written(result: Result, path: Path) -> Path:
+    result.to_json(path)
+    return path
+
+
+def test_rows_keep_their_labels(mixed: Mixed) -> None:
+    model, X, y = mixed
+    named = X.set_axis([f"patient {k}" for k in range(len(X))])
+    assert model_stability(model, named, y, 0.6).moved_rows().index.equals(named.index)
+
+
+def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
+    model, X, y = mixed
+    slim = model_stability(model, X, y, 0.6, keep_rows=False)
+    assert slim.moved_codes is None
+    assert slim.value == model_stability(model, X, y, 0.6).value
+    with pytest.raises(ValueError, match="keep_rows=True"):
+        slim.moved_rows()
+
+
+def test_settings_say_what_was_asked(mixed: Mixed) -> None:
+    model, X, y = mixed
+    settings = model_stability(model, X, y, 0.6, features=["age"], rng=3).settings
+    assert settings["model"] == "Pipeline"
+    assert tuple(settings["features"]) == ("age",)
+    assert (settings["loss"], settings["seed"], settings["threshold"]) == ("zero_one", 3, 0.6)
+
+
+def test_the_loss_that_was_found_serves_other_questions(mixed: Mixed) -> None:
+    model, X, y = mixed
+    result = model_stability(model, X, y, 0.6)
+    assert stability_criterion(result.loss, 0.6).value == pytest.approx(result.value)
+    assert worst_case_risk(result.loss, result.value).value == pytest.approx(0.6)
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_columns_in_another_order(mixed: Mixed) -> None:
+    model, X, y = mixed
+    with pytest.raises(
+        ValueError, match="got 'smoker' where 'age' was .column 0., 'region' where 'dose' was"
+    ) as error:
+        model_stability(model, X[X.columns[::-1]], y, 0.6)
+    assert "and 1 more" in str(error.value)
+    assert "Pass X[list(model.feature_names_in_)]" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X.drop(columns=["age", "dose"]), "got without 'age', 'dose'"),
+        (lambda X: X.assign(height=1.0), "got with 'height', unknown to the model"),
+        (lambda X: X.rename(columns={"age": "Age"}), "without 'age' and with 'Age'"),
+        (lambda X: X.assign(dose=np.nan), "120 in column 'dose', the first at row 0"),
+        (lambda X: X.assign(region=None), "120 in column 'region'"),
+    ],
+)
+def test_tables_that_the_model_does_not_know(
+    mixed: Mixed, change: Callable[[pd.DataFrame], pd.DataFrame], message: str
+) -> None:
+    model, X, y = mixed
+    with pytest.raises(ValueError, match=message):
+        model_stability(model, change(X), y, 0.6)
+
+
+def test_an_array_of_another_width() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="X must be of 3 columns, as the model was fitted on, got 2 columns"):
+        model_stability(model, X[:, :2], X[:, 0] > 0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cost": {"age": -1.0}}, r"cost\['age'\] must be a number greater than 0"),
+        ({"cost": {"age": np.nan}}, r"cost\['age'\] must be"),
+        ({"bounds": {"age": (1, 0)}}, "lowest <= highest"),
+        ({"features": ["height"]}, "unknown 'height'"),
+        ({"categorical": ["height"]}, "categorical must be names"),
+        ({"loss": "mae"}, "loss must be one of 'zero_one', 'hinge', 'log_loss', 'squared'"),
+        ({"loss": "squared"}, "loss must be one of a classifier"),
+        ({"method": "magic"}, "method must be one of 'auto', 'linear'"),
+        ({"theta1": -1.0}, "theta1 must be"),
+        ({"threshold": -0.1}, "threshold must be"),
+        ({"n_queries": 0}, "n_queries must be"),
+        ({"max_rounds": 0}, "max_rounds must be"),
+        ({"sample_weight": [1.0]}, "sample_weight must be of length 120"),
+    ],
+)
+def test_options_that_cannot_be_meant(mixed: Mixed, options: dict[str, Any], message: str) -> None:
+    model, X, y = mixed
+    with pytest.raises(ValueError, match=message):
+        model_stability(model, X, y, **{"threshold": 0.6, **options})
+
+
+def test_labels_that_the_model_never_saw(mixed: Mixed) -> None:
+    model, X, y = mixed
+    with pytest.raises(ValueError, match="labels that the model knows .'ill', 'well'., got 'dead' in 3 rows"):
+        model_stability(model, X, np.where(np.arange(len(y)) < 3, "dead", y), 0.6)
+    with pytest.raises(ValueError, match="y must be of length 120"):
+        model_stability(model, X, y[:5], 0.6)
+    with pytest.raises(ValueError, match="missing labels"):
+        model_stability(model, X, np.where(np.arange(len(y)) < 3, None, y), 0.6)
+    with pytest.raises(ValueError, match="labels that the model knows"):
+        model_stability(model, X, np.zeros(len(y), dtype=int), 0.6)
+
+
+def test_models_that_are_none(mixed: Mixed) -> None:
+    _, X, y = mixed
+    with pytest.raises(ValueError, match="model must be fitted, got a Pipeline that is not. Call fit first."):
+        model_stability(make_pipeline(OneHotEncoder(), LogisticRegression()), X, y, 0.6)
+    with pytest.raises(ValueError, match="a LogisticRegression that is not"):
+        model_stability(LogisticRegression(), X, y, 0.6)
+    with pytest.raises(TypeError, match="the class LogisticRegression"):
+        model_stability(LogisticRegression, X, y, 0.6)
+    with pytest.raises(TypeError, match="a fitted model with predict, or a callable, got str"):
+        model_stability("model.joblib", X, y, 0.6)
+
+
+def test_losses_that_the_model_does_not_have(mixed: Mixed) -> None:
+    _, X, y = mixed
+    numbers = X[["age", "dose"]]
+    with pytest.raises(ValueError, match="a model without predict_proba"):
+        model_stability(LinearSVC().fit(numbers, y), numbers, y, 0.6, loss="log_loss")
+    regression = LinearRegression().fit(numbers, X["age"])
+    with pytest.raises(ValueError, match="loss must be 'squared' for a regression"):
+        model_stability(regression, numbers, X["age"], 0.6)
