@@ -19,7 +19,6 @@ from shiftmetrics.stability.losses import ZeroOneLoss
 _MOST_STARTS = 4096
 """Points whose predictions a search knows to begin with; more are thinned out at random."""
 _SEARCH_SHARE = 3  # a loss that is no count of errors leaves one query of so many to the search for errors
-_ROUNDS = 2
 _RTOL = 1e-7
 
 
@@ -126,15 +125,7 @@ class _Climb:
         """Add what a search for errors finds, and climb at a guess of the price."""
         question = self.question
         if question.classes is not None and question.n_queries >= 2 * _SEARCH_SHARE:
-            found, _ = find_counterexamples(question, n_queries=question.n_queries // _SEARCH_SHARE)
-            self.budget -= found.queries
-            reached = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
-            losses = np.zeros(len(found.points))
-            losses[reached] = self._losses(found.points[reached], reached)
-            self.budget[reached] -= 1
-            distances = np.full(len(losses), np.inf)
-            distances[reached] = found.distances[reached]
-            self.columns = self.columns.appended(found.points, losses, distances)
+            self._add_errors(question.n_queries // _SEARCH_SHARE)
         self._climb(self.price.guess)
         return self._answer()
 
@@ -147,18 +138,37 @@ class _Climb:
                 return self._answer()
         return None
 
+    def _add_errors(self, n_queries: int) -> None:
+        found, _ = find_counterexamples(self.question, n_queries=n_queries)
+        self.budget -= found.queries
+        away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
+        losses, distances = np.zeros(len(found.points)), np.full(len(found.points), np.inf)
+        losses[away], distances[away] = self._losses(found.points[away], away), found.distances[away]
+        self.budget[away] -= 1
+        self.columns = self.columns.appended(found.points, losses, distances)
+        if away.size and losses[away].mean() > 0.0:
+            # at this price the errors begin to pay
+            squared = np.median(np.square(distances[away]))
+            self.price = Price(2.0 * self.question.theta1 * float(squared / np.median(losses[away])))
+
     def _climb(self, dual: float) -> bool:
-        """Climb a little, and tell whether that was worth it."""
-        question, codes = self.question, self.question.codes
+        """Climb from the best points, or from elsewhere where that is the row itself; tell whether it paid."""
+        question = self.question
         start, value = self.columns.best(dual, question.theta1)
-        points, losses = self.climber.climb(start, dual, value, n_rounds=_ROUNDS)
+        away, value_away = self.columns.best_away(dual, question.theta1)
+        resting = (start == question.codes).all(axis=1)
+        start = np.where(resting[:, None], away, start)
+        points, losses = self.climber.climb(start, dual, np.where(resting, value_away, value))
         found = np.isfinite(losses)
         if not found.any():
             return False
-        losses = np.where(found, losses, 0.0)
-        distances = np.where(found, question.domain.distances(points, codes), np.inf)
-        gain = np.where(found, dual * losses - question.theta1 * np.square(distances) - value, 0.0)
-        self.columns = self.columns.appended(points, losses, distances)
+        gain = np.zeros(len(value))
+        for place, loss, known in zip(points, losses, found, strict=True):
+            distances = np.where(known, question.domain.distances(place, question.codes), np.inf)
+            losses_there = np.where(known, loss, 0.0)
+            there = np.where(known, dual * losses_there - question.theta1 * np.square(distances), value)
+            gain = np.maximum(gain, there - value)
+            self.columns = self.columns.appended(place, losses_there, distances)
         return pays(gain, value, _RTOL)
 
     def _answer(self) -> Answer:

@@ -18,6 +18,12 @@ def is_module(model: Any) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
+def is_network(model: Any) -> bool:
+    """Tell whether a model is a torch module or a classifier of this library that holds one, importing neither."""
+    learners = sys.modules.get("shiftmetrics.learners.tabular")
+    return is_module(model) or (learners is not None and isinstance(model, learners.NetworkClassifier))
+
+
 def check_model(model: Any) -> None:
     """Refuse what is no model, or not fitted yet.
 

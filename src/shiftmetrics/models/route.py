@@ -70,6 +70,7 @@ ROUTES: dict[str, str] = {
     "linear": "shiftmetrics.models.linear:LinearRoute",
     "tree": "shiftmetrics.models.trees:TreeRoute",
     "ensemble": "shiftmetrics.models.trees:EnsembleRoute",
+    "torch": "shiftmetrics.models.networks.route:TorchRoute",
     "blackbox": "shiftmetrics.models.blackbox:BlackboxRoute",  # the last resort
 }
 """Where each route lives, in the order in which they are asked. A class without arguments; imported when needed."""

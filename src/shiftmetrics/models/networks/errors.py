@@ -1,0 +1,71 @@
+"""The nearest errors of a network: gradient attacks in the metric of the costs, then queries where they fail."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.blackbox import find_counterexamples, places_of, unreached
+from shiftmetrics.models.networks.lower import lower_loss
+from shiftmetrics.models.networks.module import Network, mode_warning
+from shiftmetrics.models.question import Question
+from shiftmetrics.models.route import Answer
+from shiftmetrics.shifts.attacks import nearest_error
+from shiftmetrics.stability.domain import Domain
+from shiftmetrics.stability.losses import ZeroOneLoss
+
+
+def attack_network(question: Question) -> Answer:
+    """Answer for the 0/1 loss."""
+    network = Network(question.model, classifies=True, count=question.count)
+    warnings = mode_warning(network)
+    points = _attacked(question, network)
+    domain, codes = question.domain, question.codes
+    # what the model says, in float64 distances, of the points that it really sees
+    wrong = question.is_wrong(codes, slice(None))
+    success = question.is_wrong(points, slice(None))
+    distances = np.where(success, domain.distances(points, codes), np.inf)
+    distances[wrong] = 0.0
+    left = np.isinf(distances)
+    if left.any() or domain.movable_flips or (domain.sliding & domain.integer).any():
+        # jumps have no gradient, and a gradient may lead nowhere
+        found, _ = find_counterexamples(question, n_queries=question.n_queries, known=points)
+        nearer = found.distances < distances
+        points = np.where(nearer[:, None], found.points, points)
+        distances = np.minimum(found.distances, distances)
+    return Answer(
+        loss=ZeroOneLoss(distances, kind="upper_bound"),
+        points=places_of(points),
+        lower=lower_loss(question, network),
+        warnings=(*warnings, *unreached(distances)),
+    )
+
+
+def _attacked(question: Question, network: Network) -> FloatArray:
+    """Return where gradient attacks bring each row; the row itself where they find nothing."""
+    domain, codes = question.domain, question.codes
+    free = domain.sliding & ~domain.integer
+    if not free.any():
+        return codes.copy()
+    with network.evaluating():
+        found = nearest_error(
+            network.logits,
+            network.tensor(codes).to(network.dtype),
+            question.y,
+            bounds=_bounds(domain, codes),
+            feature_costs=np.where(free, domain.unit, 1.0) ** -2.0,
+            frozen=~free,
+            rng=question.rng,
+            progress=question.progress,
+        )
+    moved = np.asarray(found.x_adv.detach().cpu().double().numpy())
+    inside = domain.clip(np.where(free, moved, codes), codes)
+    return network.seen(inside, codes)
+
+
+def _bounds(domain: Domain, codes: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return bounds that hold every row: those of the domain, widened to rows that stand outside."""
+    low, high = domain.limits(codes)
+    if np.isinf(low[:, domain.sliding]).all() and np.isinf(high[:, domain.sliding]).all():
+        return None
+    return np.minimum(low.min(axis=0), codes.min(axis=0)), np.maximum(high.max(axis=0), codes.max(axis=0))

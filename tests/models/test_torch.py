@@ -1,0 +1,264 @@
+"""Stability of torch modules: closed forms of linear ones, certified bounds of small networks, and good manners."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from shiftmetrics.learners import NetworkClassifier
+from shiftmetrics.models.networks.lipschitz import layers_of
+from shiftmetrics.models.stability import model_stability
+from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
+
+
+def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
+    return X, (X @ rng.standard_normal(d) + 0.5 * rng.standard_normal(n) > 0).astype(int)
+
+
+def linear_module(w: np.ndarray, b: float, dtype: torch.dtype = torch.float64) -> nn.Module:
+    """Return a linear model with one score."""
+    module = nn.Linear(len(w), 1).to(dtype)
+    with torch.no_grad():
+        module.weight.copy_(torch.as_tensor(w[None]))
+        module.bias.fill_(b)
+    return module.eval()
+
+
+def network(
+    X: np.ndarray, y: np.ndarray, *, units: int = 16, activation: Any = nn.ReLU, seed: int = 0
+) -> nn.Module:
+    """Return a small trained network."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module = nn.Sequential(nn.Linear(X.shape[1], units), activation(), nn.Linear(units, 2)).double()
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.02)
+    rows, labels = torch.as_tensor(X), torch.as_tensor(y)
+    for _ in range(150):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(module(rows), labels).backward()
+        optimizer.step()
+    return module.eval()
+
+
+CLOSED = {
+    "zero_one": (lambda margins, norm: ZeroOneLoss(np.maximum(margins, 0.0) / norm), 0.4),
+    "log_loss": (LogisticLoss, 0.8),
+    "hinge": (HingeLoss, 0.8),
+}
+
+
+@pytest.mark.parametrize("loss", CLOSED)
+def test_linear_module_reaches_the_closed_form_and_so_does_its_lower_bound(loss: Any) -> None:
+    X, _ = sample()
+    w = np.array([1.0, -2.0, 0.5, 1.5])
+    y = (X @ w + 0.5 * np.random.default_rng(9).standard_normal(len(X)) > 0).astype(int)
+    make, threshold = CLOSED[loss]
+    closed = make((2 * y - 1) * (X @ w + 0.2), np.linalg.norm(w * X.std(axis=0)))
+    exact = stability_criterion(closed, threshold).value
+    result = model_stability(linear_module(w, 0.2), X, y, threshold, loss=loss)
+    assert result.route == "torch"
+    assert result.kind == "upper_bound"
+    np.testing.assert_allclose(result.value, exact, rtol=1e-4 if loss == "zero_one" else 1e-9)
+    np.testing.assert_allclose(result.lower_bound, exact, rtol=1e-9)
+
+
+def test_few_weak_steps_a_round_close_in_on_the_logistic_closed_form() -> None:
+    margins = -0.5 + 0.1 * np.arange(30)  # the golden table: KL, prices (0.4, 0.4)
+    module = linear_module(np.array([1.5]), 0.0)
+    golden = 0.1866291329
+    X = (margins / 1.5)[:, None]
+    result = model_stability(module, X, np.ones(30, dtype=int), 1.0, loss="log_loss", cost="unit")
+    np.testing.assert_allclose(result.value, golden, atol=1e-10)
+    excess = np.array(result.trace.values) / golden - 1.0
+    assert (np.diff(excess) <= 1e-13).all()
+    assert excess[4] < 1.6e-5
+    assert excess[min(8, len(excess) - 1)] < 2e-9
+
+
+def test_regression_module_reaches_the_closed_form() -> None:
+    X, _ = sample(3)
+    w = np.array([1.0, -0.5, 0.2])
+    target = X @ w + np.random.default_rng(1).standard_normal(len(X))
+    exact = stability_criterion(SquaredLoss(X @ w - target, np.linalg.norm(w * X.std(axis=0))), 2.0).value
+    result = model_stability(linear_module(w, 0.0), X, target, 2.0, loss="squared")
+    np.testing.assert_allclose(result.value, exact, rtol=1e-7)
+    np.testing.assert_allclose(result.lower_bound, exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.ELU])
+@pytest.mark.parametrize(("loss", "threshold"), [("zero_one", 0.3), ("log_loss", 0.8), ("hinge", 0.8)])
+def test_bounds_of_small_networks_hold_their_stability_between_them(
+    activation: Any, loss: Any, threshold: float
+) -> None:
+    X, y = sample(3, 80)
+    module = network(X, y, units=8, activation=activation)
+    result = model_stability(module, X, y, threshold, loss=loss)
+    searched = model_stability(module, X, y, threshold, loss=loss, method="blackbox")
+    assert 0.0 < result.lower_bound <= min(result.value, searched.value)
+    assert result.value <= 1.02 * searched.value  # gradients do what queries can
+    assert result.value / result.lower_bound < 12.0
+    assert any("Certified lower bound" in note for note in result.notes())
+
+
+def test_no_slope_is_steeper_than_the_certified_bound() -> None:
+    X, y = sample(3, 80)
+    rng = np.random.default_rng(0)
+    for units in (5, 16, 40):
+        module = network(X, y, units=units)
+        layers = layers_of(module)
+        assert layers is not None
+        unit = np.array([0.5, 2.0, 0.0])  # the third may not move
+        bound = layers.in_units(unit).bound(np.array([-1.0, 1.0]))
+        points = torch.as_tensor(rng.standard_normal((4000, 3)) * 3.0).requires_grad_(True)
+        scores = module(points)
+        (slope,) = torch.autograd.grad((scores[:, 1] - scores[:, 0]).sum(), points)
+        steepest = float((slope * torch.as_tensor(unit)).norm(dim=1).max())
+        assert steepest <= bound * (1 + 1e-9)
+        spectral = np.linalg.norm(layers.weights[0] * unit, 2) * np.linalg.norm(
+            [-1.0, 1.0] @ layers.weights[1]
+        )
+        assert bound <= spectral * (1 + 1e-9)
+        if units <= 16:
+            assert bound < 2.0 * steepest
+
+
+def test_layers_that_nobody_knows_have_no_lower_bound() -> None:
+    X, y = sample(3, 40)
+    module = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.ReLU(), nn.Linear(4, 2)).double().eval()
+    assert layers_of(module) is None
+    assert model_stability(module, X, y, 0.9).lower_bound is None
+    known = nn.Sequential(
+        nn.BatchNorm1d(3), nn.Dropout(), nn.Linear(3, 5, bias=False), nn.LeakyReLU(0.1), nn.Identity(),
+        nn.Linear(5, 2),
+    )  # fmt: skip
+    assert layers_of(known.double().eval()) is not None
+
+
+def test_float32_network_is_measured_where_it_sees_the_points() -> None:
+    X, y = sample(4)
+    module = network(X, y).float()
+    result = model_stability(module, X, y, 0.4, features=["x0", "x2"])
+    moved = result.moved_rows()
+    with torch.no_grad():
+        wrong = module(torch.tensor(moved, dtype=torch.float32)).argmax(dim=1).numpy() != y
+    np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
+    np.testing.assert_array_equal(moved[:, [1, 3]], X[:, [1, 3]])  # to the last bit
+    np.testing.assert_allclose(
+        np.linalg.norm((moved - X) / X.std(axis=0), axis=1), result.moved_distances, atol=1e-14
+    )
+
+
+def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
+    X, y = sample(4)
+    module = network(X, y)
+    for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.7)):
+        result = model_stability(module, X, y, threshold, loss=loss, bounds="data", immutable=["x1"])
+        moved = result.moved_rows()
+        assert (moved >= X.min(axis=0) - 1e-12).all()
+        assert (moved <= X.max(axis=0) + 1e-12).all()
+        np.testing.assert_array_equal(moved[:, 1], X[:, 1])
+        assert result.value >= model_stability(module, X, y, threshold, loss=loss).value * (1 - 1e-6)
+
+
+def test_categories_and_whole_numbers_move_as_a_whole() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(100), rng.integers(0, 2, 100), rng.integers(0, 5, 100)]).astype(
+        float
+    )
+    y = (X @ np.array([1.0, 1.0, 0.4]) + 0.3 * rng.standard_normal(100) > 1.3).astype(int)
+    module = network(X, y, units=6)
+    for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.8)):
+        result = model_stability(module, X, y, threshold, loss=loss, categorical=["x1"], integer=["x2"])
+        moved = result.moved_rows()
+        assert set(np.unique(np.asarray(moved[:, 1], dtype=float))) <= {0.0, 1.0}
+        steps = np.asarray(moved[:, 2] - X[:, 2], dtype=float)
+        np.testing.assert_array_equal(steps, np.round(steps))
+        assert result.lower_bound <= result.value
+        searched = model_stability(
+            module, X, y, threshold, loss=loss, categorical=["x1"], integer=["x2"], method="blackbox"
+        )
+        assert result.value <= 1.1 * searched.value
+
+
+def test_network_classifier_goes_this_way_with_its_standardisation() -> None:
+    X, y = sample(4)
+    frame = pd.DataFrame(X * [1.0, 100.0, 1.0, 1e-3] + [0.0, 50.0, 0.0, 0.0], columns=list("abcd"))
+    labels = np.where(y == 1, "yes", "no")
+    model = NetworkClassifier(random_state=0, epochs=60).fit(frame, labels)
+    result = model_stability(model, frame, labels, 0.4)
+    assert result.route == "torch"
+    assert 0.0 < result.lower_bound <= result.value
+    moved = result.moved_rows()
+    assert list(moved.columns) == list("abcd")
+    np.testing.assert_array_equal(model.predict(moved) != labels, result.moved_losses == 1.0)
+    assert model_stability(model, frame, labels, 0.9, loss="log_loss").route == "torch"
+
+
+def test_the_module_is_left_as_it_was() -> None:
+    X, y = sample(3, 60)
+    module = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 2)).double().train()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    with torch.no_grad():  # whatever the caller has switched off
+        for loss in ("zero_one", "log_loss"):
+            result = model_stability(module, X, y, 1.0 if loss == "zero_one" else 1.5, loss=loss)
+    assert any("training mode" in warning for warning in result.warnings)
+    assert all(part.training for part in module.modules())
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in module.parameters())
+    assert all((value == before[name]).all() for name, value in module.state_dict().items())
+
+
+def test_a_threshold_out_of_reach_at_first_is_reached_at_higher_prices() -> None:
+    X, y = sample(3, 60)
+    w = np.array([1.0, -1.0, 0.5])
+    y = (X @ w > 0).astype(int)
+    exact = stability_criterion(
+        LogisticLoss((2 * y - 1) * (X @ w), np.linalg.norm(w * X.std(axis=0))), 30.0, theta2=np.inf
+    ).value
+    result = model_stability(linear_module(w, 0.0), X, y, 30.0, loss="log_loss", theta2=np.inf)
+    np.testing.assert_allclose(result.value, exact, rtol=1e-6)
+
+
+def test_a_module_that_returns_probabilities_is_refused() -> None:
+    X, y = sample(3, 60)
+    with pytest.raises(ValueError, match="softmax"):
+        model_stability(nn.Sequential(nn.Linear(3, 2), nn.Softmax(dim=1)).double().eval(), X, y, 0.9)
+    with pytest.raises(ValueError, match="softmax"):
+        model_stability(
+            nn.Sequential(nn.Linear(3, 2), nn.Softmax(dim=1)).double().eval(), X, y, 0.9, loss="log_loss"
+        )
+
+
+def test_the_route_asks_for_no_framework_that_is_not_loaded() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from shiftmetrics.models.route import route_named; "
+        "route = route_named('torch'); assert not route.accepts(object(), 'zero_one'); "
+        "assert 'torch' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_the_model_is_asked_is_counted() -> None:
+    X, y = sample(3, 40)
+    asked = []
+
+    class Counting(nn.Module):
+        def __init__(self, module: nn.Module) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            asked.append(len(x))
+            return self.module(x)
+
+    for loss, threshold in (("zero_one", 0.4), ("log_loss", 0.9)):
+        asked.clear()
+        result = model_stability(Counting(network(X, y)), X, y, threshold, loss=loss)
+        assert abs(sum(asked) - result.n_queries) <= 3 * len(X)  # but for looks at the kind of output
