@@ -137,13 +137,24 @@ class FeatureStabilityResult(Result):
             return f"Feature stability 0: the risk is {format_number(first.base_risk)} already."
         if self.status is FeatureStabilityStatus.UNATTAINABLE:
             return f"Feature stability inf: no feature alone brings the risk to {threshold}."
-        others = ", ".join(f"{part.feature} ({format_number(part.value)})" for part in self.features[1:5])
+        if not self._adds(first):
+            return (
+                f"No feature alone makes the model less stable than reweighting does: {format_number(first.value)} "
+                f"at risk threshold {threshold}."
+            )
+        others = ", ".join(
+            f"{part.feature} ({format_number(part.value)})" for part in self.features[1:5] if self._adds(part)
+        )
         then = f" Next: {others}." if others else ""
         return (
             f"The model is most sensitive to {first.feature}: stability {format_number(first.value)} at risk "
             f"threshold {threshold}, where {100 * first.share_moved:.3g} % of the rows move "
             f"(root mean square {format_number(first.rms_move)}).{then}"
         )
+
+    def _adds(self, part: FeatureStability) -> bool:
+        """Tell whether moves of a feature make the model less stable than reweighting alone does."""
+        return part.value < self.reweighting_alone - part.error_bound
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.validation import check_integer, describe
-from shiftmetrics.plot.style import INK, MUTED, REFERENCE, TEST, mark, new_axes, style
+from shiftmetrics.plot.style import FAINT, INK, MUTED, REFERENCE, TEST, mark, new_axes, style
 
 _BAR = 0.7
 _ROW = 0.28
@@ -85,13 +85,12 @@ def _draw(parts: list[Any], alone: float | None, ax: Any, *, by: bool) -> None:
     ends = [_interval(part, by).high for part in parts if _interval(part, by) is not None]
     reach = max([*finite, *[end for end in ends if np.isfinite(end)], 1e-12]) * 1.05
     lengths = np.where(np.isfinite(values), values, reach)
-    exact = np.array([part.kind == "exact" for part in parts])
-    ax.barh(places[exact], lengths[exact], height=_BAR, color=REFERENCE if by else TEST, alpha=0.85)
-    if not exact.all():
-        ax.barh(
-            places[~exact], lengths[~exact], height=_BAR, color=REFERENCE if by else TEST, alpha=0.35,
-            label="upper bound",
-        )  # fmt: skip
+    colour = REFERENCE if by else TEST
+    for place, part, length in zip(places, parts, lengths.tolist(), strict=True):
+        idle = alone is not None and part.value >= alone - part.error_bound
+        bar = ax.barh(place, length, height=_BAR, color=FAINT if idle else colour, alpha=0.85, linewidth=0)
+        if part.kind != "exact" and not idle:
+            bar[0].set(alpha=0.4, label="upper bound")
     for place, part in zip(places, parts, strict=True):
         interval = _interval(part, by)
         if interval is not None and np.isfinite(part.value):
@@ -111,12 +110,13 @@ def _draw(parts: list[Any], alone: float | None, ax: Any, *, by: bool) -> None:
         )
     ax.set_yticks(places, [part.subgroup if by else part.feature for part in parts])
     ax.set(
-        xlim=(0, 1.02 * reach), ylim=(-0.6, len(parts) - 0.1), xlabel="stability R (lower breaks more easily)"
+        xlim=(0, 1.02 * reach), ylim=(-0.6, len(parts) - 0.2), xlabel="stability R (lower breaks more easily)"
     )
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", visible=True)
-    if not exact.all():
-        ax.legend(loc="lower right")
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        ax.legend(handles[:1], labels[:1], loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
 
 
 def _interval(part: Any, by: bool) -> Any:
