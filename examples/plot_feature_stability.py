@@ -34,8 +34,8 @@ plot_feature_stability(result, top=12)
 plt.show()
 
 # %%
-# Together they break the model more easily than any alone. For sums of trees that is searched, so the value is an upper
-# bound; a certified lower bound stands beside it.
+# Together they break the model more easily than any alone. For sums of trees that is searched, so the value is an
+# upper bound; a certified lower bound stands beside it.
 
 together = model_stability(model, X_test, y_test, 0.2)
 print(together.summary())
