@@ -189,29 +189,32 @@ def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
 # --- whole steps -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("integer", [[0], [0, 1]], ids=["one", "all"])
+@pytest.mark.parametrize("integer", [[0], [0, 1], [0, 1, 2]], ids=["one", "two", "three"])
 def test_whole_steps_against_enumeration(integer: list[int]) -> None:
     rng = np.random.default_rng(1)
-    X = rng.integers(0, 9, (30, 2)).astype(float)
-    y = (X @ [1.0, 0.6] + rng.normal(0, 1, 30) > 7).astype(int)
+    width = max(len(integer), 2)
+    X = rng.integers(0, 9, (30, width)).astype(float)
+    y = (X @ [1.0, 0.6, 0.3][:width] + rng.normal(0, 1, 30) > 7).astype(int)
     model = LogisticRegression().fit(X, y)
-    axes = [np.arange(0, 9), np.arange(0, 9) if len(integer) == 2 else np.linspace(0, 8, 1601)]
+    axes = [np.arange(0, 9) if column in integer else np.linspace(0, 8, 1601) for column in range(width)]
     expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
     result = model_stability(model, X, y, 0.9, theta2=np.inf, integer=integer, bounds=(0, 8))
     found = result.loss.distances
     reached = np.isfinite(expected)
-    assert (found[reached] <= expected[reached] * (1 + 1e-9)).all() or len(integer) == 2
-    tolerance = 0.02 if len(integer) == 1 else 0.5
-    np.testing.assert_allclose(found[reached], expected[reached], rtol=tolerance, atol=0.01)
-    if len(integer) == 1:
+    steps = (result.moved_codes - X)[:, integer]
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
+    if len(integer) == 1:  # the grid of the other number is coarse
         assert result.kind == "exact"
+        assert (found[reached] <= expected[reached] * (1 + 1e-9)).all()
+        np.testing.assert_allclose(found[reached], expected[reached], atol=0.01)
+    elif len(integer) == 2:
+        assert result.kind == "exact"
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-100)
     else:
         assert result.kind == "upper_bound"
-        assert (found[reached] >= expected[reached] * (1 - 1e-9)).all()
-        assert np.mean(found[reached] > expected[reached] * (1 + 1e-9)) < 0.2, "most are the nearest"
         assert result.lower_bound <= result.value
-    steps = result.moved_codes - X
-    np.testing.assert_allclose(steps[:, integer], np.rint(steps[:, integer]), atol=1e-9)
+        assert (found[reached] >= expected[reached] * (1 - 1e-9)).all()
+        assert np.mean(found[reached] > expected[reached] * (1 + 1e-9)) < 0.05, "nearly all are the nearest"
 
 
 def test_a_single_number_of_whole_steps_is_exact() -> None:

@@ -63,6 +63,9 @@ class FlipPlan:
         Their distance.
     least_distance : array of shape (n_samples,)
         A lower bound on the distance of any flips with that gain or more, where prices were joined.
+    from_ratio : array of shape (n_samples,)
+        Least squared distance, over what it gains, of the flip that is least worth its price: while the dual price
+        over ``theta1`` is below that, a plan without this flip is better.
     flipped : bool array of shape (n_samples, n_flips)
         Which groups flip.
     """
@@ -70,6 +73,7 @@ class FlipPlan:
     gain: FloatArray
     distance: FloatArray
     least_distance: FloatArray
+    from_ratio: FloatArray
     flipped: BoolArray
 
 
@@ -156,11 +160,15 @@ class Geometry:
         row = np.arange(self.n_samples)[:, None]
         for counts in itertools.product(*(range(len(groups) + 1) for groups, _ in self.price_classes)):
             gain = np.zeros(self.n_samples)
-            least = 0.0
+            least, ratio = 0.0, np.zeros(self.n_samples)
             flipped = np.zeros((self.n_samples, len(self.flips)), dtype=np.bool_)
-            for count, order, total, (_, price) in zip(counts, orders, sums, self.price_classes, strict=True):
+            chosen = zip(counts, orders, sums, sorted_gains, self.price_classes, strict=True)
+            for count, order, total, gains, (_, price) in chosen:
                 gain = gain + total[:, count]
                 least += count * price**2
+                if count:
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        ratio = np.maximum(ratio, price**2 / gains[:, count - 1])
                 flipped[row, order[:, :count]] = True
             squared = flipped @ distances**2 if self.flips else np.zeros(self.n_samples)
             never = np.isneginf(gain)
@@ -168,6 +176,7 @@ class Geometry:
                 gain,
                 np.where(never, np.inf, np.sqrt(squared)),
                 np.where(never, np.inf, math.sqrt(least)),
+                np.where(never, np.inf, ratio),
                 flipped,
             )
 

@@ -75,9 +75,9 @@ def nearest_errors(geometry: Geometry) -> Answer:
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
         return _beyond(geometry, rivals, best, rows)
 
-    if exact:
-        return Answer(ZeroOneLoss(distances), points)
     lower = np.where(wrong, 0.0, np.maximum(np.minimum(floor, best.distance), _NEAR))
+    if exact or (distances <= lower * (1.0 + 1e-12)).all():
+        return Answer(ZeroOneLoss(distances), points)
     return Answer(
         ZeroOneLoss(distances, kind="upper_bound"), points, lower=ZeroOneLoss(lower, kind="lower_bound")
     )
@@ -89,14 +89,14 @@ def _whole_steps(
     """Improve by ways that respect whole steps; tell whether all ways were seen."""
     slopes, room = geometry.whole_slopes(rival)
     length = 1.0 / geometry.question.domain.unit[geometry.whole]  # distance of one step
-    if slopes.shape[1] == 1:
+    alone = not rival.smooth.slopes.any()
+    if slopes.shape[1] == 1 or (slopes.shape[1] == 2 and alone):
         seen = True
-        ways = _one_number(best, slopes[:, 0], room[:, 0], float(length[0]), need, rival)
-        for steps in ways:
+        for steps in _enumerated(best, slopes, room, length, need, alone=alone):
             if steps is None:
                 seen = False
                 break
-            _improve(best, number, rival, plan, need, steps[:, None], slopes, length)
+            _improve(best, number, rival, plan, need, steps, slopes, length)
         if seen:
             return True
     # Round the relaxed move in several ways, and let the other numbers make up for the rest.
@@ -104,7 +104,6 @@ def _whole_steps(
     with np.errstate(invalid="ignore", over="ignore"):
         ideal = np.minimum(np.where(slopes > 0.0, slopes * relaxed[:, None] / length**2, 0.0), room)
     ideal = np.where(np.isfinite(ideal), ideal, 0.0)
-    alone = not rival.smooth.slopes.any()
     for shift in _roundings(slopes.shape[1]):
         steps = np.clip(np.floor(ideal + 1e-9) + shift, 0.0, room)
         if not alone:
@@ -151,27 +150,44 @@ def _improve(
     best.improve(number, plan, place, squared, steps)
 
 
-def _one_number(
-    best: Nearest, slope: FloatArray, room: FloatArray, length: float, need: FloatArray, rival: Rival
+def _enumerated(
+    best: Nearest, slopes: FloatArray, room: FloatArray, length: FloatArray, need: FloatArray, *, alone: bool
 ) -> Iterator[FloatArray | None]:
-    """Yield all numbers of steps that may be part of the nearest way; None when there are too many."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alone = np.where(slope > 0.0, np.ceil(need / slope * (1.0 - 1e-12)), np.inf)
-    enough = np.where(np.isfinite(alone) & (alone <= room), alone, 0.0)
-    yield np.where(np.isfinite(enough), enough, 0.0)
-    yield np.zeros_like(enough)
-    if not rival.smooth.slopes.any():
-        return  # nothing else moves, so that its own steps decide
-    most = np.minimum(np.where(np.isfinite(alone), alone, 0.0), room)
-    for count in range(1, _MOST_STEPS + 2):
-        steps = np.full_like(most, float(count))
-        open_rows = (steps <= most) & (count * length < best.distance)
+    """Yield all steps of one number that may be part of the nearest way, or None when there are too many.
+
+    What is left is for the numbers that move smoothly, or for the other number of whole steps where nothing else
+    moves: that one then takes as few steps as reach the error.
+    """
+    first = int(np.argmax(length))  # the number of which fewer steps fit into a distance
+    for column in {first, slopes.shape[1] - 1 - first}:  # each alone, so that there is a way to compare with
+        steps = np.zeros_like(slopes)
+        steps[:, column] = _enough(need, slopes[:, column], room[:, column])
+        yield steps
+    yield np.zeros_like(slopes)
+    other = 1 - first if slopes.shape[1] == 2 else None
+    if alone and other is None:
+        return
+    most = np.minimum(_enough(need, slopes[:, first], np.full_like(need, np.inf)), room[:, first])
+    for count in range(_MOST_STEPS + 2):
+        open_rows = (count <= most) & (count * length[first] < best.distance)
         if not open_rows.any():
             return
         if count > _MOST_STEPS:
             yield None
             return
-        yield np.where(open_rows, steps, enough)
+        steps = np.zeros_like(slopes)
+        steps[:, first] = np.where(open_rows, float(count), 0.0)
+        if other is not None:
+            left = np.maximum(need - steps[:, first] * slopes[:, first], 0.0)
+            steps[:, other] = _enough(left, slopes[:, other], room[:, other])
+        yield steps
+
+
+def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray:
+    """Return how many steps meet the need, at most those there is room for; 0 where none would help."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.ceil(need / slope * (1.0 - 1e-12))
+    return np.minimum(np.where(np.isfinite(steps), steps, 0.0), room)
 
 
 def _beyond(geometry: Geometry, rivals: list[Rival], best: Nearest, rows: IntArray) -> FloatArray:

@@ -52,6 +52,7 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
         return Answer(_plain(rivals, question.loss), _plain_points(geometry, rivals))
     parts: list[Loss] = []
     offsets: list[FloatArray] = []
+    ratios: list[FloatArray] = []
     ways: list[tuple[int, BoolArray]] = []
     lift = math.log(len(rivals)) if question.loss == "log_loss" else 0.0
     for number, rival in enumerate(rivals):
@@ -60,8 +61,11 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
             gain = np.where(np.isfinite(distance), plan.gain, 0.0)
             parts.append(_BOUNDED[question.loss](rival.gap + gain + lift, rival.path))
             offsets.append(distance)
+            ratios.append(plan.from_ratio)
             ways.append((number, plan.flipped))
-    loss = AlternativesLoss(parts, np.stack(offsets, axis=1), kind=kind)
+    # These losses rise by at most as much as the score, so that a flip must gain its price.
+    ratio = None if question.loss == "squared" else np.stack(ratios, axis=1)
+    loss = AlternativesLoss(parts, np.stack(offsets, axis=1), kind=kind, from_ratio=ratio)
 
     def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
         assert choices is not None

@@ -28,6 +28,9 @@ class AlternativesLoss(Loss):
         inf where a row may not switch.
     kind : {"exact", "upper_bound", "lower_bound"}, default "exact"
         What the stability of the whole is.
+    from_ratio : array_like of shape (n_samples, n_parts), optional
+        For each part a ratio of the dual price to ``theta1`` up to which another part is known to be as good, so that
+        it need not be looked at.
 
     Notes
     -----
@@ -47,8 +50,11 @@ class AlternativesLoss(Loss):
     parts: tuple[Loss, ...]
     offsets: Array
     kind: Kind
+    from_ratio: Array | None
 
-    def __init__(self, parts: Sequence[Loss], offsets: Any, *, kind: Kind = "exact") -> None:
+    def __init__(
+        self, parts: Sequence[Loss], offsets: Any, *, kind: Kind = "exact", from_ratio: Any = None
+    ) -> None:
         offsets = np.asarray(offsets, dtype=np.float64)
         if np.isnan(offsets).any():
             check_matrix(offsets, "offsets")
@@ -64,6 +70,7 @@ class AlternativesLoss(Loss):
         object.__setattr__(self, "parts", tuple(parts))
         object.__setattr__(self, "offsets", offsets)
         object.__setattr__(self, "kind", check_choice(kind, "kind", KINDS))
+        object.__setattr__(self, "from_ratio", None if from_ratio is None else np.asarray(from_ratio))
         object.__setattr__(self, "row_bytes", max(part.row_bytes for part in parts) + 64)
 
     @property
@@ -84,11 +91,34 @@ class AlternativesLoss(Loss):
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         places, scores = [], []
         for k, part in enumerate(self.parts):
-            moved = part.transform(dual, theta1, rows)
+            moved = self._part(k, part, dual, theta1, rows)
             with np.errstate(over="ignore"):
                 scores.append(moved.value - theta1 * self.offsets[rows, k] ** 2)
             places.append(_reach(moved))
         return self._best(scores, places, rows)
+
+    def _part(self, k: int, part: Loss, dual: float, theta1: float, rows: slice) -> Transform:
+        """Return the worst case of a part, at value -inf for the rows that need not be looked at."""
+        offsets = self.offsets[rows, k]
+        wanted = np.isfinite(offsets)
+        if self.from_ratio is not None:
+            wanted &= (offsets == 0.0) | (self.from_ratio[rows, k] < dual / theta1)
+        if wanted.all():
+            return part.transform(dual, theta1, rows)
+        nothing = np.zeros(len(wanted))
+        value, loss, squared = np.full(len(wanted), -math.inf), nothing, nothing.copy()
+        choice = np.zeros(len(wanted), dtype=np.int64)
+        where = np.flatnonzero(wanted)
+        if where.size:
+            found = part.take(where + rows.indices(self.n_samples)[0]).transform(
+                dual, theta1, slice(0, where.size)
+            )
+            value[where], squared[where] = found.value, found.squared_distance
+            loss = loss.copy()
+            loss[where] = found.loss
+            if found.choice is not None:
+                choice[where] = found.choice
+        return Transform(value, loss, squared, choice)
 
     def _reach(self, rows: slice) -> Reach:
         places = [part.reach(0.0, rows) for part in self.parts]
@@ -143,7 +173,9 @@ class AlternativesLoss(Loss):
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
-        return type(self)([part.take(rows) for part in self.parts], self.offsets[rows], kind=self.kind)
+        ratio = None if self.from_ratio is None else self.from_ratio[rows]
+        parts = [part.take(rows) for part in self.parts]
+        return type(self)(parts, self.offsets[rows], kind=self.kind, from_ratio=ratio)
 
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""

@@ -73,6 +73,8 @@ class BoundedLoss(Loss):
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         path, scores = self.path.take(rows), self.scores[rows]
+        if path.starts.shape[1] == 1:
+            return self._unbounded(dual, theta1, scores, path.slopes[:, 0])
         slopes, finite = path.slopes, np.isfinite(path.starts)
         usable = finite & (slopes > 0.0)
         start = np.where(finite, path.starts, 0.0)
@@ -110,6 +112,24 @@ class BoundedLoss(Loss):
             np.where(stays, base, best[1]),
             np.where(stays, 0.0, best[2]),
         )
+
+    def _unbounded(self, dual: float, theta1: float, scores: FloatArray, slopes: FloatArray) -> Transform:
+        """Return the worst case where nothing is bounded: the best stationary point, or the row itself."""
+        loss = self._loss(scores)
+        best = Transform(dual * loss, loss, np.zeros_like(loss))
+        moving = slopes > 0.0
+        safe = np.where(moving, slopes, 1.0)
+        for gain in self._stationary(dual, theta1, scores, safe):
+            gain = np.maximum(gain, 0.0)
+            loss, squared = self._loss(scores + gain), gain * gain / safe
+            value = dual * loss - theta1 * squared
+            better = moving & (value > best.value)
+            best = Transform(
+                np.where(better, value, best.value),
+                np.where(better, loss, best.loss),
+                np.where(better, squared, best.squared_distance),
+            )
+        return best
 
 
 @dataclass(frozen=True, eq=False)
