@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from shiftmetrics import Result
 from shiftmetrics._core.collection import read_results
 from shiftmetrics.cli.model_stability import parse_bounds
-from shiftmetrics.models import model_stability
+from shiftmetrics.models import feature_stability, model_stability
 
 COLUMNS = ["age", "pulse", "ward"]
 
@@ -161,6 +161,40 @@ def test_the_curve_comes_beside(run, place, tmp_path):
     at = int(np.flatnonzero(np.isclose(curve.thresholds, 0.4))[0])
     assert curve.stability[at] == pytest.approx(single.value, rel=1e-8)
     assert "Stability over risk thresholds" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_features_and_groups_come_beside(run, place, rows, tmp_path):
+    arguments = ["--model", place / "model.joblib", "--target", "died", "-r", "0.4", "--id", "patient"]
+    result = run(
+        "stability", place / "rows.csv", *arguments, "--feature-stability", "--by", "nurse", "--immutable", "ward",
+        "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    expected = feature_stability(
+        joblib.load(place / "model.joblib"), rows[COLUMNS], rows["died"], 0.4, immutable=["ward"],
+        by=rows["nurse"].to_numpy(),
+    )  # fmt: skip
+    assert expected.headline() in result.stdout
+    for who in ("Ann", "Bob"):
+        assert f"within {who}\t" in result.stdout
+    _, features = read_results(tmp_path / "o.json").values()
+    assert [part.feature for part in features.features] == [part.feature for part in expected.features]
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for part in (
+        "The most sensitive features.",
+        "Groups, the least stable first.",
+        "Stability by feature",
+        ">Ann<",
+    ):
+        assert part in page
+
+
+def test_too_many_groups(fails, place):
+    message = fails(
+        "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
+        "--feature-stability", "--by", "age",
+    )  # fmt: skip
+    assert "--by must name a column of at most 50 groups, got" in message
 
 
 def test_the_curve_of_distances(run, folder):

@@ -106,3 +106,66 @@ def test_generations_of_a_generator_trained_on_itself(run, data_folder, tmp_path
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("data:image/png") > 20
     assert len(page.encode()) < 1_000_000
+
+
+def test_a_pipeline_of_patients_from_its_file(run, data_folder, tmp_path):
+    """From raw columns, categories as words, to the report: what moves, who gains weight, which features matter."""
+    import joblib
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz")
+    table = table.drop(columns="Days_hospital_to_outcome").sample(frac=1, random_state=0)
+    regions = np.array(["Central-West", "North", "Northeast", "South", "Southeast"])
+    ethnicities = np.array(["Mixed", "White", "Black", "East Asian", "Indigenous"])
+    table = table.assign(Region=regions[table["Region"]], Ethnicity=ethnicities[table["Ethnicity"]])
+    train, test = table[:3441], table[3441:]
+    encoder = make_column_transformer((OneHotEncoder(), ["Region", "Ethnicity"]), remainder=StandardScaler())
+    model = make_pipeline(encoder, LogisticRegression(max_iter=2000))
+    model.fit(train.drop(columns="is_dead"), train["is_dead"])
+    joblib.dump(model, tmp_path / "model.joblib")
+    test.to_csv(tmp_path / "patients.csv", index_label="patient")
+    result = run(
+        "stability", tmp_path / "patients.csv", "--model", tmp_path / "model.joblib", "--target", "is_dead",
+        "-r", 0.5, "--id", "patient", "--immutable", "Sex,Ethnicity", "--bounds", "Age=0:110", "--feature-stability",
+        "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    first, features = json.loads((tmp_path / "o.json").read_text())["results"]
+    error_rate = float((model.predict(test.drop(columns="is_dead")) != test["is_dead"]).mean())
+    assert first["base_risk"] == pytest.approx(error_rate)
+    assert first["route"] == "linear"
+    assert 0.0 < first["value"] <= min(part["value"] for part in features["features"])
+    assert features["features"][0]["feature"] == "Age"
+    assert (tmp_path / "r.html").stat().st_size < 1_000_000
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for part in ("The most sensitive sample", "What moves, by column", "The most sensitive features", "Age "):
+        assert part in page
+
+
+def test_employment_of_people_from_a_forest(run, data_folder, tmp_path):
+    """A forest on numbers and codes: bounds on both sides, whole steps, and who gains weight."""
+    import joblib
+    from sklearn.ensemble import RandomForestClassifier
+
+    rows = pd.read_parquet(data_folder / "acs_employment_ma_2015_2018" / "employment.parquet")
+    rows = rows.drop(columns=["prediction", "predicted_probability"]).sample(1200, random_state=0)
+    train, test = rows[:600], rows[600:]
+    known = train.drop(columns=["employed", "year"])
+    forest = RandomForestClassifier(n_estimators=10, max_depth=6, random_state=0).fit(
+        known, train["employed"]
+    )
+    joblib.dump(forest, tmp_path / "forest.joblib")
+    test.to_csv(tmp_path / "people.csv", index=False)
+    result = run(
+        "stability", tmp_path / "people.csv", "--model", tmp_path / "forest.joblib", "--target", "employed",
+        "-r", 0.4, "--json", tmp_path / "o.json", "--report", tmp_path / "r.html", "--features", "AGEP,SCHL",
+        "--integer", "AGEP,SCHL",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    document = json.loads((tmp_path / "o.json").read_text())
+    assert document["value"] > 0.0
+    assert document["kind"] in ("exact", "upper_bound")
+    assert (tmp_path / "r.html").stat().st_size < 1_000_000

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics.cli.errors import named_arguments
 from shiftmetrics.cli.models import ModelSample, load_model, read_model_sample
 from shiftmetrics.cli.samples import split_names
@@ -18,6 +20,8 @@ ARGUMENTS = {
     "one_hot": "--one-hot", "bounds": "--bounds", "method": "--method", "n_queries": "--queries", "by": "--by",
 }  # fmt: skip
 """From the arguments of the library to what the user typed."""
+
+MOST_GROUPS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +59,11 @@ class ModelOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAnswer:
-    """A result, with the rows that it is about."""
+    """Results, the main one first, with the rows that they are about."""
 
     sample: ModelSample
     result: Any
+    features: Any = None
     notes: list[str]
 
 
@@ -71,6 +76,7 @@ def solve(
     id_column: str | None,
     weight: str | None,
     by: str | None,
+    feature_stability: bool,
     progress: bool,
 ) -> ModelAnswer:
     """Open the model, read the rows and solve.
@@ -80,27 +86,34 @@ def solve(
     ValueError, TypeError
         In the words of the command line.
     """
-    from shiftmetrics.models import model_stability
+    from shiftmetrics import models
 
     domain = options.domain()
     model, notes = load_model(options.model)
     sample = read_model_sample(text, model, target=options.target, id_column=id_column, weight=weight, by=by)
+    asked: dict[str, Any] = {
+        "loss": options.loss, "sample_weight": sample.weight, "method": options.method,
+        "n_queries": options.queries, "rng": options.seed, "progress": progress, **domain, **prices,
+    }  # fmt: skip
+    features = None
     with named_arguments(ARGUMENTS):
-        result = model_stability(
-            model,
-            sample.X,
-            sample.y,
-            threshold,
-            loss=options.loss,  # type: ignore[arg-type]
-            sample_weight=sample.weight,
-            method=options.method,
-            n_queries=options.queries,
-            rng=options.seed,
-            progress=progress,
-            **domain,
-            **prices,
+        result = models.model_stability(model, sample.X, sample.y, threshold, **asked)
+        if feature_stability:
+            groups = None if sample.groups is None else _few(sample.groups)
+            features = models.feature_stability(model, sample.X, sample.y, threshold, by=groups, **asked)
+    return ModelAnswer(sample=sample, result=result, features=features, notes=[*notes, *sample.notes])
+
+
+def _few(groups: Any) -> Any:
+    """Return the group of each row as text, unless there are so many that each is a few rows."""
+    texts = np.asarray([str(value) for value in groups])
+    n_groups = len(np.unique(texts))
+    if n_groups > MOST_GROUPS:
+        raise ValueError(
+            f"--by must name a column of at most {MOST_GROUPS} groups, got {n_groups}. "
+            "Put numbers into ranges first, such as ages into decades."
         )
-    return ModelAnswer(sample=sample, result=result, notes=[*notes, *sample.notes])
+    return texts
 
 
 def parse_bounds(text: str) -> Any:

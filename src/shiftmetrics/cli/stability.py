@@ -129,6 +129,23 @@ def stability(
             rich_help_panel=MOVES,
         ),
     ] = None,
+    feature_stability: Annotated[
+        bool,
+        typer.Option(
+            "--feature-stability",
+            help="Also the stability when one feature alone may move, for each.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN|FILE",
+            help="With --feature-stability: also within each group of rows.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     theta1: Annotated[float, typer.Option("--theta1", help="Price of moving a row (inf: rows stay).")] = 0.4,
     theta2: Annotated[
         float, typer.Option("--theta2", help="Price of reweighting (inf: weights stay).")
@@ -168,6 +185,7 @@ def stability(
             {
                 "--target": target, "--features": features, "--immutable": immutable, "--integer": integer,
                 "--categorical": categorical, "--one-hot": one_hot, "--bounds": bounds,
+                "--feature-stability": feature_stability, "--by": by,
             },
             "go with --model",
         )  # fmt: skip
@@ -179,6 +197,8 @@ def stability(
     _refuse({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
+    if not feature_stability:
+        _refuse({"--by": by}, "go with --feature-stability")
     _of_model(
         file,
         output,
@@ -186,7 +206,8 @@ def stability(
             model=model, target=target, loss=loss, features=features, immutable=immutable, integer=integer,
             categorical=categorical, one_hot=one_hot or [], bounds=bounds, method=method, queries=queries, seed=seed,
         ),
-        threshold=threshold, prices=prices, id_column=id_column, label=label, weight=weight, curve=curve,
+        threshold=threshold, prices=prices, id_column=id_column, label=label, weight=weight, by=by,
+        feature_stability=feature_stability, curve=curve,
     )  # fmt: skip
 
 
@@ -246,6 +267,8 @@ def _of_model(
     id_column: str | None,
     label: str | None,
     weight: str | None,
+    by: str | None,
+    feature_stability: bool,
     curve: bool,
 ) -> None:
     """Answer from a model and its rows."""
@@ -256,8 +279,8 @@ def _of_model(
 
     output.check([parse_source(file, "FILE")])
     answer = solve(
-        file, model, threshold=threshold, prices=prices, id_column=id_column, weight=weight, by=None,
-        progress=output.progress,
+        file, model, threshold=threshold, prices=prices, id_column=id_column, weight=weight, by=by,
+        feature_stability=feature_stability, progress=output.progress,
     )  # fmt: skip
     sample, result = answer.sample, answer.result
     labels: Any = sample.y
@@ -271,8 +294,9 @@ def _of_model(
         table=sample.table,
     )
     name = str(sample.source)
+    beside = {} if answer.features is None else {answer.features.title: answer.features}
     output.write_all(
-        {name: result, **_curve(result, rows, curve)},
+        {name: result, **_curve(result, rows, curve), **beside},
         title="Stability of a model",
         context=Context(
             description=f"A {result.settings['model']} on {result.n_samples:,} rows in {sample.source}.",

@@ -13,16 +13,21 @@ from typing import Any
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.comparison import ComparisonResult
+from shiftmetrics.models import FeatureStabilityResult
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.stability import StabilitySurface
 from shiftmetrics.stability.result import ShiftResult
 from shiftmetrics.stability.series import StabilitySeries
+
+MOST_FEATURES = 10
+"""Lines for the features of a model, and for groups of its rows."""
 
 _FAMILIES: dict[type[Result], str] = {
     ComparisonResult: "comparison",
     PosteriorAgreementResult: "agreement",
     ShiftResult: "stability",
     StabilitySeries: "stability",
+    FeatureStabilityResult: "stability",
     NoveltyResult: "novelty",
 }
 
@@ -116,6 +121,8 @@ def _comparison(result: ComparisonResult) -> list[Fact]:
 def _stability(result: Any) -> list[Fact]:
     if isinstance(result, StabilitySeries):
         return _series(result)
+    if isinstance(result, FeatureStabilityResult):
+        return _features(result)
     added = result.excess_risk
     return [
         Fact("standard error", _number(result.standard_error), "of the value above"),
@@ -141,6 +148,20 @@ def _search(result: Any) -> list[Fact]:
     if result.lower_bound is not None:
         facts.append(Fact("certified lower bound", format_number(result.lower_bound), "never below this"))
     return [*facts, Fact("queries", f"{result.n_queries:,}", "rows that the model was asked for")]
+
+
+def _features(result: FeatureStabilityResult) -> list[Fact]:
+    """Return the most sensitive features, and the groups of people for whom the model is least stable."""
+    facts = []
+    groups = [part for part in result.subgroups if part.feature == "all features"]
+    for part in (*result.features[:MOST_FEATURES], *groups[:MOST_FEATURES]):
+        who = part.feature if part.subgroup is None else f"within {part.subgroup}"
+        band = (
+            "" if part.interval is None
+            else f"{format_number(part.interval.low)} to {format_number(part.interval.high)}, "
+        )  # fmt: skip
+        facts.append(Fact(who, format_number(part.value), f"{band}{percent(part.share_moved)} of rows move"))
+    return [*facts, Fact("reweighting alone", format_number(result.reweighting_alone), "no feature moves")]
 
 
 def _series(result: StabilitySeries) -> list[Fact]:

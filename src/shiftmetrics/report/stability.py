@@ -11,8 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
+from shiftmetrics.models import FeatureStabilityResult
 from shiftmetrics.plot import plot, plot_excess_risk, plot_stability, plot_stability_curve
 from shiftmetrics.plot.stability import NEARLY_EVEN
+from shiftmetrics.report import feature_stability
 from shiftmetrics.report.context import Context, Rows
 from shiftmetrics.report.facts import facts_of
 from shiftmetrics.report.figures import figure_svg
@@ -41,6 +43,8 @@ def build(results: Mapping[str, Result], context: Context, detail: int) -> Marku
 
 
 def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) -> Entry:
+    if isinstance(result, FeatureStabilityResult):
+        return feature_stability.entry_of(name, result, detail)
     entry = Entry(name=name, facts=facts_of(result))
     if isinstance(result, StabilitySeries):
         entry.sentences.append(result.headline())
