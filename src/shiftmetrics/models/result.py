@@ -25,12 +25,20 @@ class SearchTrace(Record):
         Stability after each round; it never rises.
     duals : tuple of float
         The dual price of each round, at which better points were sought.
+    risks : tuple of float
+        The risk of the worst case at the dual price of each round, once the points sought there are known: away from
+        the threshold while better points are found, and there in the end.
+    gaps : tuple of float
+        What the value could still fall by among the points known after the round: it minus their dual bound. In the
+        last round, its numerical error. Points that were not found are not in it.
     queries : tuple of int
         Rows that the model was asked for until then.
     """
 
     values: tuple[float, ...]
     duals: tuple[float, ...]
+    risks: tuple[float, ...]
+    gaps: tuple[float, ...]
     queries: tuple[int, ...]
 
 

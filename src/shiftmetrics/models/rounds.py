@@ -10,6 +10,8 @@ from typing import Any
 from shiftmetrics.models.result import SearchTrace
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.criterion import stability_criterion
+from shiftmetrics.stability.options import Options
+from shiftmetrics.stability.problem import Problem
 from shiftmetrics.stability.result import StabilityResult
 
 
@@ -59,20 +61,46 @@ def solve_in_rounds(
         Returns how many rows the model was asked for until now.
     """
     solved = stability_criterion(found.loss, threshold, **options)
-    rounds = [(solved.value, solved.dual, asked())]
+    asked_at, judged = [asked()], []
+    rounds = [solved]
     while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
         better = found.refine(solved.dual)
         if better is None:
             break
         found = better
+        judged.append(_judge(found, solved, threshold, options))
         start = solved.dual if 0.0 < solved.dual < math.inf else None
         solved = stability_criterion(found.loss, threshold, **{**options, "initial_dual": start})
-        rounds.append((solved.value, solved.dual, asked()))
+        rounds.append(solved)
+        asked_at.append(asked())
+    judged.append((solved.risk, solved.error_bound))
     lower = None
     if found.lower is not None:
         lower = stability_criterion(found.lower, threshold, **{**options, "keep_rows": False}).value
     trace = None
     if len(rounds) > 1:
-        values, duals, queries = zip(*rounds, strict=True)
-        trace = SearchTrace(values=values, duals=duals, queries=queries)
+        risks, gaps = zip(*judged, strict=True)
+        trace = SearchTrace(
+            values=tuple(one.value for one in rounds),
+            duals=tuple(one.dual for one in rounds),
+            risks=risks,
+            gaps=gaps,
+            queries=tuple(asked_at),
+        )
     return Rounds(solved, found, lower, trace)
+
+
+def _judge(
+    found: Answer, solved: StabilityResult, threshold: float, options: Mapping[str, Any]
+) -> tuple[float, float]:
+    """Return the risk at the price of a solution, and what it may fall by, among the points found since."""
+    if not (0.0 < solved.dual < math.inf):
+        return solved.risk, math.inf
+    prices = Options(
+        theta1=options["theta1"], theta2=options["theta2"], divergence=options["divergence"],
+        rtol=options["rtol"], max_iter=200, initial_dual=None, level=0.95, keep_rows=False,
+        executor=options.get("executor"), progress=False,
+    )  # fmt: skip
+    moment = Problem.of(found.loss, options.get("sample_weight"), prices).dual.moment(solved.dual)
+    bound = solved.dual * threshold - moment.conjugate
+    return moment.risk, max(solved.value - bound, 0.0)
