@@ -91,7 +91,7 @@ def test_edges_are_those_of_the_dual(loss: Loss, threshold: float, status: str) 
 
 def test_what_has_no_conic_form_is_refused() -> None:
     with pytest.raises(
-        ValueError, match="method must be 'dual' for this loss, got 'conic' with LogisticLoss"
+        ValueError, match="method must be left out for this loss, got 'conic' with LogisticLoss"
     ):
         stability_criterion(LogisticLoss([1.0], 1.0), 2.0, method="conic")
     with pytest.raises(ValueError, match="method must be one of 'dual', 'conic', got 'mosek'"):

@@ -13,13 +13,16 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, check_integer, describe, seed_of
 from shiftmetrics.models.asking import ask as ask
 from shiftmetrics.models.label_flips import fixed_answer, with_label_flips
+from shiftmetrics.models.published import ALGORITHMS, ModelAdamStabilityResult, check_algorithm, take_steps
 from shiftmetrics.models.question import LOSSES, LossName, Question
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.rounds import solve_in_rounds
 from shiftmetrics.models.route import ROUTES, Answer, answer
 from shiftmetrics.stability.criterion import stability_criterion
-from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName
 from shiftmetrics.stability.losses import FixedLoss
+from shiftmetrics.stability.options import Options
+from shiftmetrics.stability.published import AdamStabilityResult
 from shiftmetrics.stability.result import StabilityResult
 
 
@@ -98,7 +101,10 @@ def model_stability(
     groups : array_like of shape (n_samples,), optional
         Rows that belong together, for the standard error.
     method : str, default "auto"
-        The route, one of `ROUTES`; by default the first that knows the model.
+        The route, one of `ROUTES`; by default the first that knows the model. Or, for comparison: "conic" solves for
+        the value by a conic program (see `stability_criterion`); "algorithm1" (KL) and "algorithm2" (chi-squared)
+        take the paper's 300 times 20 Adam steps on the numbers of linear models and torch modules, and return
+        a `ModelAdamStabilityResult` with their trace (see `stability_criterion_adam`).
     n_queries : int, default 500
         Most queries for each row, for searches that only predict.
     background : array_like or DataFrame, optional
@@ -141,7 +147,9 @@ def model_stability(
     arXiv:2405.03198.
     """
     check_choice(loss, "loss", LOSSES)
-    check_choice(method, "method", ("auto", *ROUTES))
+    check_choice(method, "method", ("auto", *ROUTES, "conic", *ALGORITHMS))
+    if method in ALGORITHMS:
+        check_algorithm(method, check_choice(divergence, "divergence", DIVERGENCES), loss)
     max_rounds = check_integer(max_rounds, "max_rounds", low=1)
     seed = seed_of(rng)
     question = ask(
@@ -161,9 +169,13 @@ def model_stability(
     if question.domain.immovable:
         name, found = "labels", with_label_flips(question, fixed_answer)
         assert found is not None
+    elif method in ALGORITHMS:
+        return _by_steps(question, threshold, method, options, loss=loss, method=method, seed=seed)
     else:
-        route, found = answer(question, method)
+        route, found = answer(question, "auto" if method == "conic" else method)
         name = route.name
+        if method == "conic":
+            options["method"] = method
     rounds = solve_in_rounds(
         found, threshold, options, max_rounds=max_rounds, asked=lambda: question.count.rows
     )
@@ -181,6 +193,19 @@ def model_stability(
     )
 
 
+def _by_steps(
+    question: Question, threshold: float, route: str, options: dict[str, Any], **asked: Any
+) -> ModelAdamStabilityResult:
+    """Take the gradient steps of the paper."""
+    weights = options.pop("sample_weight")
+    checked = Options(**options, max_iter=200, initial_dual=None)
+    found, fields = take_steps(question, threshold, route, checked, weights)
+    solved = AdamStabilityResult(**fields)
+    result = _result(question, route, found, solved, None, kind=ModelAdamStabilityResult, **asked)
+    assert isinstance(result, ModelAdamStabilityResult)
+    return result
+
+
 def _result(
     question: Question,
     route: str,
@@ -189,6 +214,7 @@ def _result(
     trace: SearchTrace | None,
     *,
     lower_bound: float | None = None,
+    kind: type[ModelStabilityResult] = ModelStabilityResult,
     **asked: Any,
 ) -> ModelStabilityResult:
     """Put the solution, the route and the moved rows together."""
@@ -206,7 +232,7 @@ def _result(
         fields |= {"table": question.table, "units": domain.unit}
         fields |= _places(question, found, solved)
     fixed = None if solved.base_losses is None else FixedLoss(solved.base_losses)
-    return ModelStabilityResult(
+    return kind(
         **fields,
         route=route,
         lower_bound=lower_bound,

@@ -196,7 +196,7 @@ def conic_form(loss: Loss, theta1: float) -> Pieces:
     raise ValueError(
         describe(
             "method",
-            "'dual' for this loss",
+            "left out for this loss",
             f"'conic' with {type(loss).__name__}",
             "Conic programs are for piecewise linear, zero-one, fixed, candidate and squared losses.",
         )

@@ -91,6 +91,13 @@ class AdamStabilityResult(StabilityResult):
             f"Shifts to the points found reach it at cost {format_number(self.upper_bound)}."
         )
 
+    def notes(self) -> list[str]:
+        """Return the sentences that follow the headline."""
+        sentences = super().notes()
+        if math.isinf(self.error_bound):
+            sentences[0] = "Higher is better. Nothing certifies how far it is from the exact value."
+        return sentences
+
 
 def stability_criterion_adam(
     loss: PointLoss,
