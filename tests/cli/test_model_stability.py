@@ -176,7 +176,7 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     )  # fmt: skip
     assert expected.headline() in result.stdout
     for who in ("Ann", "Bob"):
-        assert f"within {who}\t" in result.stdout
+        assert f"within nurse = {who}\t" in result.stdout
     _, features = read_results(tmp_path / "o.json").values()
     assert [part.feature for part in features.features] == [part.feature for part in expected.features]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -184,7 +184,7 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
         "The most sensitive features.",
         "Groups, the least stable first.",
         "Stability by feature",
-        ">Ann<",
+        ">nurse = Ann<",
     ):
         assert part in page
 

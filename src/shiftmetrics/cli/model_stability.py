@@ -99,14 +99,14 @@ def solve(
     with named_arguments(ARGUMENTS):
         result = models.model_stability(model, sample.X, sample.y, threshold, **asked)
         if feature_stability:
-            groups = None if sample.groups is None else _few(sample.groups)
+            groups = None if sample.groups is None else _few(sample.groups, by)
             features = models.feature_stability(model, sample.X, sample.y, threshold, by=groups, **asked)
     return ModelAnswer(sample=sample, result=result, features=features, notes=[*notes, *sample.notes])
 
 
-def _few(groups: Any) -> Any:
-    """Return the group of each row as text, unless there are so many that each is a few rows."""
-    texts = np.asarray([str(value) for value in groups])
+def _few(groups: Any, by: str | None) -> Any:
+    """Return the group of each row, as ``SEX = 2``, unless there are so many that each is a few rows."""
+    texts = np.asarray([f"{by} = {value}" for value in groups])
     n_groups = len(np.unique(texts))
     if n_groups > MOST_GROUPS:
         raise ValueError(

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.plot.style import INK, MUTED, REFERENCE, TEST, THIRD, new_axes, style
+from shiftmetrics.stability import most_sensitive_sample
+from shiftmetrics.stability.sample import frame_of, is_numeric, numbers_of
 
 PALETTE = (REFERENCE, TEST, THIRD, "#3f7d3a", "#8a6d1f", "#a03c63", "#4a5a9a", "#5b5b5b")
 SIZE = 14.0
@@ -88,9 +90,6 @@ def plot_sensitive_sample(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('0', '1')
     """
-    from shiftmetrics.stability import most_sensitive_sample
-    from shiftmetrics.stability.sample import frame_of
-
     max_rows = check_integer(max_rows, "max_rows", low=1)
     is_array = table is not None and not hasattr(table, "columns")
     if table is None and moved is None:
@@ -146,7 +145,7 @@ class View:
     @classmethod
     def of(cls, rows: Any, columns: Sequence[Any] | None) -> Self:
         """Choose the directions."""
-        numeric = [name for name in rows.columns if _is_number(rows[name])]
+        numeric = [name for name in rows.columns if is_numeric(rows[name])]
         if columns is None and len(numeric) == 2:
             columns = numeric
         if columns is not None:
@@ -156,18 +155,17 @@ class View:
                     describe("columns", f"two of {[str(name) for name in rows.columns][:8]}", f"{chosen}")
                 )
             levels = {
-                name: sorted(set(rows[name].astype(str))) for name in chosen if not _is_number(rows[name])
+                name: sorted(set(rows[name].astype(str))) for name in chosen if not is_numeric(rows[name])
             }
-            zero, one = np.zeros(2), np.ones(2)
-            return cls(chosen, zero, one, np.eye(2), (str(chosen[0]), str(chosen[1])), levels)
+            return cls(chosen, np.zeros(2), np.ones(2), np.eye(2), (str(chosen[0]), str(chosen[1])), levels)
         if len(numeric) < 2:
             raise ValueError(
                 describe("table", "of at least two columns of numbers", f"{len(numeric)}", "Give columns=.")
             )
-        values = rows[numeric].to_numpy(dtype=np.float64)
-        unit = values.std(axis=0)
+        values = np.stack([numbers_of(rows[name]) for name in numeric], axis=1)
+        centre, unit = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         unit[unit == 0.0] = 1.0
-        centre = values.mean(axis=0)
+        values = np.where(np.isfinite(values), values, centre)
         _, singular, directions = np.linalg.svd((values - centre) / unit, full_matrices=False)
         shares = 100 * singular**2 / max(float((singular**2).sum()), 1e-300)
         # The sign of a component is free: let its largest entry be positive, the same on every machine.
@@ -189,8 +187,10 @@ class View:
                     np.array([codes.get(text, len(codes)) for text in column.astype(str)], dtype=np.float64)
                 )
             else:
-                parts.append(column.to_numpy(dtype=np.float64))
-        projected: FloatArray = ((np.stack(parts, axis=1) - self.centre) / self.unit) @ self.axes
+                parts.append(numbers_of(column))
+        # a missing number is drawn in the middle
+        steps = np.nan_to_num((np.stack(parts, axis=1) - self.centre) / self.unit)
+        projected: FloatArray = steps @ self.axes
         return projected
 
     def rows_at(self, points: FloatArray, rows: Any) -> Any:
@@ -199,7 +199,7 @@ class View:
 
         middle = {
             name: np.full(len(points), rows[name].mean())
-            if _is_number(rows[name])
+            if is_numeric(rows[name])
             else pd.Series([rows[name].mode().iloc[0]] * len(points)).astype(rows[name].dtype)
             for name in rows.columns
         }
@@ -265,7 +265,3 @@ def _boundary(ax: Any, view: View, rows: Any, predict: Callable[[Any], Any], *, 
         above = (classes > code).astype(np.float64).reshape(across.shape)
         ax.contour(x, y, above, levels=[0.5], colors=[INK], linewidths=1.2)
     ax.set(xlim=limits[0], ylim=limits[1])
-
-
-def _is_number(column: Any) -> bool:
-    return column.to_numpy().dtype.kind in "iuf"

@@ -214,7 +214,7 @@ def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, u
         line: dict[str, Any] = {"column": str(name), "unit": np.nan, "rms_move": np.nan, "mean_move": np.nan}
         line["share_moved"] = float(np.average(change != 0, weights=mass))
         if change.dtype != bool:
-            spread = float(np.nanstd(_numbers(frame.iloc[:, place])))
+            spread = float(np.nanstd(numbers_of(frame.iloc[:, place])))
             unit = float(given[place]) if given is not None else spread if spread > 0.0 else 1.0
             known = np.nan_to_num(change, nan=0.0)
             line |= {
@@ -236,8 +236,8 @@ def compare_columns(table: Any, before: FloatArray, after: FloatArray, *, max_le
     for place, name in enumerate(table.columns):
         column = table.iloc[:, place]
         found = (
-            _number_lines(_numbers(column), before, after)
-            if _is_numeric(column)
+            _number_lines(numbers_of(column), before, after)
+            if is_numeric(column)
             else _level_lines(column, before, after)
         )
         found.sort(key=lambda line: -abs(line["difference"]))
@@ -320,8 +320,8 @@ def _changes(
     for place, name in enumerate(frame.columns):
         start, end = frame.iloc[:, place], places.iloc[:, place]
         change: npt.NDArray[Any]
-        if _is_numeric(start):
-            change = np.nan_to_num(_numbers(end) - _numbers(start)[rows])
+        if is_numeric(start):
+            change = np.nan_to_num(numbers_of(end) - numbers_of(start)[rows])
         else:
             change = end.astype(str).to_numpy() != start.astype(str).to_numpy()[rows]
         if everything or change.any():
@@ -387,12 +387,14 @@ def _share_lines(levels: list[str], start: FloatArray, end: FloatArray) -> list[
     ]
 
 
-def _is_numeric(column: Any) -> bool:
+def is_numeric(column: Any) -> bool:
+    """Tell whether a column of a DataFrame holds numbers; booleans are categories."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return bool(is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype))
 
 
-def _numbers(column: Any) -> FloatArray:
+def numbers_of(column: Any) -> FloatArray:
+    """Return a column of numbers as float64, with nan where a value is missing."""
     numbers: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers
