@@ -24,7 +24,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def result(people):
-    return model_stability(LogisticRegression().fit(*people), *people, 0.6)
+    return model_stability(LogisticRegression().fit(*people), *people, 0.6, theta1=1.0, theta2=0.25)
 
 
 def test_the_page_shows_the_sample_without_being_given_its_rows(result):
