@@ -81,8 +81,8 @@ def test_a_kind_beyond_eta_is_confirmed_with_its_rows() -> None:
     assert mode.ratio > mode.ratio_low
     assert mode.p_adjusted <= 0.05
     assert (x[mode.exemplars, 0] > 4.0).all()
-    members = mode.n_members + mode.n_reference_members
-    assert members == pytest.approx((x[:, 0] > 4).sum() / 2 + (y[:, 0] > 4).sum() / 2, abs=30)
+    assert 0.3 < mode.member_share <= 0.6
+    assert mode.n_members == round(mode.member_share * result.n_held_out)
     # A mode for itself is a part of the kind: each is less sure.
     apart = confirm_modes(x, y, eta=5.0, bandwidth=2.0, rng=0, grouped=False)
     assert len(apart.modes) == apart.found.n_significant > 1
@@ -100,7 +100,10 @@ def test_frequencies_are_those_of_the_held_out_rows() -> None:
         row for row in range(200) if np.abs(found.score(x[row : row + 1]) - found.membership).min() > 1e-12
     ]
     assert len(held_out) == 140
-    assert mode.frequency == pytest.approx(found.score(x[held_out]).mean())
+    membership = found.score(x[held_out])
+    assert mode.frequency == pytest.approx(membership.mean())
+    assert mode.n_members == (membership >= mode.threshold).sum()
+    assert mode.member_share == pytest.approx(mode.n_members / 140)
 
 
 def test_weighted_rows_count_as_fewer() -> None:
@@ -151,7 +154,7 @@ def test_it_reads_well_and_travels_through_json(tmp_path) -> None:
     assert "1 of 1 modes is more than 5 times as frequent" in result.headline()
     assert "at least" in result.notes()[0]
     frame = result.to_frame()
-    assert list(frame.columns[:3]) == ["mode", "frequency", "reference_frequency"]
+    assert list(frame.columns[:3]) == ["mode", "member_share", "reference_member_share"]
     result.to_json(tmp_path / "result.json")
     back = ConfirmedModes.from_json(tmp_path / "result.json")
     assert back.equals(result)

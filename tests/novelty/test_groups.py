@@ -28,7 +28,7 @@ def kinds(
 @pytest.mark.parametrize(("columns", "distance", "bandwidth"), [(8, 12.0, 4.0), (20, 20.0, 8.0)])
 def test_modes_of_one_kind_go_together_at_large_eta(columns: int, distance: float, bandwidth: float) -> None:
     x, y, kind = kinds(0, columns, distance)
-    result = kernel_entropic_novelty(x, y, eta=10.0, bandwidth=bandwidth, n_modes=20)
+    result = kernel_entropic_novelty(x, y, eta=10.0, bandwidth=bandwidth, n_modes=20, n_permutations=8)
     groups = group_modes(result)
     assert result.n_significant > 10
     assert len(groups) == 4
@@ -42,7 +42,7 @@ def test_modes_of_one_kind_go_together_at_large_eta(columns: int, distance: floa
 
 def test_a_group_adds_up_its_modes() -> None:
     x, y, _ = kinds(1, 8, 12.0)
-    result = kernel_entropic_novelty(x, y, eta=10.0, bandwidth=4.0, n_modes=20)
+    result = kernel_entropic_novelty(x, y, eta=10.0, bandwidth=4.0, n_modes=20, n_permutations=8)
     for group in group_modes(result):
         parts = [result.modes[part] for part in group.parts]
         assert group.eigenvalue == pytest.approx(sum(mode.eigenvalue for mode in parts))

@@ -6,6 +6,7 @@ the differences, which are far more certain than the two values alone.
 """
 
 from shiftmetrics.comparison.agreement import compare_agreement
+from shiftmetrics.comparison.novelty import compare_novelty
 from shiftmetrics.comparison.ranking import compare_results, has_collapsed
 from shiftmetrics.comparison.result import ComparisonResult, ComparisonStatus, ModelDifference, RankedModel
 from shiftmetrics.comparison.stability import compare_stability
@@ -16,6 +17,7 @@ __all__ = [
     "ModelDifference",
     "RankedModel",
     "compare_agreement",
+    "compare_novelty",
     "compare_results",
     "compare_stability",
     "has_collapsed",

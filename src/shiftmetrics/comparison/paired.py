@@ -54,6 +54,8 @@ class PairedResults:
     errors: FloatArray
     draws: FloatArray
     influence: FloatArray | None = None
+    drawn_by: str = "bootstrap"
+    """How draws were made, where there are any."""
 
     @classmethod
     def of(cls, results: Sequence[Any], seed: int) -> Self:
@@ -61,7 +63,9 @@ class PairedResults:
         values = np.asarray([result.value for result in results], dtype=np.float64)
         errors = np.asarray([result.error_bound for result in results], dtype=np.float64)
         if _has_draws(results[0]):
-            return cls(values, errors, np.stack([result.resampled for result in results], axis=1))
+            draws = np.stack([result.resampled for result in results], axis=1)
+            subsampled = "subsampling" in (results[0].interval.method if results[0].interval else "")
+            return cls(values, errors, draws, drawn_by="subsampling" if subsampled else "bootstrap")
         n_units = next((len(result.influence) for result in results if result.influence is not None), 1)
         influence = np.stack(
             [np.zeros(n_units) if result.influence is None else result.influence for result in results],
@@ -93,7 +97,7 @@ class PairedResults:
         for p, (i, j) in enumerate(pairs):
             gap, error = float(gaps[p]), float(standard_errors[p])
             if self.influence is None:
-                interval, p_value = _by_bootstrap(gap, gap_draws[:, p], level)
+                interval, p_value = _by_draws(gap, gap_draws[:, p], level, self.drawn_by)
                 adjusted = max(p_value, float(together[p]))
             else:
                 interval, p_value = _by_normal(gap, error, level)
@@ -132,6 +136,7 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     for name, result in results.items():
         if not isinstance(result, Result):
             raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
+    _check_comparable(results)
     listed = list(results.values())
     by_draws = any(_has_draws(result) for result in listed) or not all(
         hasattr(result, "influence") for result in listed
@@ -165,6 +170,19 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     return warnings
 
 
+def _check_comparable(results: Mapping[str, Any]) -> None:
+    """Refuse results that differ in what their measure says must be equal, with its remedy."""
+    named = {name: getattr(result, "comparable", {}) for name, result in results.items()}
+    if len({result.measure for result in results.values()}) > 1:
+        return  # said elsewhere
+    for what in next(iter(named.values())):
+        found = {name: parts[what][0] for name, parts in named.items()}
+        if len(set(found.values())) > 1:
+            said = ", ".join(f"{value} for {name!r}" for name, value in found.items())
+            remedy = next(iter(named.values()))[what][1]
+            raise ValueError(f"results must share the {what}, got {said}. {remedy}")
+
+
 def _check_influence(name: str, result: Any) -> list[str]:
     """Refuse a result that cannot be paired; warn of one that is known to be fixed."""
     argument = f"results[{name!r}]"
@@ -190,10 +208,10 @@ def _above(gaps: FloatArray, floor: FloatArray) -> FloatArray:
     return np.where(np.abs(gaps) > floor, gaps, 0.0)
 
 
-def _by_bootstrap(gap: float, draws: FloatArray, level: float) -> tuple[Interval, float]:
+def _by_draws(gap: float, draws: FloatArray, level: float, drawn_by: str) -> tuple[Interval, float]:
     reading = BiasCorrected.of(gap, draws)
     low, high = reading.interval(level)
-    method = f"paired bias-corrected bootstrap, {len(draws)} draws"
+    method = f"paired bias-corrected {drawn_by}, {len(draws)} draws"
     return Interval(low=low, high=high, level=level, method=method), reading.p_value()
 
 

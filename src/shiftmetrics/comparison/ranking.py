@@ -27,6 +27,9 @@ COMPANIONS = (
     "rms_move",
     "share_moved",
     "effective_sample_fraction",
+    "excess",
+    "p_value",
+    "n_significant",
 )
 """Figures that stand beside a value in the table, where its measure has them."""
 
@@ -58,7 +61,7 @@ def compare_results(
         If ``results`` is not a mapping of results.
     ValueError
         If there are fewer than two, or they come from other measures, rows, draws or prices, have neither draws nor
-        influences, or a value is infinite.
+        influences, or a value is infinite. Novelty must be of equal numbers of rows, bandwidth, kernel and eta.
 
     Examples
     --------
@@ -132,6 +135,7 @@ def rank_results(
         compared_unit=listed[0].unit,
         models=models,
         differences=differences,
+        wording=getattr(listed[0], "ranked_as", ComparisonResult.wording),
         settings={
             "rng": seed,
             **listed[0].settings,

@@ -118,6 +118,8 @@ class ComparisonResult(Result):
         The best first.
     differences : tuple of ModelDifference
         Of every pair of models.
+    wording : tuple of str
+        What is compared, and what the first and the higher one are called: models, best, better.
     """
 
     measure: ClassVar[str] = "comparison"
@@ -130,6 +132,7 @@ class ComparisonResult(Result):
     compared_unit: str
     models: tuple[RankedModel, ...]
     differences: tuple[ModelDifference, ...]
+    wording: tuple[str, str, str] = ("models", "best", "better")
 
     @property
     def best(self) -> RankedModel:
@@ -145,9 +148,12 @@ class ComparisonResult(Result):
         """Return one sentence with the best model and those that may be as good."""
         best, rivals = self.best, [model.name for model in self.contenders if model is not self.best]
         unit = f" {self.compared_unit}" if self.compared_unit else ""
-        told = f"; {_listed(rivals)} cannot be told from it" if rivals else ", better than each of the others"
+        things, first, higher = self.wording
+        told = (
+            f"; {_listed(rivals)} cannot be told from it" if rivals else f", {higher} than each of the others"
+        )
         return (
-            f"{self.compared}: {best.name} is the best of {len(self.models)} models with "
+            f"{self.compared}: {best.name} is the {first} of {len(self.models)} {things} with "
             f"{format_number(best.value)}{unit}, interval {best.interval}{told}."
         )
 
@@ -158,7 +164,9 @@ class ComparisonResult(Result):
             + (f" to {model.rank_high}" if model.rank_high > model.rank_low else "")
             for model in self.models
         )
-        sentences = [f"Ranks at {100 * self.best.interval.level:g} % for all models together: {ranks}."]
+        sentences = [
+            f"Ranks at {100 * self.best.interval.level:g} % for all {self.wording[0]} together: {ranks}."
+        ]
         fallen = [model.name for model in self.models if model.collapsed]
         if fallen:
             sentences.append(f"Collapsed, and ranked last: {_listed(fallen)}.")

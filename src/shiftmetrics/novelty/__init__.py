@@ -12,6 +12,7 @@ from shiftmetrics.novelty.missing import missing_modes
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result import NoveltyResult, NoveltyStatus
 from shiftmetrics.novelty.sampling import sample_mode
+from shiftmetrics.novelty.sizes import NoveltySizes, novelty_against_size
 from shiftmetrics.novelty.stream import NoveltyStream
 from shiftmetrics.novelty.sweep import BandwidthSweep, bandwidth_sweep
 from shiftmetrics.novelty.table import NoveltyTable, NoveltyTableStatus, novelty_table
@@ -28,6 +29,7 @@ __all__ = [
     "ModeGroup",
     "ModeTest",
     "NoveltyResult",
+    "NoveltySizes",
     "NoveltyStatus",
     "NoveltyStream",
     "NoveltyTable",
@@ -39,6 +41,7 @@ __all__ = [
     "kernel_entropic_novelty",
     "median_bandwidth",
     "missing_modes",
+    "novelty_against_size",
     "novelty_table",
     "sample_mode",
     "variance_bandwidth",

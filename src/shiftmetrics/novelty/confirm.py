@@ -28,6 +28,8 @@ from shiftmetrics.novelty.result import NoveltyResult
 LEAST_ROWS = 4
 """Two to find modes on, and two to count them on."""
 
+_TYPICAL = 10
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ModeTest(Record):
@@ -39,16 +41,21 @@ class ModeTest(Record):
         Rank of the mode, or of the group of modes, where it was found, from 0.
     parts : tuple of int
         Which of the modes that were found it is, or which the group holds.
-    frequency, reference_frequency : float
-        Mean membership of the held-out rows of the test sample and of the reference.
+    threshold : float
+        Membership from which a row counts as a member: a quarter of that of the most typical rows it was found on.
     n_members, n_reference_members : int
-        Held-out rows of each sample with a membership of at least 0.25.
+        Members among the held-out rows of each sample.
+    member_share, reference_member_share : float
+        Share of the held-out rows of each sample that are members.
+    frequency, reference_frequency : float
+        Mean membership of the held-out rows of each sample.
     ratio : float
-        How many times as frequent: ``frequency / reference_frequency``, infinite where the reference has none.
+        How many times as frequent members are, infinite where the reference has none.
     ratio_low : float
         Lower bound of the ratio; those of all modes hold together at the confidence level.
     p_value, p_adjusted : float
-        Of a frequency of at most eta times that of the reference; adjusted for the number of modes (Bonferroni).
+        Of a share of members of at most eta times that of the reference; adjusted for the number of modes
+        (Bonferroni).
     confirmed : bool
         Whether it is more than eta times as frequent, at the confidence level of all modes together.
     exemplars, reference_exemplars : ndarray of int
@@ -57,10 +64,13 @@ class ModeTest(Record):
 
     index: int
     parts: tuple[int, ...]
-    frequency: float
-    reference_frequency: float
+    threshold: float
     n_members: int
     n_reference_members: int
+    member_share: float
+    reference_member_share: float
+    frequency: float
+    reference_frequency: float
     ratio: float
     ratio_low: float
     p_value: float
@@ -72,8 +82,8 @@ class ModeTest(Record):
     def __str__(self) -> str:
         ratio = "only in the test sample" if math.isinf(self.ratio) else f"{self.ratio:.3g} times"
         return (
-            f"Mode {self.index + 1}: {100 * self.frequency:.1f} % of the held-out test rows against "
-            f"{100 * self.reference_frequency:.1f} % of those of the reference ({ratio}, at least "
+            f"Mode {self.index + 1}: {100 * self.member_share:.1f} % of the held-out test rows against "
+            f"{100 * self.reference_member_share:.1f} % of those of the reference ({ratio}, at least "
             f"{self.ratio_low:.3g} times, p = {self.p_adjusted:.2g})."
         )
 
@@ -161,8 +171,8 @@ class ConfirmedModes(Result):
         import pandas as pd
 
         columns = (
-            "frequency", "reference_frequency", "n_members", "n_reference_members", "ratio", "ratio_low", "p_value",
-            "p_adjusted", "confirmed",
+            "member_share", "reference_member_share", "n_members", "n_reference_members", "ratio", "ratio_low",
+            "p_value", "p_adjusted", "confirmed", "threshold", "frequency", "reference_frequency",
         )  # fmt: skip
         rows = [
             {"mode": mode.index + 1, **{name: getattr(mode, name) for name in columns}} for mode in self.modes
@@ -230,11 +240,11 @@ def confirm_modes(
 
     Notes
     -----
-    A and B, the sums of memberships over n and m held-out rows, are compared as two counts of rare events: given
-    their sum, A is at most binomial with probability ``eta n / (eta n + m)`` (J. Przyborowski and H. Wilenski,
-    Biometrika 31, 1940, doi:10.1093/biomet/31.3-4.313). Memberships from 0 to 1 vary less than such counts, and
-    frequent ones less than rare ones, so the test is exact for rare members and cautious otherwise. A mode that the
-    reference lacks altogether needs some 30 held-out members at eta = 10 with as many rows of each, and 4 at eta = 1.
+    A row counts as a member from a quarter of the membership of the ten most typical rows that the mode was found on.
+    Among n and m held-out rows A and B are members; given A + B, A is at most binomial with probability
+    ``eta n / (eta n + m)`` (J. Przyborowski and H. Wilenski, Biometrika 31, 1940, doi:10.1093/biomet/31.3-4.313):
+    exact for rare members, and cautious for frequent ones. With as many rows of each, and no member in the reference,
+    a mode needs 5 held-out members at eta = 1, 17 at eta = 5 and 32 at eta = 10, and more beside other modes.
 
     Examples
     --------
@@ -341,27 +351,50 @@ def _tested(
     n_modes: int,
 ) -> ModeTest:
     """Count one of ``n_modes`` modes on held-out rows; ``alpha`` is the error that is allowed for all of them."""
+    threshold = _threshold(mode)
     memberships = [mode.score(part) for part in points]
-    frequencies = [float(side @ part / side.sum()) for side, part in zip(weights, memberships, strict=True)]
-    # Weighted rows count as the equal rows that would be as uncertain.
-    sizes = [float(side.sum() ** 2 / (side @ side)) for side in weights]
-    counts = [frequency * size for frequency, size in zip(frequencies, sizes, strict=True)]
-    p_value = rate_ratio_p_value(counts[0], counts[1], sizes[0], sizes[1], eta)
-    low = rate_ratio_low(counts[0], counts[1], sizes[0], sizes[1], 1.0 - alpha / n_modes)
+    members = [part >= threshold for part in memberships]
+    frequencies, shares = (
+        [
+            float(side @ np.asarray(part, dtype=np.float64) / side.sum())
+            for side, part in zip(weights, values, strict=True)
+        ]
+        for values in (memberships, members)
+    )
+    counts = _counts(members, weights)
+    p_value = rate_ratio_p_value(*counts, eta)
     order = [np.argsort(-part, kind="stable")[:N_EXEMPLARS] for part in memberships]
-    ratio = frequencies[0] / frequencies[1] if frequencies[1] > 0.0 else math.inf
     return ModeTest(
         index=mode.index,
         parts=mode.parts if isinstance(mode, ModeGroup) else (mode.index,),
+        threshold=threshold,
+        n_members=int(members[0].sum()),
+        n_reference_members=int(members[1].sum()),
+        member_share=shares[0],
+        reference_member_share=shares[1],
         frequency=frequencies[0],
         reference_frequency=frequencies[1],
-        n_members=int((memberships[0] >= MEMBERSHIP).sum()),
-        n_reference_members=int((memberships[1] >= MEMBERSHIP).sum()),
-        ratio=ratio if frequencies[0] > 0.0 else 0.0,
-        ratio_low=low,
+        ratio=0.0 if not shares[0] else shares[0] / shares[1] if shares[1] else math.inf,
+        ratio_low=rate_ratio_low(*counts, 1.0 - alpha / n_modes),
         p_value=p_value,
         p_adjusted=min(1.0, p_value * n_modes),
         confirmed=p_value <= alpha / n_modes,
         exemplars=rows[0][order[0]],
         reference_exemplars=rows[1][order[1]],
     )
+
+
+def _threshold(mode: Mode) -> float:
+    """Return the membership from which rows count: a quarter of that of the most typical rows it was found on."""
+    assert mode.membership is not None
+    return MEMBERSHIP * float(np.mean(mode.membership[mode.top(_TYPICAL)]))
+
+
+def _counts(members: list[Any], weights: tuple[FloatArray, ...]) -> tuple[float, float, float, float]:
+    """Return the members of both samples, and the rows; weighted ones count as those that would be as uncertain."""
+    sizes = [float(side.sum() ** 2 / (side @ side)) for side in weights]
+    having = [
+        float(side @ part / side.sum()) * size
+        for side, part, size in zip(weights, members, sizes, strict=True)
+    ]
+    return having[0], having[1], sizes[0], sizes[1]

@@ -141,6 +141,7 @@ class NoveltyResult(Result):
     title: ClassVar[str] = "Kernel entropic novelty"
     unit: ClassVar[str] = "nats"
     higher_is_better: ClassVar[bool] = True
+    ranked_as: ClassVar[tuple[str, str, str]] = ("samples", "most novel", "more novel")
 
     reverse: float | None
     reverse_error_bound: float | None
@@ -199,6 +200,22 @@ class NoveltyResult(Result):
     def effective_modes(self) -> float:
         """Return how many equal modes would score the same: exp(value / total), or 0 without novelty."""
         return math.exp(self.value / self.total) if self.total > _NOTHING else 0.0
+
+    @property
+    def comparable(self) -> dict[str, tuple[Any, str]]:
+        """Return what scores must share to be compared, each with what to do where they do not."""
+        n_test, n_reference = self.score_rows or (self.n_samples, self.n_reference)
+        rows = f"{n_test} and {n_reference}"
+        return {
+            "numbers of rows": (
+                rows,
+                "Novelty grows with the rows. Draw as many of each sample, features[rng.choice(len(features), n, "
+                "replace=False)], or leave that to compare_novelty.",
+            ),
+            "kernel": (self.kernel, "Choose one kernel for all."),
+            "bandwidth": (self.bandwidth, "Choose one for all: bandwidth=variance_bandwidth(pooled).value."),
+            "eta": (self.eta, "Choose one for all."),
+        }
 
     def point_novelty(self, points: Any) -> FloatArray:
         """Return how novel each point is: its membership in all novel modes together, from 0 to 1.

@@ -9,9 +9,11 @@ from shiftmetrics.plot.agreement_curves import plot_agreement_curves, plot_agree
 from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributions, plot_rates
 from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.plot.comparison import plot_comparison
+from shiftmetrics.plot.convergence import plot_convergence
 from shiftmetrics.plot.dispatch import plot
 from shiftmetrics.plot.feature_stability import plot_feature_stability
 from shiftmetrics.plot.novelty import plot_bandwidth_sweep, plot_mode_frequencies, plot_novelty
+from shiftmetrics.plot.novelty_rows import plot_confirmed_modes, plot_novelty_sizes
 from shiftmetrics.plot.novelty_table import plot_novelty_ranks, plot_novelty_table
 from shiftmetrics.plot.sensitive_sample import plot_sensitive_sample
 from shiftmetrics.plot.stability import plot_excess_risk, plot_stability, plot_stability_curve
@@ -33,12 +35,15 @@ __all__ = [
     "plot_bandwidth_sweep",
     "plot_comparison",
     "plot_confidence",
+    "plot_confirmed_modes",
     "plot_contributions",
+    "plot_convergence",
     "plot_excess_risk",
     "plot_feature_stability",
     "plot_mode_frequencies",
     "plot_novelty",
     "plot_novelty_ranks",
+    "plot_novelty_sizes",
     "plot_novelty_table",
     "plot_rates",
     "plot_sensitive_sample",

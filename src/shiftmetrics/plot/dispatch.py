@@ -20,7 +20,7 @@ from shiftmetrics.agreement import (
 )
 from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.models.feature_result import FeatureStabilityResult
-from shiftmetrics.novelty import NoveltyResult, NoveltyTable
+from shiftmetrics.novelty import ConfirmedModes, NoveltyResult, NoveltyTable
 from shiftmetrics.plot.agreement import plot_agreement
 from shiftmetrics.plot.agreement_curves import plot_agreement_curves
 from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributions, plot_rates
@@ -28,6 +28,7 @@ from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agree
 from shiftmetrics.plot.comparison import plot_comparison
 from shiftmetrics.plot.feature_stability import plot_feature_stability
 from shiftmetrics.plot.novelty import plot_novelty
+from shiftmetrics.plot.novelty_rows import plot_confirmed_modes
 from shiftmetrics.plot.novelty_table import plot_novelty_table
 from shiftmetrics.plot.stability import plot_stability
 from shiftmetrics.plot.stability_curves import plot_stability_prices, plot_stability_thresholds
@@ -50,6 +51,7 @@ _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     StabilityCurve: plot_stability_thresholds,
     StabilitySurface: plot_stability_prices,
     NoveltyResult: plot_novelty,
+    ConfirmedModes: plot_confirmed_modes,
     NoveltyTable: plot_novelty_table,
 }
 

@@ -1,0 +1,117 @@
+"""Samples ranked by novelty: equal numbers of rows, one bandwidth, paired draws."""
+
+import numpy as np
+import pytest
+
+from shiftmetrics import kernel_entropic_novelty
+from shiftmetrics.comparison import ComparisonResult, ComparisonStatus, compare_novelty, compare_results
+
+OPTIONS = {"bandwidth": 2.0, "confidence_level": 0.9, "n_resamples": 60, "rng": 0}
+
+
+def samples(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A reference, a sample of its kind, and two with one and with three new kinds."""
+    rng = np.random.default_rng(seed)
+    reference = rng.normal(size=(160, 2))
+    same, one, three = rng.normal(size=(3, 180, 2))
+    one[:90] += [7.0, 0.0]
+    for place, shift in enumerate(([7.0, 0.0], [0.0, 7.0], [-7.0, 0.0])):
+        three[40 * place : 40 * place + 40] += shift
+    return {"same": same, "one": one, "three": three}, reference
+
+
+def test_samples_are_ranked_by_what_is_new() -> None:
+    named, reference = samples()
+    comparison = compare_novelty(named, reference, **OPTIONS)
+    assert comparison.best.name == "three"
+    assert comparison.status is ComparisonStatus.separated
+    assert comparison.n_samples == 180
+    frame = comparison.to_frame().set_index("model")
+    assert frame.loc["three", "excess"] > frame.loc["one", "excess"]
+    assert frame.loc["three", "n_significant"] == 3
+    assert "three is the most novel of 3 samples" in comparison.headline()
+    assert "more novel than each of the others" in comparison.headline()
+    assert "subsampling" in comparison.differences[0].interval.method
+    # The same from results at hand.
+    results = {name: kernel_entropic_novelty(x, reference, **OPTIONS) for name, x in named.items()}
+    again = compare_results(results, confidence_level=0.9)
+    assert [model.name for model in again.models] == [model.name for model in comparison.models]
+
+
+def test_equal_samples_cannot_be_told_apart() -> None:
+    rng = np.random.default_rng(1)
+    first, second, reference = rng.normal(size=(3, 150, 3))
+    comparison = compare_novelty({"a": first, "b": second}, reference, **OPTIONS)
+    assert comparison.status is ComparisonStatus.tied
+    assert comparison.differences[0].p_value > 0.05
+
+
+def test_unequal_numbers_of_rows_are_refused_with_a_remedy() -> None:
+    named, reference = samples()
+    results = {
+        "all": kernel_entropic_novelty(named["one"], reference, bandwidth=2.0),
+        "few": kernel_entropic_novelty(named["same"][:100], reference, bandwidth=2.0),
+    }
+    message = (
+        "numbers of rows, got 180 and 160 for 'all', 100 and 160 for 'few'. Novelty grows with the rows. Draw"
+    )
+    with pytest.raises(ValueError, match=message):
+        compare_results(results)
+    # A score on a part of the rows counts as many rows as it is of.
+    part = kernel_entropic_novelty(named["one"], reference, method="fourier", score_rows=100, **OPTIONS)
+    with pytest.raises(ValueError, match="100 and 100 for 'part'"):
+        compare_results({"all": results["all"], "part": part})
+
+
+@pytest.mark.parametrize(("option", "value"), [("bandwidth", 3.0), ("eta", 2.0)])
+def test_other_questions_are_refused(option: str, value: float) -> None:
+    named, reference = samples()
+    first = kernel_entropic_novelty(named["one"], reference, **OPTIONS)
+    second = kernel_entropic_novelty(named["same"], reference, **{**OPTIONS, option: value})
+    with pytest.raises(ValueError, match=f"results must share the {option}"):
+        compare_results({"first": first, "second": second})
+    third = kernel_entropic_novelty(named["same"], reference, **{**OPTIONS, "confidence_level": None})
+    with pytest.raises(ValueError, match="Pass confidence_level"):
+        compare_results({"first": first, "third": third})
+
+
+def test_samples_of_unequal_size_are_drawn_down() -> None:
+    named, reference = samples()
+    comparison = compare_novelty({**named, "same": named["same"][:90]}, reference, **OPTIONS)
+    assert comparison.n_samples == 90
+    assert comparison.settings["n_rows"] == 90
+    fewer = compare_novelty(named, reference, n_rows=50, confidence_level=0.9, n_resamples=20, rng=0)
+    assert fewer.n_samples == 50
+    assert fewer.settings["bandwidth"] > 0.0
+    cosine = compare_novelty(
+        {k: v + 9.0 for k, v in named.items()}, reference + 9.0, kernel="cosine", n_resamples=20
+    )
+    assert cosine.settings["bandwidth"] == "auto"
+
+
+def test_it_travels_through_json(tmp_path) -> None:
+    named, reference = samples()
+    comparison = compare_novelty(named, reference, **OPTIONS)
+    comparison.to_json(tmp_path / "comparison.json")
+    back = ComparisonResult.from_json(tmp_path / "comparison.json")
+    assert back.headline() == comparison.headline()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"n_rows": 500}, ValueError, "n_rows must be at most the rows of the smallest sample, 180"),
+        ({"samples": {"a": np.eye(3)}}, ValueError, "at least two"),
+        (
+            {"samples": {"a": np.eye(3)[:, :2], "b": np.eye(3)}},
+            ValueError,
+            "Sample 'b': reference must be of as many",
+        ),
+        ({"samples": [1, 2]}, TypeError, "samples must be a mapping"),
+        ({"confidence_level": 2.0}, ValueError, "confidence_level must be"),
+    ],
+)
+def test_bad_input_is_named(change: dict, error: type, message: str) -> None:
+    named, reference = samples()
+    with pytest.raises(error, match=message):
+        compare_novelty(**{"samples": named, "reference": reference, **OPTIONS, **change})
