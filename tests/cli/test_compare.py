@@ -75,3 +75,38 @@ def test_errors_name_what_was_typed(fails, folder, models):
     assert "--groups must name a column" in fails("compare", *models, *clean, "--groups", "nothing")
     assert "--confidence must be" in fails("compare", *models, *clean, "--confidence", "95")
     assert "--resamples must be" in fails("compare", *models, *clean, "--resamples", "1")
+
+
+def test_results_of_stability_are_ranked(run, folder):
+    rng = np.random.default_rng(3)
+    distances = np.maximum(rng.normal(0.6, 0.5, 80), 0.0)
+    for name, factor in (("steep", 0.5), ("flat", 1.5)):
+        np.save(folder / f"{name}.npy", factor * distances)
+        wrote = run(
+            "stability", folder / f"{name}.npy", "--kind", "distances", "-r", 0.4, "--json",
+            folder / f"{name}.json",
+        )  # fmt: skip
+        assert wrote.exit_code == 0, wrote.output
+    ranked = run(
+        "compare", f"steep={folder / 'steep.json'}", f"flat={folder / 'flat.json'}", "--json",
+        folder / "out.json", "--report", folder / "out.html",
+    )  # fmt: skip
+    assert ranked.exit_code == 0, ranked.output
+    assert "Stability: flat is the best of 2 models" in ranked.stdout
+    written = Result.from_json(folder / "out.json")
+    assert [model.name for model in written.models] == ["flat", "steep"]
+    page = (folder / "out.html").read_text()
+    assert "Root-mean-square move" in page
+    assert "Paired differences" in page
+
+
+def test_results_that_cannot_be_compared_are_refused(run, fails, folder):
+    for threshold in (0.3, 0.4):
+        run("stability", folder / "distances.npy", "--kind", "distances", "-r", threshold, "--json",
+            folder / f"{threshold}.json")  # fmt: skip
+    files = [folder / "0.3.json", folder / "0.4.json"]
+    assert "results must share the threshold, got 0.3, 0.4" in fails("compare", *files)
+    assert "would overwrite" in fails("compare", *files, "--json", files[1])
+    assert "which does not exist" in fails("compare", files[0], folder / "nothing.json")
+    assert "a name for each model" in fails("compare", files[0], files[0])
+    assert "--reference must be given once" in fails("compare", folder / "clean.csv", folder / "noisy.csv")

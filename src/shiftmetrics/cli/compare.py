@@ -1,4 +1,4 @@
-"""The command ``shiftmetrics compare A B ... --reference R``."""
+"""The command ``shiftmetrics compare``: models by their scores under a shift, or by results of any measure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from shiftmetrics.cli import options
 
 if TYPE_CHECKING:
+    from shiftmetrics.cli.outputs import Output
     from shiftmetrics.cli.samples import Sample
 
 ARGUMENTS = {
@@ -27,19 +28,19 @@ def compare(
         list[str],
         typer.Argument(
             metavar="[NAME=]SHIFTED...",
-            help="Scores of each model on the shifted sample, two files or more.",
+            help="Scores of each model on the shifted sample, two files or more; or results, written with --json.",
             show_default=False,
         ),
     ],
     reference: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--reference",
             metavar="FILE",
             help="Scores of the same rows, unshifted: once for all models, or once for each, in their order.",
             show_default=False,
         ),
-    ],
+    ] = None,
     kind: Annotated[
         Literal["scores", "probabilities"],
         typer.Option("--kind", help="What the columns hold: logits, or probabilities."),
@@ -76,9 +77,12 @@ def compare(
 ) -> None:
     """Rank models by how well their predictions survive a shift: intervals, paired differences, ranks; no labels.
 
-    All files hold the same rows. A model is called by its file, or by the NAME before it.
+    All files hold the same rows. A model is called by its file, or by the NAME before it. Results of `stability` or
+    `agreement --confidence`, written with --json, are ranked by their measure and need no --reference.
 
     Example: `shiftmetrics compare small=a.csv large=b.csv --reference a0.csv --reference b0.csv --id image`
+
+    Example: `shiftmetrics compare forest=forest.json logistic=logistic.json --report report.html`
     """
     from shiftmetrics.cli.agreement import class_prior, scores_of
     from shiftmetrics.cli.errors import named_arguments
@@ -94,6 +98,12 @@ def compare(
         raise ValueError(
             "SHIFTED must be at least two files, got one. For one model there is `shiftmetrics agreement`."
         )
+    named = [_name_and_source(text) for text in shifted]
+    if all(source.endswith(".json") for _, source in named):
+        _check_named([name or source for name, source in named], shifted)
+        _compare_results({name or source: source for name, source in named}, output, confidence, seed)
+        return
+    reference = reference or []
     if len(reference) not in (1, len(shifted)):
         raise ValueError(
             f"--reference must be given once, or once for each of the {len(shifted)} models, "
@@ -106,14 +116,9 @@ def compare(
             groups=groups,
         )  # fmt: skip
 
-    named = [_name_and_source(text) for text in shifted]
     samples = [read(source, "SHIFTED") for _, source in named]
     names = [name or str(sample.source) for (name, _), sample in zip(named, samples, strict=True)]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(
-            f"SHIFTED must have a name for each model, got {repeated[0]!r} twice. Write NAME={shifted[0]}."
-        )
+    _check_named(names, shifted)
     references = [read(text, "--reference") for text in reference]
     output.check([sample.source for sample in (*samples, *references)])
     first = samples[0]
@@ -150,6 +155,42 @@ def compare(
             },
         ),
         notes=[note for sample in (*samples, *references) for note in sample.notes],
+    )
+
+
+def _check_named(names: list[str], shifted: list[str]) -> None:
+    """Refuse two models of one name."""
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(
+            f"SHIFTED must have a name for each model, got {repeated[0]!r} twice. Write NAME={shifted[0]}."
+        )
+
+
+def _compare_results(paths: dict[str, str], output: Output, confidence: float, seed: int) -> None:
+    """Rank models by results that other commands have written."""
+    from pathlib import Path
+
+    from shiftmetrics._core.result import Result
+    from shiftmetrics.comparison import compare_results
+    from shiftmetrics.report import Context
+
+    results = {}
+    for name, path in paths.items():
+        if not Path(path).is_file():
+            raise ValueError(f"SHIFTED must be a file, got {path!r}, which does not exist.")
+        if output.json is not None and output.json.resolve() == Path(path).resolve():
+            raise ValueError(f"--json {output.json} would overwrite {path}. Choose another name.")
+        results[name] = Result.from_json(Path(path))
+    result = compare_results(results, confidence_level=confidence, rng=seed)
+    output.write(
+        result.title,
+        result,
+        title="Models side by side",
+        context=Context(
+            description="Results of one measure on the same rows, one for each model.",
+            facts={"Results": ", ".join(paths.values()), "Measure": result.compared},
+        ),
     )
 
 
