@@ -6,6 +6,7 @@ Three measures, each from arrays, a file or the command line:
 
 - `posterior_agreement`: do predictions survive *this* shift? Paired scores, no labels.
 - `stability_criterion`: what is the *least* shift that breaks the model? Losses or distances to an error.
+  `model_stability` takes a fitted model and its table.
 - `kernel_entropic_novelty`: what is *new* in a sample, against a reference? Features, no labels.
 """
 
@@ -15,6 +16,7 @@ from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._version import __version__
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.comparison import ComparisonResult, compare_agreement
+from shiftmetrics.models import ModelStabilityResult, model_stability
 from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
 from shiftmetrics.stability import (
     CandidateLoss,
@@ -40,6 +42,7 @@ __all__ = [
     "HingeLoss",
     "Interval",
     "LogisticLoss",
+    "ModelStabilityResult",
     "NoveltyResult",
     "PiecewiseLinearLoss",
     "PosteriorAgreementResult",
@@ -51,6 +54,7 @@ __all__ = [
     "__version__",
     "compare_agreement",
     "kernel_entropic_novelty",
+    "model_stability",
     "posterior_agreement",
     "stability_criterion",
     "worst_case_risk",

@@ -145,6 +145,21 @@ def model_stability(
     ----------
     Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
     arXiv:2405.03198.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from shiftmetrics import model_stability
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> result = model_stability(model, X, y, 0.3, bounds="data")
+    >>> print(result.headline())
+    Stability 0.00... at risk threshold 0.3: in the least shift that raises the risk from 0.02667 to 0.3, ...
+    >>> result.kind, result.route
+    ('exact', 'linear')
+    >>> result.moved_rows().columns.equals(X.columns)
+    True
     """
     check_choice(loss, "loss", LOSSES)
     check_choice(method, "method", ("auto", *ROUTES, "conic", *ALGORITHMS))
