@@ -47,7 +47,7 @@ def plot_convergence(result: Any, ax: Any = None, *, kind: Literal["risk", "valu
     if not named:
         raise ValueError(describe("result", "at least one result", "an empty dict"))
     traces = {name: _trace(one, kind) for name, one in named.items()}
-    steps = not any(hasattr(one, "trace") for one in named.values())
+    steps = all(hasattr(one, "trace_risk") for one in named.values())
     with style():
         ax = new_axes(ax)
         for place, (name, one) in enumerate(named.items()):

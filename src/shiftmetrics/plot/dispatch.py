@@ -26,13 +26,20 @@ from shiftmetrics.plot.agreement_curves import plot_agreement_curves
 from shiftmetrics.plot.agreement_groups import plot_adam_trace, plot_contributions, plot_rates
 from shiftmetrics.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.plot.comparison import plot_comparison
+from shiftmetrics.plot.convergence import plot_convergence
 from shiftmetrics.plot.feature_stability import plot_feature_stability
 from shiftmetrics.plot.novelty import plot_novelty
 from shiftmetrics.plot.novelty_rows import plot_confirmed_modes
 from shiftmetrics.plot.novelty_table import plot_novelty_table
 from shiftmetrics.plot.stability import plot_stability
 from shiftmetrics.plot.stability_curves import plot_stability_prices, plot_stability_thresholds
-from shiftmetrics.stability import StabilityCurve, StabilitySurface
+from shiftmetrics.stability import (
+    AdamStabilityResult,
+    StabilityCurve,
+    StabilitySurface,
+    SubpopulationRisk,
+    SValue,
+)
 from shiftmetrics.stability.result import ShiftResult
 
 _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
@@ -47,7 +54,10 @@ _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     PredictionRatesResult: plot_rates,
     ComparisonResult: plot_comparison,
     FeatureStabilityResult: plot_feature_stability,
+    AdamStabilityResult: plot_convergence,
     ShiftResult: plot_stability,
+    SubpopulationRisk: plot_stability,
+    SValue: plot_stability,
     StabilityCurve: plot_stability_thresholds,
     StabilitySurface: plot_stability_prices,
     NoveltyResult: plot_novelty,

@@ -18,8 +18,8 @@ def plot_stability(result: Any, ax: Any = None, *, kind: Literal["auto", "weight
 
     Parameters
     ----------
-    result : StabilityResult
-        From `stability_criterion`.
+    result : StabilityResult, WorstCaseRisk, SubpopulationRisk or SValue
+        From `stability_criterion` and its neighbours.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
     kind : {"auto", "weights", "moves"}, default "auto"
@@ -44,14 +44,14 @@ def plot_stability(result: Any, ax: Any = None, *, kind: Literal["auto", "weight
     >>> plot_stability(result).get_ylabel()
     'share of the weight'
     """
-    if result.weights is None or result.moved_distances is None:
+    if result.weights is None:
         raise ValueError(
             "result must hold its rows, got one without weights. Compute it with keep_rows=True."
         )
     if kind == "auto":
         kind = (
             "moves"
-            if result.share_moved > 0.0 and result.effective_sample_fraction > NEARLY_EVEN
+            if getattr(result, "share_moved", 0.0) > 0.0 and result.effective_sample_fraction > NEARLY_EVEN
             else "weights"
         )
     with style():

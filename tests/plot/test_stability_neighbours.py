@@ -1,0 +1,31 @@
+"""What stands beside stability is drawn by the same call: where the weight goes, and how steps settle."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from shiftmetrics.stability import s_value, stability_criterion_adam, worst_subpopulation_risk
+
+LOSSES = np.random.default_rng(0).exponential(size=200)
+
+
+def test_reweightings_draw_where_their_weight_goes() -> None:
+    for result, share in ((worst_subpopulation_risk(LOSSES, 0.1), 0.05), (s_value(LOSSES, 1.5), None)):
+        axes = result.plot()
+        assert axes.get_ylabel() == "share of the weight"
+        half = axes.lines[-1].get_xdata()[0]  # half of the weight lies on so many rows
+        assert 0.0 < half < 0.5
+        if share is not None:
+            assert abs(half - share) < 0.01
+    plt.close("all")
+
+
+def test_gradient_steps_draw_how_the_risk_comes_to_the_threshold() -> None:
+    def loss(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.log1p(np.exp(-points[:, 0])), -1.0 / (1.0 + np.exp(points))
+
+    result = stability_criterion_adam(loss, LOSSES[:, None], 0.7, n_steps=40, n_inner=5)
+    axes = result.plot()
+    assert axes.get_xlabel() == "step"
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), result.trace_risk)
+    assert len(axes.lines[0].get_xdata()) == 41
+    plt.close("all")
