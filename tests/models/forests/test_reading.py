@@ -182,7 +182,9 @@ def xgboost_document(**changes):
     document = {
         "learner": {
             "attributes": {},
-            "learner_model_param": {"base_score": "[2.5E-1]", "num_class": "0", "num_feature": "2", "num_target": "1"},
+            "learner_model_param": {
+                "base_score": "[2.5E-1]", "num_class": "0", "num_feature": "2", "num_target": "1",
+            },
             "objective": {"name": "binary:logistic"},
             "gradient_booster": {
                 "name": "gbtree",

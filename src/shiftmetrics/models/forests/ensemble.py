@@ -15,6 +15,7 @@ from shiftmetrics.models.forests.reached import losses_of
 from shiftmetrics.models.forests.search import (
     Field,
     climb,
+    first_moves,
     higher_loss,
     jump_to_error,
     row_blocks_of,
@@ -29,6 +30,8 @@ _NEIGHBOURS = 1
 _PRICES = (0.1, 1.0, 10.0, 100.0)
 """Dual prices to begin with, relative to the price of a move over the mean loss."""
 _GAIN = 1e-9
+_FIRST_MOVES = 2
+"""Other first moves to climb on from."""
 
 
 def answer_by_search(question: Question, grid: Grid) -> Answer:
@@ -58,17 +61,24 @@ def _nearest(question: Question, grid: Grid) -> Answer:
         right = np.flatnonzero(~wrong)
         for block in row_blocks_of(grid, len(right)):
             rows = right[block]
-            field = Field.of(grid, start[rows], question.y[rows])
-            starts = [jump_to_error(field), *others.near(field, rows)]
-            squared, found = shortest_errors(field, starts)
-            reached = np.flatnonzero(np.isfinite(squared))
-            where = rows[reached]
-            points = grid.points(start[where], found[reached])
-            confirmed = question.is_wrong(points, where)
-            where, points = where[confirmed], points[confirmed]
-            cells[where] = found[reached[confirmed]]
-            distances[where] = question.domain.distances(points, start[where])
             done(len(rows))
+            for ties_fall in (
+                True,
+                False,
+            ):  # first as if all ties fell; where the model disagrees, as if none did
+                field = Field.of(grid, start[rows], question.y[rows], ties_fall=ties_fall)
+                squared, found = shortest_errors(field, [jump_to_error(field), *others.near(field, rows)])
+                reached = np.flatnonzero(np.isfinite(squared))
+                if not reached.size:
+                    break
+                points = grid.points(start[rows[reached]], found[reached])
+                confirmed = question.is_wrong(points, rows[reached])
+                where = rows[reached[confirmed]]
+                cells[where] = found[reached[confirmed]]
+                distances[where] = question.domain.distances(points[confirmed], start[where])
+                rows = rows[reached[~confirmed]]
+                if not rows.size:
+                    break
     return Answer(
         loss=ZeroOneLoss(distances, kind="upper_bound"),
         points=lambda rows, _, __: grid.points(start[rows], cells[rows]),
@@ -130,17 +140,19 @@ def _first(question: Question, grid: Grid, lower: Loss | None) -> Answer:
     return found.answer()
 
 
-def _climbed(question: Question, grid: Grid, cells: IntArray, dual: float) -> IntArray:
+def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float) -> IntArray:
+    """Climb at a dual price, from cells or from one of the k best first moves of each row."""
     score = higher_loss(
         dual, question.theta1, lambda outputs, y: losses_of(grid.forest, outputs, y, question.loss)
     )
-    climbed = cells.copy()
+    climbed = []
     with _bar(question, "higher losses", question.n_samples) as done:
         for rows in row_blocks_of(grid, question.n_samples):
             field = Field.of(grid, question.codes[rows], question.y[rows])
-            climbed[rows] = climb(field, cells[rows], score)
+            start = first_moves(field, score, cells)[-1] if isinstance(cells, int) else cells[rows]
+            climbed.append(climb(field, start, score))
             done(rows.stop - rows.start)
-    return climbed
+    return np.concatenate(climbed)
 
 
 @dataclass(frozen=True)
@@ -173,7 +185,7 @@ class _Found:
         return self.grid.points(self.question.codes[rows], cells)
 
     def _refine(self, dual: float) -> Answer | None:
-        """Climb at this price, from the best candidates and from the rows themselves."""
+        """Climb at this price, from the best candidates, from the rows themselves and from other first moves."""
         if not 0.0 < dual < np.inf:
             return None
         question, theta1 = self.question, self.question.theta1
@@ -182,7 +194,7 @@ class _Found:
         assert best.choice is not None
         held = np.stack(self.cells)[best.choice, np.arange(question.n_samples)]
         found, value, better = self, best.value, False
-        for start in (held, self.cells[0]):
+        for start in (held, self.cells[0], *range(2, 2 + _FIRST_MOVES)):
             cells = _climbed(question, self.grid, start, dual)
             losses, distances = self._at(cells)
             worth = dual * losses - theta1 * distances * distances

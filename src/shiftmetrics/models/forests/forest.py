@@ -138,17 +138,20 @@ class Forest:
             return np.asarray(expit(numbers))
         return np.exp(numbers) if self.link == "exp" else numbers
 
-    def margins(self, outputs: FloatArray, labels: IntArray) -> FloatArray:
+    def margins(self, outputs: FloatArray, labels: IntArray, *, head_start: float = 0.0) -> FloatArray:
         """Return how far the class of each row is ahead of the best other one; negative where it is wrong.
 
-        ``outputs`` have shape (n_rows, ..., n_outputs); the margins have shape (n_rows, ...).
+        ``outputs`` have shape (n_rows, ..., n_outputs); the margins have shape (n_rows, ...). The classes before it
+        get a head start where there are several outputs: they win ties.
         """
         shape = (len(labels),) + (1,) * (outputs.ndim - 2)
         if self.link == "sigmoid":
             sign = np.where(labels == 1, 1.0, -1.0).reshape(shape)
             return sign * outputs[..., 0]
         own = np.take_along_axis(outputs, labels.reshape(*shape, 1), axis=-1)[..., 0]
-        others = np.where(np.arange(self.n_outputs) == labels.reshape(*shape, 1), -np.inf, outputs)
+        number, label = np.arange(self.n_outputs), labels.reshape(*shape, 1)
+        others = outputs if head_start == 0.0 else outputs + head_start * (number < label)
+        others = np.where(number == label, -np.inf, others)
         return np.asarray(own - others.max(axis=-1))
 
     @classmethod

@@ -7,7 +7,7 @@ cells; within them it stands as near to its start as they allow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -18,6 +18,9 @@ from shiftmetrics.models.forests.scan import scan, scan_blocks
 
 _BLOCK_BYTES = 1 << 26
 _MOST_STEPS = 24
+_FIRST_MOVES = 2
+_RATES = (0.5, 1.0, 2.0)
+"""Prices of moving, relative to the margin over the shortest way found, at which first moves are chosen."""
 _REPAIRS = 1
 """Axes that are given up in turn, to see whether the others do better without."""
 
@@ -40,6 +43,8 @@ class Field:
         Squared distance to each cell, for each axis.
     rows : array of shape (n_rows,)
         Their positions in the block that they were taken from.
+    ties_fall : bool
+        Whether a tie with a class that comes before counts as an error.
     """
 
     grid: Grid
@@ -48,17 +53,25 @@ class Field:
     own: IntArray
     costs: list[FloatArray]
     rows: IntArray
+    ties_fall: bool = True
 
     @classmethod
-    def of(cls, grid: Grid, start: FloatArray, y: Array) -> Self:
+    def of(cls, grid: Grid, start: FloatArray, y: Array, *, ties_fall: bool = True) -> Self:
         """Price all cells."""
         costs = [axis.costs(start) for axis in grid.axes]
-        return cls(grid, start, y, grid.cells(start), costs, np.arange(len(start)))
+        return cls(grid, start, y, grid.cells(start), costs, np.arange(len(start)), ties_fall)
 
     def take(self, rows: IntArray) -> Field:
         """Return some of the rows."""
         costs = [cost[rows] for cost in self.costs]
-        return Field(self.grid, self.start[rows], self.y[rows], self.own[rows], costs, self.rows[rows])
+        return replace(
+            self,
+            start=self.start[rows],
+            y=self.y[rows],
+            own=self.own[rows],
+            costs=costs,
+            rows=self.rows[rows],
+        )
 
     def spent(self, cells: IntArray) -> FloatArray:
         """Return the squared distance that each axis takes, of shape (n_rows, n_axes)."""
@@ -140,7 +153,9 @@ def climb(
 
 
 def _margins(field: Field, outputs: FloatArray) -> FloatArray:
-    return field.grid.forest.margins(outputs, field.y) + field.grid.forest.tolerance
+    forest = field.grid.forest
+    head_start = 2.0 * forest.tolerance if field.ties_fall else 0.0
+    return forest.margins(outputs, field.y, head_start=head_start) + forest.tolerance
 
 
 def _is_error(field: Field, outputs: FloatArray) -> BoolArray:
@@ -169,6 +184,18 @@ def _toward_error(banned: IntArray | None = None) -> Score:
     return score
 
 
+def _trade(price: FloatArray) -> Score:
+    """Prefer what takes most of the margin, less its cost at a price for each row."""
+
+    def score(field: Field, look: Look) -> FloatArray:
+        gain = _margins(field, look.present) - _margins(field, look.outputs)
+        with np.errstate(invalid="ignore"):
+            worth = gain - price[field.rows, None] * (look.costs - look.spent)
+        return np.where(np.isfinite(look.costs), worth, -np.inf)
+
+    return score
+
+
 def higher_loss(dual: float, theta1: float, losses: Callable[[FloatArray, Array], FloatArray]) -> Score:
     """Prefer what gains most: the loss at its price ``dual``, less the squared distance at its own."""
 
@@ -176,19 +203,41 @@ def higher_loss(dual: float, theta1: float, losses: Callable[[FloatArray, Array]
         gain = losses(look.outputs, field.y) - losses(look.present, field.y)
         with np.errstate(invalid="ignore"):
             worth = dual * gain - theta1 * (look.costs - look.spent)
-        scale = 1e-12 * (1.0 + dual)
-        return np.where(np.isfinite(look.costs) & (worth > scale), worth, -np.inf)
+        return np.where(np.isfinite(look.costs), worth - 1e-12 * (1.0 + dual), -np.inf)
 
     return score
 
 
-def jump_to_error(field: Field) -> IntArray:
-    """Return the cells of each row after the cheapest single change that makes it an error; its own without one."""
+def first_moves(field: Field, score: Score, count: int) -> list[IntArray]:
+    """Return the cells of each row after its best single change, after the best one of another axis, and so on."""
+    everyone = np.arange(len(field.own))
+    present = field.grid.trees.outputs(field.own)[:, None, :]
+    nothing = np.zeros((len(field.own), 1))
+    best = np.full((len(field.own), count), -np.inf)
+    starts = [field.own.copy() for _ in range(count)]
+    for along in scan(field.grid.trees, field.own, field.grid.active):
+        axis = along.axis
+        scores = score(field, Look(axis, along.outputs, field.costs[axis], nothing, present))
+        scores[everyone, field.own[:, axis]] = -np.inf
+        cell = scores.argmax(axis=1)
+        value = scores[everyone, cell]
+        weakest = best.argmin(axis=1)
+        better = np.flatnonzero(value > best[everyone, weakest])
+        best[better, weakest[better]] = value[better]
+        for place, start in enumerate(starts):
+            rows = better[weakest[better] == place]
+            start[rows] = field.own[rows]
+            start[rows, axis] = cell[rows]
+    return starts
+
+
+def jump_to_error(field: Field, cells: IntArray | None = None) -> IntArray:
+    """Return cells after the cheapest single change that makes a row an error; unchanged where there is none."""
 
     def score(field: Field, look: Look) -> FloatArray:
         return np.where(_margins(field, look.outputs) < 0.0, 1.0 / (1.0 + look.costs), -np.inf)
 
-    return climb(field, field.own, score, _is_error)
+    return climb(field, field.own if cells is None else cells, score, _is_error)
 
 
 def prune(field: Field, cells: IntArray) -> IntArray:
@@ -243,6 +292,13 @@ def shortest_errors(
     everyone = np.arange(len(field.own))
     for start in [climb(field, field.own, _toward_error(), _is_error), *starts]:
         keep(everyone, start)
+    margin = np.maximum(_margins(field, field.grid.trees.outputs(field.own)[:, None, :])[:, 0], 0.0)
+    for (
+        rate
+    ) in _RATES:  # in pairs: a first move that pays for itself at some price, then the cheapest second one
+        price = rate * margin / np.where(np.isfinite(best) & (best > 0.0), best, 1.0)
+        for start in first_moves(field, _trade(price), _FIRST_MOVES):
+            keep(everyone, jump_to_error(field, start))
     for turn in range(repairs):
         rows = np.flatnonzero(np.isfinite(best))
         part = field.take(rows)
