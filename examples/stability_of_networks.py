@@ -56,7 +56,7 @@ features = {name: feature_stability(model, X, y, 0.5) for name, model in models.
 for name, found in features.items():
     print(f"\n{name}")
     print(found.to_frame().head(5)[["feature", "value", "standard_error", "kind", "share_moved"]].to_string())
-fig, axes = plt.subplots(1, 2, figsize=(11, 3.6), sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(11, 3.6))
 for ax, (name, found) in zip(axes, features.items(), strict=True):
     plot_feature_stability(found, ax, top=5)
     ax.set_title(name, loc="left")
