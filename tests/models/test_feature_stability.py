@@ -1,0 +1,320 @@
+"""Feature stability: each value is that of the model when nothing else may move, on all rows and on parts of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from shiftmetrics.models import (
+    FeatureStabilityResult,
+    FeatureStabilityStatus,
+    feature_stability,
+    model_stability,
+)
+from shiftmetrics.models.along_column import answer_along_column
+from shiftmetrics.models.asking import ask
+from shiftmetrics.models.subgroups import compared
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def boosted(iris):
+    return GradientBoostingClassifier(n_estimators=10, random_state=0).fit(*iris)
+
+
+@pytest.fixture(scope="module")
+def town():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(
+        {
+            "town": rng.choice(["a", "b", "c"], 200),
+            "age": rng.normal(50, 20, 200),
+            "noise": rng.normal(size=200),
+        }
+    )
+    y = ((table["town"] == "b") * 1.0 + table["age"] / 40 > 1.6).astype(int).to_numpy()
+    steps = make_column_transformer(
+        (OneHotEncoder(), ["town"]), (StandardScaler(), ["age"]), remainder="passthrough"
+    )
+    return (
+        table,
+        y,
+        make_pipeline(steps, HistGradientBoostingClassifier(max_iter=10, random_state=0)).fit(table, y),
+    )
+
+
+class Wrapped:
+    """A model that shows nothing but its predictions."""
+
+    def __init__(self, model):
+        self.model, self.classes_ = model, model.classes_
+        self.predict, self.predict_proba = model.predict, model.predict_proba
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        GradientBoostingClassifier(n_estimators=10, random_state=0),
+        LogisticRegression(max_iter=500),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_each_feature_is_the_model_restricted_to_it(model, loss, iris) -> None:
+    X, y = iris
+    model.fit(X, y)
+    threshold = {"zero_one": 0.3, "log_loss": 0.6}[loss]
+    result = feature_stability(model, X, y, threshold, loss=loss)
+    assert [part.value for part in result.features] == sorted(part.value for part in result.features)
+    assert result.value == result.features[0].value
+    for part in result.features:
+        alone = model_stability(model, X, y, threshold, loss=loss, features=list(part.columns))
+        np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
+        np.testing.assert_allclose(part.standard_error, alone.standard_error, rtol=1e-6)
+        np.testing.assert_allclose(part.rms_move, alone.rms_move, rtol=1e-5, atol=1e-9)
+        assert part.kind == alone.kind
+        assert part.value <= result.reweighting_alone * (1 + 1e-9)
+    everything = model_stability(model, X, y, threshold, loss=loss)
+    assert (everything.lower_bound or everything.value) <= result.value * (1 + 1e-9)
+
+
+def test_regressions() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = 2 * X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=150)
+    for model in (DecisionTreeRegressor(max_depth=4, random_state=0), LinearRegression()):
+        result = feature_stability(model.fit(X, y), X, y, 1.5, loss="squared")
+        assert result.most_sensitive.feature == "x0"
+        assert {part.kind for part in result.features} == {"exact"}
+
+
+def test_a_linear_model_is_most_sensitive_to_its_largest_weight() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = LogisticRegression(max_iter=500).fit(X, y)
+    result = feature_stability(model, X, y, 0.2)
+    adding = [part.feature for part in result.features if part.value < 0.999 * result.reweighting_alone]
+    assert len(adding) > 15
+    assert adding == [f"x{k}" for k in np.argsort(-np.abs(model.coef_[0]))][: len(adding)]
+
+
+def test_any_model_by_a_grid_with_bisection(iris, boosted) -> None:
+    X, y = iris
+    exactly = feature_stability(boosted, X, y, 0.3)
+    tried = feature_stability(Wrapped(boosted), X, y, 0.3)
+    known = {part.feature: part.value for part in exactly.features}
+    for part in tried.features:
+        assert part.kind == "upper_bound"
+        assert known[part.feature] * (1 - 1e-9) <= part.value <= 1.05 * known[part.feature]
+
+
+def test_a_grid_is_refined_for_smooth_losses(iris) -> None:
+    X, y = iris
+    model = LogisticRegression(max_iter=500).fit(X[y < 2], y[y < 2])
+    exactly = feature_stability(model, X[y < 2], y[y < 2], 0.5, loss="log_loss")
+    tried = feature_stability(Wrapped(model), X[y < 2], y[y < 2], 0.5, loss="log_loss")
+    known = {part.feature: part.value for part in exactly.features}
+    for part in tried.features:
+        np.testing.assert_allclose(part.value, known[part.feature], rtol=2e-3)
+
+
+def test_a_grid_respects_bounds_and_whole_steps(iris, boosted) -> None:
+    X, y = np.round(iris[0] * 2), iris[1]
+    model = Wrapped(boosted)
+    question = ask(model, X, y, features=[2], integer=[2], bounds={"x2": (1, 9)})
+    found = answer_along_column(question)
+    moved = np.flatnonzero(np.isfinite(found.loss.distances) & (found.loss.distances > 0))
+    points = found.points(moved, found.loss.distances[moved], None)
+    assert question.domain.valid(points, X[moved]).all()
+    assert question.is_wrong(points, moved).all()
+    whole = np.arange(1, 10)
+    for row in moved[:20]:
+        tries = np.repeat(X[row : row + 1], 9, axis=0)
+        tries[:, 2] = whole
+        nearest = np.abs(whole - X[row, 2])[boosted.predict(tries) != y[row]].min()
+        np.testing.assert_allclose(found.loss.distances[row] * question.domain.unit[2], nearest)
+
+
+def test_categories_are_one_feature_and_flip(town) -> None:
+    table, y, model = town
+    result = feature_stability(model, table, y, 0.3)
+    assert {part.feature for part in result.features} == {"town", "age", "noise"}
+    tried = feature_stability(Wrapped(model), table, y, 0.3)
+    both = {part.feature: part for part in tried.features}
+    for part in result.features:
+        np.testing.assert_allclose(both[part.feature].value, part.value, rtol=0.05)
+    assert both["town"].kind == "exact"
+    hot = np.column_stack([pd.get_dummies(table["town"]).to_numpy(dtype=float), table["age"]])
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(hot, y)
+    grouped = feature_stability(tree, hot, y, 0.3, one_hot={"town": [0, 1, 2]})
+    assert {part.feature for part in grouped.features} == {"town", "x3"}
+    assert next(part for part in grouped.features if part.feature == "town").columns == ("x0", "x1", "x2")
+
+
+def test_groups_move_together(iris, boosted) -> None:
+    X, y = iris
+    result = feature_stability(
+        boosted, X, y, 0.3, features=[], feature_groups={"petal": [2, 3], "sepal": ["x0", "x1"]}
+    )
+    assert {part.feature for part in result.features} == {"petal", "sepal"}
+    for part in result.features:
+        np.testing.assert_allclose(
+            part.value, model_stability(boosted, X, y, 0.3, features=list(part.columns)).value, rtol=1e-9
+        )
+    single = feature_stability(boosted, X, y, 0.3)
+    best = min(part.value for part in single.features if part.feature in ("x2", "x3"))
+    assert next(part for part in result.features if part.feature == "petal").value <= best * (1 + 1e-9)
+
+
+def test_subgroups_are_the_model_on_their_rows(town) -> None:
+    table, y, model = town
+    result = feature_stability(model, table, y, 0.4, by="town", by_feature=True, cost="unit")
+    assert len(result.subgroups) == 3 * (1 + len(result.features))
+    for part in result.subgroups:
+        rows = (table["town"] == part.subgroup).to_numpy()
+        assert part.n_samples == rows.sum()
+        if part.feature == "age":
+            alone = model_stability(model, table[rows], y[rows], 0.4, features=["age"], cost="unit")
+            np.testing.assert_allclose(part.value, alone.value, rtol=1e-9)
+    frame = result.subgroups_frame()
+    assert set(frame["feature"]) == {"all features", "town", "age", "noise"}
+    assert frame["feature"].iloc[0] == "all features"
+    masks = {"young": (table["age"] < 50).to_numpy(), "everyone": np.ones(len(table), dtype=bool)}
+    overlapping = feature_stability(model, table, y, 0.4, features=["age"], by=masks)
+    assert {part.subgroup: part.n_samples for part in overlapping.subgroups} == {
+        "young": int(masks["young"].sum()), "everyone": 200,
+    }  # fmt: skip
+
+
+def test_intervals_for_comparison_overlap_as_often_as_they_should() -> None:
+    """Two subgroups of equal stability: 5 % of the time their intervals do not overlap (normal estimates)."""
+    rng = np.random.default_rng(0)
+    X, y = load_iris(return_X_y=True)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    part = feature_stability(tree, X, y, 0.3).features[0]
+    from dataclasses import replace
+
+    errors, apart, trials = (0.1, 0.25), 0, 4000
+    for _ in range(trials):
+        records = [
+            replace(part, value=10.0 + rng.normal() * error, standard_error=error, subgroup=str(error))
+            for error in errors
+        ]
+        first, second = (record.comparison_interval for record in compared(records, 0.95))
+        apart += first.high < second.low or second.high < first.low
+    assert abs(apart / trials - 0.05) < 0.012
+    assert compared([replace(part, value=np.inf, standard_error=None)], 0.95)[0].comparison_interval is None
+
+
+def test_weights_count_rows(iris, boosted) -> None:
+    X, y = iris
+    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = feature_stability(boosted, X, y, 0.3, sample_weight=weights, cost="unit")
+    repeated = feature_stability(
+        boosted, np.repeat(X, weights, axis=0), np.repeat(y, weights), 0.3, cost="unit"
+    )
+    for one, other in zip(weighted.features, repeated.features, strict=True):
+        assert one.feature == other.feature
+        np.testing.assert_allclose(one.value, other.value, rtol=1e-8)
+
+
+# --- the result ------------------------------------------------------------------------------------------
+
+
+def test_the_result_reads_travels_and_sorts(town) -> None:
+    table, y, model = town
+    result = feature_stability(model, table, y, 0.3, by="town", progress=True)
+    assert result.headline().startswith("The model is most sensitive to ")
+    assert "Reweighting alone" in result.summary()
+    assert "least stable subgroup" in result.summary()
+    frame = result.to_frame()
+    assert frame["value"].is_monotonic_increasing
+    assert list(frame["feature"]) == [part.feature for part in result.features]
+    assert FeatureStabilityResult.from_json(result.to_json()).equals(result)
+    assert result.status is FeatureStabilityStatus.CONVERGED
+
+
+def test_thresholds_at_the_edges(iris, boosted) -> None:
+    X, y = iris
+    wrong = 1 - y
+    wrong[y == 2] = 2
+    risky = feature_stability(boosted, X, wrong, 0.3)
+    assert (risky.value, risky.status) == (0.0, FeatureStabilityStatus.ALREADY_AT_RISK)
+    never = feature_stability(boosted, X, y, 1.0, theta2=np.inf)
+    assert never.value == np.inf
+    assert never.status is FeatureStabilityStatus.UNATTAINABLE
+    assert "no feature" in never.headline()
+    still = feature_stability(boosted, X, y, 0.3, theta1=np.inf)
+    assert {part.value for part in still.features} == {still.reweighting_alone}
+    assert "No feature" in still.headline()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": ["height"]}, "features must be names"),
+        ({"features": [0], "immutable": [0]}, "features must be columns that may move"),
+        ({"features": []}, "at least one column"),
+        ({"immutable": [0, 1, 2, 3]}, "at least one column"),
+        ({"feature_groups": {"petal": ["height"]}}, "feature_groups"),
+        ({"feature_groups": {"petal": []}}, "columns that may move"),
+        ({"feature_groups": {"x1": [2, 3]}}, "other than those of features"),
+        ({"by": "town"}, "column of X"),
+        ({"by": [0, 1]}, "of length 150"),
+        ({"by": {"some": [1, 2]}}, "bool array"),
+        ({"by": {"none": np.zeros(150, dtype=bool)}}, "at least one row"),
+        ({"by": [None] * 150}, "missing labels"),
+        ({"method": "magic"}, "method must be one of"),
+        ({"loss": "hamming"}, "loss must be one of"),
+        ({"sample_weight": [1.0]}, "sample_weight"),
+    ],
+)
+def test_bad_input_is_named(options, message, iris, boosted) -> None:
+    with pytest.raises(ValueError, match=message):
+        feature_stability(boosted, *iris, 0.3, **options)
+
+
+@pytest.mark.slow
+def test_intervals_cover() -> None:
+    """Nominal 90 %, from 200 samples of a tree's own population."""
+    rng = np.random.default_rng(0)
+
+    def sample(n):
+        X = rng.normal(size=(n, 2))
+        return X, ((X[:, 0] + X[:, 1] + rng.normal(size=n)) > 0).astype(int)
+
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*sample(2000))
+    truth = feature_stability(model, *sample(200_000), 0.4, cost="unit", features=[0]).value
+    hits = 0
+    for _ in range(200):
+        interval = feature_stability(model, *sample(400), 0.4, cost="unit", features=[0], level=0.9).interval
+        hits += interval.low <= truth <= interval.high
+    assert 0.85 <= hits / 200 <= 0.95
+
+
+@pytest.mark.realdata
+def test_age_is_what_the_hospital_model_depends_on(data_folder) -> None:
+    table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz").sample(1600, random_state=0)
+    y = table.pop("is_dead").to_numpy()
+    table = table.drop(columns="Days_hospital_to_outcome").astype(
+        {"Region": "category", "Ethnicity": "category"}
+    )
+    steps = make_column_transformer((OneHotEncoder(), ["Region", "Ethnicity"]), remainder=StandardScaler())
+    for last in (
+        LogisticRegression(max_iter=500),
+        GradientBoostingClassifier(n_estimators=30, random_state=0),
+    ):
+        model = make_pipeline(steps, last).fit(table[:800], y[:800])
+        result = feature_stability(model, table[800:], y[800:], 0.4, theta1=1.0, theta2=0.25, integer=["Age"])
+        assert result.most_sensitive.feature == "Age"
