@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.novelty import confirm_modes, kernel_entropic_novelty, novelty_table
 from shiftmetrics.report import Context, Rows, render_report
 from shiftmetrics.report.typical import LONGEST_TEXT, excerpt, traits, typical_rows
 
@@ -114,3 +114,26 @@ def test_what_is_missing_shows_itself_in_the_reference(result, rows):
     assert f"<td>{swapped.lost_modes[0].exemplars[0]} (test sample)</td>" in card
     assert "Missing" not in page(result, **rows).replace("missing", "")
     assert "stands out" in text
+
+
+def test_what_is_missing_is_shown_where_nothing_is_new():
+    near, far = np.zeros((30, 2)), np.full((30, 2), 9.0)
+    far += 0.1 * np.random.default_rng(0).normal(size=far.shape)
+    lost = kernel_entropic_novelty(near, np.concatenate([near, far]), eta=3.0, bandwidth=1.0, reverse=True)
+    assert lost.modes == ()
+    assert lost.lost_modes[0].significant
+    text = page(lost)
+    assert "No mode of the test sample is in excess of the reference." in text
+    assert "Missing 1" in text
+
+
+def test_tables_and_tested_modes_have_entries():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 120, 2))
+    x[:50] += 9.0
+    tested = confirm_modes(x, y, bandwidth=2.0)
+    table = novelty_table({"x": x, "y": y}, bandwidths=[2.0], n_draws=2, n_relabelled=1)
+    text = render_report({"tested": tested, "table": table})
+    assert "1 of 1 modes is more frequent" in text
+    assert "most novel first" in text
+    assert text.count("<figure") == 2

@@ -14,7 +14,7 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.models import FeatureStabilityResult
-from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.novelty import ConfirmedModes, NoveltyResult, NoveltyTable
 from shiftmetrics.stability import StabilitySurface
 from shiftmetrics.stability.result import ShiftResult
 from shiftmetrics.stability.series import StabilitySeries
@@ -29,6 +29,8 @@ _FAMILIES: dict[type[Result], str] = {
     StabilitySeries: "stability",
     FeatureStabilityResult: "stability",
     NoveltyResult: "novelty",
+    NoveltyTable: "novelty",
+    ConfirmedModes: "novelty",
 }
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
-from shiftmetrics.novelty import Mode
-from shiftmetrics.plot import plot_mode_frequencies, plot_novelty
+from shiftmetrics.novelty import Mode, NoveltyResult
+from shiftmetrics.plot import plot, plot_mode_frequencies, plot_novelty
 from shiftmetrics.report.context import Context, Rows
 from shiftmetrics.report.facts import facts_of, percent
 from shiftmetrics.report.figures import figure_svg
@@ -73,6 +73,12 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
     entry = Entry(name=name, facts=facts_of(result))
     if remark:
         entry.sentences.append(remark)
+    if not isinstance(result, NoveltyResult):  # a table of several samples, or modes on held-out rows
+        entry.sentences += result.notes()
+        entry.figures.append(
+            figure_svg(lambda ax: plot(result, ax), alt=f"{result.title}: {name}", caption="")
+        )
+        return entry
     entry.figures.append(
         figure_svg(
             lambda ax: plot_novelty(result, ax),
@@ -81,7 +87,10 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
             "what two finite samples of one distribution differ by anyway.",
         )
     )
-    if result.modes:
+    shown = result.modes[: MOST_MODES if detail else 3]
+    # What is missing is shown where it stands out, and where nothing is new at all.
+    missing = [mode for mode in result.lost_modes if mode.significant or not shown][:MOST_MISSING]
+    if shown:
         entry.figures.append(
             figure_svg(
                 lambda ax: plot_mode_frequencies(result, ax),
@@ -90,15 +99,14 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
                 "eigenvalue, at eta = 1.",
             )
         )
-        shown = result.modes[: MOST_MODES if detail else 3]
-        missing = [mode for mode in result.lost_modes if mode.significant][:MOST_MISSING]
+    else:
+        entry.sentences.append("No mode of the test sample is in excess of the reference.")
+    if shown or missing:
         cards = [
-            _card(mode, rows, detail if mode.index == 0 and not mode.lost else detail // 2)
+            _card(mode, rows, detail if mode.index == 0 and not (mode.lost and shown) else detail // 2)
             for mode in (*shown, *missing)
         ]
         entry.extra = fragment("modes.html.j2", modes=cards)
-    else:
-        entry.sentences.append("No mode of the test sample is in excess of the reference.")
     return entry
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.report.context import Context
 from shiftmetrics.report.facts import direction_of, family_of, percent
 
@@ -66,7 +67,7 @@ def _meter(result: Any) -> tuple[float | None, str]:
     if family_of(result) == "agreement" and normalized is not None:
         share = min(max(float(normalized), 0.0), 1.0)
         return share, f"{percent(share)} of the most possible"
-    if family_of(result) == "novelty":
+    if isinstance(result, NoveltyResult):
         known = result.significant_total
         share = min(max(float(result.total if known is None else known), 0.0), 1.0)
         where = "" if known is None else ", in modes that stand out"
