@@ -55,6 +55,8 @@ class AdditiveScores:
         coefficients = getattr(model, "coef_", None)
         if coefficients is None or not hasattr(model, "intercept_"):
             return None
+        if hasattr(coefficients, "toarray"):  # after sparsify()
+            coefficients = coefficients.toarray()
         weights = np.atleast_2d(np.asarray(coefficients, dtype=np.float64)).T
         if weights.shape[0] != question.domain.n_features:
             return None
