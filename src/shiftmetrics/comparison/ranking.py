@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import Interval, Result, settings_of
 from shiftmetrics._core.validation import check_number, describe, seed_of
+from shiftmetrics.comparison.budget import risks_within_budget
 from shiftmetrics.comparison.paired import PairedResults, check_paired
 from shiftmetrics.comparison.result import ComparisonResult, ComparisonStatus, RankedModel
 
@@ -80,7 +81,8 @@ def compare_results(
     level = check_number(
         confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
     )
-    return rank_results(results, level, seed_of(rng))
+    companions, settings = risks_within_budget(results)
+    return rank_results(results, level, seed_of(rng), companions=companions, settings=settings)
 
 
 def rank_results(

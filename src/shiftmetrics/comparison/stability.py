@@ -7,9 +7,10 @@ from concurrent.futures import Executor
 from typing import Any
 
 from shiftmetrics._core.validation import check_number, describe, seed_of
+from shiftmetrics.comparison.budget import common_budget, risk_within
 from shiftmetrics.comparison.ranking import model_names, rank_results
 from shiftmetrics.comparison.result import ComparisonResult
-from shiftmetrics.stability import Loss, StabilityResult, stability_criterion, worst_case_risk
+from shiftmetrics.stability import Loss, StabilityResult, stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 
 
@@ -114,9 +115,9 @@ def compare_stability(
         except (TypeError, ValueError) as error:
             raise type(error)(f"Model {name!r}: {error}") from error
     if budget is None:
-        budget = min((result.value for result in results.values() if result.value > 0.0), default=0.0)
+        budget = common_budget(results)
     companions = {
-        name: {"worst_case_risk": worst_case_risk(losses[name], budget, keep_rows=False, **options).value}
+        name: risk_within(losses[name], budget, **options)
         for name in tqdm(names, desc="risks within the budget", delay=2.0, disable=not progress)
     }
     return rank_results(results, level, seed, companions=companions, settings={"budget": budget})

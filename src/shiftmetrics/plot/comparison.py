@@ -68,6 +68,7 @@ def plot_comparison(result: Any, ax: Any = None) -> Any:
         ax.set_ylim(len(models) + 0.6, 0.4)
         ax.grid(visible=True, axis="x")
         ax.grid(visible=False, axis="y")
+        ax.locator_params(axis="x", nbins=6)
         ax.set_xlabel(
             f"{result.compared.lower()} ({result.compared_unit})" if result.compared_unit else result.compared
         )

@@ -48,6 +48,9 @@ def _entry(name: str, result: Any, context: Context, detail: int) -> Entry:
         )
     )
     entry.tables.append(_models(result))
+    beside = _companions(result)
+    if beside is not None:
+        entry.tables.append(beside)
     if detail:
         entry.tables.append(_differences(result, 10 * detail))
     return entry
@@ -63,14 +66,25 @@ def _models(result: Any) -> Grid:
         Column("Interval", numeric=True),
         Column("Best in draws", numeric=True),
     ]
-    shown = [name for name in COMPANIONS if all(name in model.companions for model in result.models)]
-    columns += [Column(COMPANIONS[name][0], numeric=True) for name in shown]
     rows = []
     for model in result.models:
         line = [ranks_of(model), model.name, format_number(model.value), str(model.interval)]
         line.append("collapsed" if model.collapsed else percent(model.probability_best))
-        rows.append(line + [COMPANIONS[name][1](model.companions[name]) for name in shown])
-    caption = "Models, the best first"
+        rows.append(line)
+    return Grid(columns=columns, rows=rows, caption="Models, the best first")
+
+
+def _companions(result: Any) -> Grid | None:
+    """Return the readable figures beside the values, where the measure has any."""
+    shown = [name for name in COMPANIONS if all(name in model.companions for model in result.models)]
+    if not shown:
+        return None
+    columns = [Column("Model"), *(Column(COMPANIONS[name][0], numeric=True) for name in shown)]
+    rows = [
+        [model.name, *(COMPANIONS[name][1](model.companions[name]) for name in shown)]
+        for model in result.models
+    ]
+    caption = "Beside the values"
     if "worst_case_risk" in shown:
         caption += f"; the budget is {format_number(result.settings['budget'])}"
     return Grid(columns=columns, rows=rows, caption=caption)
@@ -84,10 +98,11 @@ def _differences(result: Any, limit: int) -> Grid:
         Column("Interval", numeric=True),
         Column("p", numeric=True),
         Column("p, all pairs", numeric=True),
+        Column("Interval, all pairs", numeric=True),
     ]
     rows = [
         [pair.first, pair.second, format_number(pair.difference), str(pair.interval), f"{pair.p_value:.2g}",
-         f"{pair.p_adjusted:.2g}"]
+         f"{pair.p_adjusted:.2g}", "–" if pair.simultaneous_interval is None else str(pair.simultaneous_interval)]
         for pair in result.differences[:limit]
     ]  # fmt: skip
     return Grid(columns=columns, rows=rows, caption="Paired differences")
