@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -31,6 +31,9 @@ class BoundedLoss(Loss):
     path : ScorePath
         What moves add to it.
     """
+
+    gentle: ClassVar[bool] = True
+    """Whether the loss rises by at most as much as the score."""
 
     scores: Array
     path: ScorePath
@@ -73,6 +76,10 @@ class BoundedLoss(Loss):
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         path, scores = self.path.take(rows), self.scores[rows]
+        if (
+            self.gentle
+        ):  # no row goes beyond dual / (2 theta1), where the last unit of score is worth its price
+            path = path.until(dual / (2.0 * theta1))
         if path.starts.shape[1] == 1:
             return self._unbounded(dual, theta1, scores, path.slopes[:, 0])
         slopes, finite = path.slopes, np.isfinite(path.starts)
@@ -167,6 +174,8 @@ class BoundedLogisticLoss(BoundedLoss):
 @dataclass(frozen=True, eq=False)
 class BoundedSquaredLoss(BoundedLoss):
     """The squared loss ``score^2`` of a residual that moves raise."""
+
+    gentle: ClassVar[bool] = False
 
     @staticmethod
     def _loss(scores: FloatArray) -> FloatArray:

@@ -48,6 +48,7 @@ class ScorePath:
         bounded : bool array of shape (n_features,), optional
             Columns that get a segment, by default those whose room is finite in some row.
         """
+        slopes = np.where(room > 0.0, slopes, 0.0)
         power = slopes * slopes
         limited = np.asarray(np.isfinite(room).any(axis=0) if bounded is None else bounded, dtype=np.bool_)
         n = len(power)
@@ -85,6 +86,11 @@ class ScorePath:
     def take(self, rows: Any) -> Self:
         """Return the paths of some rows, or of a slice."""
         return type(self)(self.starts[rows], self.gains[rows], self.squared[rows], self.slopes[rows])
+
+    def until(self, place: float) -> Self:
+        """Return the paths without the segments that start beyond ``place`` in every row."""
+        last = int((self.starts <= place).sum(axis=1).max())
+        return self.take((slice(None), slice(0, last)))
 
     def at(self, place: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gain and squared distance at ``place``, a number or one for each row."""
