@@ -377,3 +377,13 @@ def test_a_largest_dual_needs_a_lift() -> None:
 
     with pytest.raises(TypeError, match="must implement lift"):
         stability_criterion(Flat(np.zeros(3)), 1.0)
+
+
+def test_the_error_of_a_boundary_counts_the_rounding_of_large_costs() -> None:
+    """Weights at the end of the curve, where one row carries all, cost 1e12: their rounding is not nothing."""
+    loss = FixedLoss([1.0e6, 1.1e6, 1.2e6, 1.3e6])
+    result = stability_criterion(loss, 1.3e6, theta2=1e12)
+    exact = 1e12 * np.log(4.0)
+    assert result.status.value == "boundary"
+    assert abs(result.value - exact) <= result.error_bound
+    assert result.error_bound >= 1e12 * np.finfo(float).eps

@@ -170,7 +170,7 @@ def least_shift(
         error_bound=_error_bound(
             solution,
             max(value - solution.bound, shift.cost - value),
-            solution.dual * threshold + value,
+            (solution.dual * threshold if math.isfinite(solution.dual) else 0.0) + value,
             shift,
         ),
         interval=sampling.interval,
