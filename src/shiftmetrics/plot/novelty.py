@@ -43,7 +43,10 @@ def plot_novelty(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> Any
             if result.reverse_eigenvalues is None
             else -np.asarray(result.reverse_eigenvalues)[:n_eigenvalues]
         )
-        ax.bar(np.arange(1, gained.size + 1), gained, color=TEST, width=0.72, label="more in the test sample")
+        if gained.size:
+            ax.bar(
+                np.arange(1, gained.size + 1), gained, color=TEST, width=0.72, label="more in the test sample"
+            )
         if lost.size:
             ax.bar(
                 np.arange(1, lost.size + 1), lost, color=REFERENCE, width=0.72, label="more in the reference"

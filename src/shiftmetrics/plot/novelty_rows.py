@@ -107,8 +107,8 @@ def plot_confirmed_modes(result: Any, ax: Any = None) -> Any:
             textcoords="offset points", va="bottom", fontsize=9,
         )  # fmt: skip
         ax.set(xlabel="times as frequent in the test sample", ylabel="mode", ylim=(len(place) + 0.7, 0.3))
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.set_yticks(place)
         ax.grid(visible=True, axis="x")
         ax.grid(visible=False, axis="y")
-        ax.set_title("Modes on held-out rows: ratio, and its lower bound")
+        ax.set_title("Modes on held-out rows, with lower bounds")
     return ax

@@ -198,6 +198,8 @@ def _calibration(result: Any) -> list[Fact]:
 
 
 def _novelty(result: Any) -> list[Fact]:
+    if not isinstance(result, NoveltyResult):
+        return _other(result)
     facts = []
     if result.reverse is not None:
         facts.append(

@@ -1,0 +1,202 @@
+"""What novelty must not depend on, and what its spectrum adds up to; kernels and array libraries that agree."""
+
+import math
+from types import ModuleType
+
+import array_api_strict
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftmetrics.novelty import NoveltyStatus, kernel_entropic_novelty
+from shiftmetrics.novelty.kernels import GaussianKernel
+
+ROUTES = ("dense", "cholesky")
+
+
+def two_samples(
+    seed: int, n: int = 25, m: int = 18, columns: int = 2, shift: float = 0.5
+) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, columns)), rng.normal(size=(m, columns)) + shift
+
+
+# --- identities and invariances --------------------------------------------------------------------------
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 30),
+    m=st.integers(2, 30),
+    eta=st.floats(1.0, 20.0),
+    bandwidth=st.floats(0.1, 3.0),
+    method=st.sampled_from(ROUTES),
+)
+def test_eigenvalues_are_excess_frequencies(
+    seed: int, n: int, m: int, eta: float, bandwidth: float, method: str
+) -> None:
+    x, y = two_samples(seed, n, m)
+    result = kernel_entropic_novelty(
+        x, y, eta=eta, bandwidth=bandwidth, method=method, n_modes=100, reverse=True
+    )
+    assert len(result.modes) <= len(result.eigenvalues)
+    for mode, eigenvalue in zip(result.modes, result.eigenvalues, strict=False):
+        assert mode.eigenvalue == eigenvalue
+        assert eigenvalue == pytest.approx(mode.frequency - eta * mode.reference_frequency, abs=1e-10)
+    assert result.total == pytest.approx(result.eigenvalues.sum(), abs=1e-12)
+    novelty = result.point_novelty(x).mean() - eta * result.point_novelty(y).mean()
+    assert novelty == pytest.approx(result.total, abs=1e-7)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 30), m=st.integers(2, 30), method=st.sampled_from(ROUTES)
+)
+def test_gained_and_lost_weight_balance(seed: int, n: int, m: int, method: str) -> None:
+    """S+ - S- = 1 - eta: at eta = 1 what is gained is lost elsewhere."""
+    x, y = two_samples(seed, n, m)
+    result = kernel_entropic_novelty(x, y, bandwidth=0.7, method=method)
+    assert result.reverse_eigenvalues is not None
+    assert result.eigenvalues.sum() - result.reverse_eigenvalues.sum() == pytest.approx(0.0, abs=1e-9)
+    turned = kernel_entropic_novelty(y, x, bandwidth=0.7, method=method)
+    assert turned.value == pytest.approx(result.reverse, abs=1e-7)
+    assert turned.reverse == pytest.approx(result.value, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ROUTES)
+def test_the_order_of_rows_is_irrelevant(method: str) -> None:
+    x, y = two_samples(0, 200, 150)
+    rng = np.random.default_rng(1)
+    first = kernel_entropic_novelty(x, y, method=method)
+    second = kernel_entropic_novelty(
+        rng.permutation(x), rng.permutation(y), method=method, bandwidth=first.bandwidth
+    )
+    assert abs(first.value - second.value) <= max(first.error_bound, second.error_bound)
+    assert first.value == pytest.approx(second.value, abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ROUTES)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    scale=st.floats(1e-3, 1e3),
+    offset=st.floats(-1e3, 1e3),
+    turn=st.floats(0, 6),
+)
+def test_moving_turning_and_scaling_both_samples_changes_nothing(
+    method: str, seed: int, scale: float, offset: float, turn: float
+) -> None:
+    x, y = two_samples(seed)
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    first = kernel_entropic_novelty(x, y, bandwidth=0.6, method=method)
+    second = kernel_entropic_novelty(
+        scale * (x @ rotation) + offset, scale * (y @ rotation) + offset, bandwidth=0.6 * scale, method=method
+    )
+    assert second.value == pytest.approx(first.value, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ROUTES)
+def test_integer_weights_are_repeated_rows(method: str) -> None:
+    x, y = two_samples(3)
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 4, size=len(x)), rng.integers(0, 4, size=len(y))
+    weighted = kernel_entropic_novelty(
+        x, y, bandwidth=0.8, eta=2.0, method=method, sample_weight=a, reference_weight=b, reverse=True
+    )
+    repeated = kernel_entropic_novelty(
+        np.repeat(x, a, axis=0), np.repeat(y, b, axis=0), bandwidth=0.8, eta=2.0, method=method, reverse=True
+    )
+    assert weighted.value == pytest.approx(repeated.value, abs=1e-7)
+    assert weighted.reverse == pytest.approx(repeated.reverse, abs=1e-7)
+    np.testing.assert_allclose(weighted.eigenvalues[:5], repeated.eigenvalues[:5], atol=1e-9)
+
+
+def test_novelty_falls_with_eta() -> None:
+    x, y = two_samples(0, 300, 200)
+    totals = [kernel_entropic_novelty(x, y, bandwidth=1.0, eta=eta).total for eta in (1.0, 1.5, 3.0, 10.0)]
+    assert (np.diff(totals) < 0).all()
+
+
+# --- kernels and libraries -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ROUTES)
+def test_every_way_to_give_a_kernel_gives_the_same(method: str) -> None:
+    x, y = two_samples(5, columns=4)
+    joint = np.concatenate([x, y])
+    matrix = GaussianKernel(0.9)(joint, joint)
+    first = kernel_entropic_novelty(x, y, bandwidth=0.9, method=method)
+    for second in (
+        kernel_entropic_novelty(x, y, kernel=GaussianKernel(0.9), method=method),
+        kernel_entropic_novelty(matrix[: len(x)], matrix[len(x) :], kernel="precomputed", method=method),
+        kernel_entropic_novelty(torch.asarray(x), torch.asarray(y), bandwidth=0.9, method=method),
+        kernel_entropic_novelty(x.tolist(), y.tolist(), bandwidth=0.9, method=method),
+    ):
+        assert second.value == pytest.approx(first.value, abs=1e-10)
+        assert second.reverse == pytest.approx(first.reverse, abs=1e-10)
+    assert first.bandwidth == 0.9
+    assert second.kernel == "gaussian"
+
+
+@pytest.mark.parametrize("method", ROUTES)
+def test_the_cosine_kernel_is_a_problem_of_the_columns(method: str) -> None:
+    x, y = two_samples(0, 200, 150, columns=4)
+    result = kernel_entropic_novelty(x, y, kernel="cosine", method=method)
+    unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in (x, y)]
+    eigenvalues = np.linalg.eigvalsh(unit[0].T @ unit[0] / 200 - unit[1].T @ unit[1] / 150)[::-1]
+    np.testing.assert_allclose(result.eigenvalues, eigenvalues[eigenvalues > 0], atol=1e-12)
+    assert result.rank == 4
+    assert result.bandwidth is None
+
+
+def test_a_kernel_with_another_diagonal_is_normalised_and_this_is_said() -> None:
+    x, y = two_samples(0)
+    first = kernel_entropic_novelty(x, y, kernel=lambda a, b: 3.0 * GaussianKernel(0.9)(a, b))
+    assert first.value == pytest.approx(kernel_entropic_novelty(x, y, bandwidth=0.9).value, abs=1e-10)
+    assert any("divided by the roots of its diagonal" in warning for warning in first.warnings)
+
+
+@pytest.mark.parametrize("method", ["auto", *ROUTES])
+def test_a_kernel_that_is_not_semidefinite_is_a_status(method: str) -> None:
+    x, y = two_samples(0)
+
+    def far(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """1 - |x - y| / 2: not positive semidefinite in the plane."""
+        return 1.0 - np.sqrt(((a[:, None] - b[None]) ** 2).sum(axis=-1)) / 2.0
+
+    result = kernel_entropic_novelty(x, y, kernel=far, method=method)
+    assert result.status is NoveltyStatus.INDEFINITE
+    assert not result.status.ok
+    assert result.error_bound == math.inf
+    assert math.isfinite(result.value)
+    assert "not positive semidefinite" in result.summary()
+
+
+@pytest.mark.parametrize("method", ROUTES)
+@pytest.mark.parametrize("kernel", ["gaussian", "cosine"])
+@pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "strict"])
+def test_array_libraries_agree_from_end_to_end(method: str, kernel: str, library: ModuleType) -> None:
+    x, y = two_samples(0, 60, 50, columns=5)
+    expected = kernel_entropic_novelty(x, y, method=method, kernel=kernel)
+    found = kernel_entropic_novelty(library.asarray(x), library.asarray(y), method=method, kernel=kernel)
+    assert found.value == pytest.approx(expected.value, abs=1e-12)
+    assert found.bandwidth == expected.bandwidth
+    np.testing.assert_allclose(
+        found.modes[0].score(library.asarray(x)), expected.modes[0].score(x), rtol=0, atol=1e-11
+    )
+    np.testing.assert_allclose(
+        found.point_novelty(library.asarray(y)), expected.point_novelty(y), rtol=0, atol=1e-9
+    )
+
+
+def test_array_libraries_and_dtypes_agree() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 6, size=(60, 3)), rng.integers(1, 7, size=(50, 3))
+    expected = kernel_entropic_novelty(x, y)
+    for dtype in ("float16", "float32", "int32", "uint8"):
+        assert kernel_entropic_novelty(x.astype(dtype), y.astype(dtype)).value == pytest.approx(
+            expected.value
+        )
+    found = kernel_entropic_novelty(torch.asarray(x), torch.asarray(y))
+    assert found.value == pytest.approx(expected.value, abs=1e-10)
+    assert found.bandwidth == expected.bandwidth
