@@ -14,12 +14,12 @@ from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.problem import Problem
 
 
-def normal_interval(value: float, standard_error: float, level: float) -> Interval:
-    """Return ``value`` plus and minus a quantile of standard errors, cut off at 0."""
+def normal_interval(value: float, standard_error: float, level: float, *, least: float = 0.0) -> Interval:
+    """Return ``value`` plus and minus a quantile of standard errors, cut off at the ``least`` possible value."""
     from scipy.special import ndtri
 
     half = float(ndtri(0.5 + 0.5 * level)) * standard_error
-    return Interval(low=max(value - half, 0.0), high=value + half, level=level, method="influence function")
+    return Interval(low=max(value - half, least), high=value + half, level=level, method="influence function")
 
 
 @dataclass(frozen=True)

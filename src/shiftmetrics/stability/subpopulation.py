@@ -16,7 +16,7 @@ from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.options import Options
 from shiftmetrics.stability.problem import Problem
-from shiftmetrics.stability.sampling import effective_samples
+from shiftmetrics.stability.sampling import effective_samples, normal_interval
 
 _EPS = float(np.finfo(np.float64).eps)
 _FEW_ROWS = 20.0
@@ -164,7 +164,7 @@ def worst_subpopulation_risk(
         interval = _error_rate_interval(problem, fraction)
         standard_error = standard_error if float(present.max()) > 0.0 else None
     else:
-        interval = _normal_interval(value, float(np.linalg.norm(influence)), level)
+        interval = normal_interval(value, float(np.linalg.norm(influence)), options.level, least=-math.inf)
     warnings = []
     units = problem.unit_sums(np.ones(len(present)))
     independent = fraction / float(units @ units)
@@ -209,13 +209,6 @@ def _cutoff(values: FloatArray, share: FloatArray, fraction: float) -> tuple[flo
     last = min(int(np.searchsorted(reached, fraction * (1.0 - 4.0 * _EPS))), len(values) - 1)
     cutoff = float(values[order[last]])
     return cutoff, float(share[values > cutoff].sum())
-
-
-def _normal_interval(value: float, standard_error: float, level: float) -> Interval:
-    from scipy.special import ndtri
-
-    half = float(ndtri(0.5 + 0.5 * level)) * standard_error
-    return Interval(low=value - half, high=value + half, level=level, method="influence function")
 
 
 def _error_rate_interval(problem: Problem, fraction: float) -> Interval:
