@@ -1,5 +1,6 @@
 """Stability of anything that predicts, beside closed forms."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -157,3 +158,47 @@ def test_points_found_stand_where_the_result_says() -> None:
     chance = np.maximum(model.predict_proba(moved)[np.arange(len(y)), y], np.finfo(float).eps)
     np.testing.assert_allclose(-np.log(chance), result.moved_losses, atol=1e-12)
     assert isinstance(result.loss, CandidateLoss)
+
+
+def test_units_of_columns_do_not_matter() -> None:
+    X, y = sample(4)
+    scale, shift = np.array([1.0, 1e3, 1e-3, 8.0]), np.array([0.0, 5.0, -2.0, 100.0])
+    model = KNeighborsClassifier(5).fit(X, y)
+    first = model_stability(model.predict, X, y, 0.4, n_queries=120)
+    other = model_stability(
+        lambda rows: model.predict((rows - shift) / scale), X * scale + shift, y, 0.4, n_queries=120
+    )
+    np.testing.assert_allclose(other.value, first.value, rtol=0.02)  # but for what rounding tips over
+
+
+def test_more_columns_to_move_in_cost_no_more() -> None:
+    X, y = sample(5)
+    model = LogisticRegression().fit(X, y)
+    values = [model_stability(model.predict, X, y, 0.4, features=list(range(k))).value for k in range(1, 5)]
+    assert all(later <= earlier * 1.02 for earlier, later in itertools.pairwise(values))
+
+
+def test_losses_far_off_that_are_no_numbers_are_passed_over() -> None:
+    X, _ = sample(3)
+    y = X[:, 0]
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(np.abs(rows[:, 0]) > 20.0, np.nan, rows[:, 0] * 1.1)
+
+    result = model_stability(predict, X, y, 0.05, loss="squared", n_queries=100)
+    assert np.isfinite(result.value)
+    assert np.isfinite(result.moved_losses).all()
+
+
+@pytest.mark.parametrize(
+    ("predict", "message"),
+    [
+        (lambda rows: np.zeros(3), "shape|one|rows|length|broadcast"),
+        (lambda rows: np.zeros((len(rows), 2, 2)), "shape|label|dimension"),
+    ],
+)
+def test_models_that_answer_nonsense_are_refused(predict: Any, message: str) -> None:
+    X, y = sample(3)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model_stability(predict, X, y, 0.4)

@@ -262,3 +262,42 @@ def test_what_the_model_is_asked_is_counted() -> None:
         asked.clear()
         result = model_stability(Counting(network(X, y)), X, y, threshold, loss=loss)
         assert abs(sum(asked) - result.n_queries) <= 3 * len(X)  # but for looks at the kind of output
+
+
+def test_three_classes_between_their_bounds() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(120), [-0.5, 0.5])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        linear = nn.Linear(3, 3).double()
+    optimizer = torch.optim.Adam(linear.parameters(), lr=0.05)
+    for _ in range(200):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(linear(torch.as_tensor(X)), torch.as_tensor(y)).backward()
+        optimizer.step()
+    W, b = linear.weight.detach().numpy() * X.std(axis=0), linear.bias.detach().numpy()
+    scores = X / X.std(axis=0) @ W.T + b
+    gaps = scores[np.arange(120), y][:, None] - scores
+    steep = np.linalg.norm(W[y][:, None] - W[None], axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exact = np.where(steep > 0, np.maximum(gaps, 0.0) / steep, np.inf).min(axis=1)
+    exact[scores.argmax(axis=1) != y] = 0.0
+    value = stability_criterion(ZeroOneLoss(exact), 0.5).value
+    result = model_stability(linear.eval(), X, y, 0.5)
+    np.testing.assert_allclose(result.value, value, rtol=1e-3)
+    np.testing.assert_allclose(result.lower_bound, value, rtol=1e-9)
+    for loss, threshold in (("log_loss", 1.5), ("hinge", 1.5)):
+        result = model_stability(linear, X, y, threshold, loss=loss)
+        searched = model_stability(linear, X, y, threshold, loss=loss, method="blackbox")
+        assert result.lower_bound <= result.value <= 1.001 * searched.value
+
+
+def test_memory_ends_a_search_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shiftmetrics.models import columns
+
+    monkeypatch.setattr(columns, "check_memory_limit", lambda _: 20_000)
+    X, y = sample(3, 100)
+    result = model_stability(network(X, y), X, y, 1.0, loss="log_loss")
+    assert any("memory" in warning for warning in result.warnings)
+    assert np.isfinite(result.value)

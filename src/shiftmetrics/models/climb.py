@@ -136,6 +136,9 @@ class Climber:
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
         loss = self._losses(flat, owner).reshape(n_which, n_points)
+        loss = np.nan_to_num(
+            loss, nan=0.0, posinf=0.0
+        )  # a point far off, where the model overflows, is no point
         self.queries[which] -= n_points
         cost = self._theta1 * np.square(self.space.distance(flat, owner)).reshape(n_which, n_points)
         points = flat.reshape(trials.shape)

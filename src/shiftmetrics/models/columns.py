@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.memory import check_memory_limit, format_bytes
 from shiftmetrics.stability.losses import CandidateLoss
 
 _EVERYTHING = slice(None)
@@ -23,31 +24,53 @@ class Columns:
     ----------
     loss : CandidateLoss
         Losses and distances of all points; column 0 is the row itself.
-    places : tuple of arrays of shape (n_rows, n_features)
-        The coded points of each column.
+    places : tuple of pairs of arrays
+        The rows that have a point in each column, and these points, coded, of shape (n_such_rows, n_features).
+    memory_limit : int
+        Bytes that the points may take.
     """
 
     loss: CandidateLoss
-    places: tuple[FloatArray, ...]
+    places: tuple[tuple[IntArray, FloatArray], ...]
+    memory_limit: int
 
     @classmethod
-    def of(cls, codes: FloatArray, losses: FloatArray) -> Self:
+    def of(cls, codes: FloatArray, losses: FloatArray, *, memory_limit: int | None = None) -> Self:
         """Start from the rows where they stand."""
-        return cls(CandidateLoss(losses[:, None], np.zeros((len(codes), 1))), (codes,))
+        start = CandidateLoss(losses[:, None], np.zeros((len(codes), 1)))
+        return cls(start, ((np.arange(len(codes)), codes),), check_memory_limit(memory_limit))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether three more points for each row might not fit."""
+        held = sum(points.nbytes for _, points in self.places[1:])
+        return held + 3 * self.places[0][1].nbytes > self.memory_limit
 
     def appended(self, points: FloatArray, losses: FloatArray, distances: FloatArray) -> Columns:
         """Return more columns; a distance of inf, or of 0, says that a row has no new point."""
         distances = np.where(distances > 0.0, distances, np.inf)
         losses = np.where(np.isfinite(distances), losses, 0.0)
-        return Columns(self.loss.appended(losses, distances), (*self.places, points))
+        rows = np.flatnonzero(np.isfinite(distances))
+        grown = (*self.places, (rows, points[rows]))
+        return Columns(self.loss.appended(losses, distances), grown, self.memory_limit)
+
+    def warning(self) -> tuple[str, ...]:
+        """Say that the memory ended the search, if it did."""
+        if not self.is_full:
+            return ()
+        return (
+            f"The search ended when its points took {format_bytes(self.memory_limit)} of memory, so the bound may be "
+            "loose. Take fewer rows.",
+        )
 
     def points(self, rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
         """Return the points that rows take in a plan, by their choices."""
         assert choices is not None
-        points = np.empty((len(rows), self.places[0].shape[1]))
+        points = np.empty((len(rows), self.places[0][1].shape[1]))
         for column in np.unique(choices):
             here = choices == column
-            points[here] = self.places[column][rows[here]]
+            known, places = self.places[column]
+            points[here] = places[np.searchsorted(known, rows[here])]
         return points
 
     def best(self, dual: float, theta1: float) -> tuple[FloatArray, FloatArray]:

@@ -106,7 +106,7 @@ class _NetworkClimb:
         question = self.question
         allowed = question.domain.clip(points, question.codes)
         points[:] = self.network.seen(allowed, question.codes)
-        loss = question.losses(points, slice(None))
+        loss = np.nan_to_num(question.losses(points, slice(None)), nan=0.0, posinf=0.0)
         distance = question.domain.distances(points, question.codes)
         return dual * loss - question.theta1 * np.square(distance), loss, distance
 
@@ -130,6 +130,6 @@ class _NetworkClimb:
             loss=self.columns.loss,
             points=self.columns.points,
             lower=self.lower,
-            refine=self.refine,
-            warnings=self.warnings,
+            refine=None if self.columns.is_full else self.refine,
+            warnings=(*self.warnings, *self.columns.warning()),
         )
