@@ -101,3 +101,25 @@ def test_categories_and_weights_count(people):
     share = 100 * weight[near].sum() / weight.sum()
     assert f'ward = near</td><td class="n">{share:.1f} %' in page
     assert "name = person" not in page  # a level of one row says nothing
+
+
+def test_the_rounds_of_a_search_are_drawn(people):
+    class Curved:
+        """A model that can only say how likely each class is."""
+
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, rows):
+            score = (np.asarray(rows)[:, 0] - 60) / 15
+            p = 1 / (1 + np.exp(-score - 0.1 * score**3))
+            return np.column_stack([1 - p, p])
+
+        def predict(self, rows):
+            return self.predict_proba(rows).argmax(axis=1)
+
+    rows = people[0].to_numpy()
+    result = model_stability(Curved(), rows, people[1], 0.9, loss="log_loss", n_queries=60, rng=0)
+    assert result.trace is not None
+    page = render_report(result)
+    assert "How the search comes to the threshold" in page
+    assert result.kind == "upper_bound"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics.cli.errors import named_arguments
-from shiftmetrics.cli.models import ModelSample, load_model, read_model_sample
+from shiftmetrics.cli.models import ModelSample, load_model, name_of, read_model_sample
 from shiftmetrics.cli.samples import split_names
 
 ARGUMENTS = {
@@ -61,6 +61,7 @@ class ModelOptions:
 class ModelAnswer:
     """Results, the main one first, with the rows that they are about."""
 
+    name: str
     sample: ModelSample
     result: Any
     features: Any = None
@@ -101,7 +102,9 @@ def solve(
         if feature_stability:
             groups = None if sample.groups is None else _few(sample.groups, by)
             features = models.feature_stability(model, sample.X, sample.y, threshold, by=groups, **asked)
-    return ModelAnswer(sample=sample, result=result, features=features, notes=[*notes, *sample.notes])
+    return ModelAnswer(
+        name=name_of(model), sample=sample, result=result, features=features, notes=[*notes, *sample.notes]
+    )
 
 
 def _few(groups: Any, by: str | None) -> Any:

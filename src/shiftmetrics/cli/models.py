@@ -49,6 +49,12 @@ def load_model(text: str) -> tuple[Any, list[str]]:
     return _attribute(named["module"], named["attribute"], text), [TRUST]
 
 
+def name_of(model: Any) -> str:
+    """Return what kind of model this is; of a pipeline, its steps."""
+    steps = [step for _, step in getattr(model, "steps", [])]
+    return " then ".join(type(step).__name__ for step in steps) or type(model).__name__
+
+
 def _unpickled(path: Path) -> tuple[Any, list[str]]:
     import joblib
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -299,10 +300,10 @@ def _of_model(
         {name: result, **_curve(result, rows, curve), **beside},
         title="Stability of a model",
         context=Context(
-            description=f"A {result.settings['model']} on {result.n_samples:,} rows in {sample.source}.",
+            description=f"{answer.name} on {result.n_samples:,} rows in {sample.source}.",
             facts={
                 "File": name,
-                "Model": f"{result.settings['model']} in {model.model}",
+                "Model": Path(model.model).name,
                 "Loss": model.loss.replace("_", " "),
                 "Risk that counts as broken": f"{threshold:g}",
                 "Moves found by": f"the {result.route} route",

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
 from shiftmetrics.models import FeatureStabilityResult
-from shiftmetrics.plot import plot, plot_excess_risk, plot_stability, plot_stability_curve
+from shiftmetrics.plot import plot, plot_convergence, plot_excess_risk, plot_stability, plot_stability_curve
 from shiftmetrics.plot.stability import NEARLY_EVEN
 from shiftmetrics.report import feature_stability
 from shiftmetrics.report.context import Context, Rows
@@ -78,6 +78,15 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
                 lambda ax: plot_stability(result, ax, kind="moves"),
                 alt=f"How far rows move: {name}",
                 caption="The rows nearest to an error move first; all others stay where they are.",
+            )
+        )
+    if getattr(result, "trace", None) is not None:
+        entry.figures.append(
+            figure_svg(
+                lambda ax: plot_convergence(result, ax),
+                alt=f"Rounds of the search: {name}",
+                caption="Each round looks for worse places at the present price of risk, then solves among all that "
+                "are known; the search ends when none is better.",
             )
         )
     if detail:
