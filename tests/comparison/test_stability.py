@@ -274,3 +274,39 @@ def test_p_values_of_equal_models_are_even() -> None:
         losses = {name: HingeLoss(shared + 0.5 * rng.normal(size=300), 1.2) for name in ("a", "b")}
         small.append(compare_stability(losses, 1.0, progress=False).differences[0].p_value <= 0.1)
     assert 0.05 <= np.mean(small) <= 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prices", [(0.4, 0.4), (0.4, INF), (INF, 0.4)])
+def test_intervals_of_differences_of_error_rates_cover(prices: tuple[float, float]) -> None:
+    def classifiers(n: int, seed: int) -> dict[str, Loss]:
+        rng = np.random.default_rng(seed)
+        shared = rng.normal(1.2, 1.0, n)
+        return {
+            name: ZeroOneLoss(np.maximum(shared + 0.2 * rng.normal(size=n), 0.0) / norm)
+            for name, norm in NORMS.items()
+        }
+
+    options = {"theta1": prices[0], "theta2": prices[1]}
+    truth = {
+        name: stability_criterion(loss, 0.3, **options, keep_rows=False).value
+        for name, loss in classifiers(400_000, 99).items()
+    }
+    alone, together = 0.0, 0
+    for seed in range(200):
+        comparison = compare_stability(
+            classifiers(400, seed), 0.3, **options, confidence_level=0.9, progress=False
+        )
+        gaps = [truth[pair.first] - truth[pair.second] for pair in comparison.differences]
+        alone += np.mean(
+            [
+                pair.interval.low <= gap <= pair.interval.high
+                for pair, gap in zip(comparison.differences, gaps, strict=True)
+            ]
+        )
+        together += all(
+            pair.simultaneous_interval.low <= gap <= pair.simultaneous_interval.high
+            for pair, gap in zip(comparison.differences, gaps, strict=True)
+        )
+    assert 0.85 <= alone / 200 <= 0.95
+    assert 0.85 <= together / 200 <= 0.96
