@@ -16,6 +16,7 @@ from shiftmetrics import CandidateLoss, stability_criterion
 from shiftmetrics.models import model_stability
 from shiftmetrics.models.asking import ask
 from shiftmetrics.models.encoders import encoded_categories
+from shiftmetrics.models.linear import LinearRoute
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 SLACK = {"region": 2.0, "smoker": 0.5}
@@ -236,6 +237,50 @@ def test_smooth_losses_with_whole_steps_lie_between_bounds(mixed: Mixed, loss: s
     assert result.kind == "upper_bound"
     assert 0.98 * result.value < result.lower_bound <= result.value
     assert (result.moved_rows()["age"] % 1 == 0).all()
+
+
+# --- several classes ---------------------------------------------------------------------------------------
+
+
+def test_the_bound_of_several_classes_is_one(
+    mixed_rows: Callable[..., tuple[pd.DataFrame, np.ndarray]],
+) -> None:
+    X, _ = mixed_rows(20, 5)
+    rng = np.random.default_rng(0)
+    y = np.array(["none", "mild", "grave"])[1 * (X["dose"] + rng.normal(size=20) > 1.5) + (X["age"] > 60)]
+    encode = make_column_transformer(
+        (OneHotEncoder(), ["region", "smoker"]), (StandardScaler(), ["age", "dose"])
+    )
+    model = make_pipeline(encode, LogisticRegression(C=10.0)).fit(X, y)
+    for bounds in (None, {"age": (18, 90), "dose": (0, 4)}):
+        question = ask(model, X, y, loss="log_loss", bounds=bounds)
+        answer = LinearRoute().answer(question)
+        grid = np.array(
+            list(itertools.product(np.linspace(18, 90, 37), np.linspace(0, 4, 21), range(3), range(2)))
+        )
+        at_grid = np.stack([question.losses(grid, np.full(len(grid), row)) for row in range(20)])
+        start = np.repeat(question.codes, len(grid), axis=0)
+        away = question.domain.distances(np.tile(grid, (20, 1)), start).reshape(20, -1)
+        rows = slice(0, 20)
+        np.testing.assert_allclose(answer.lower.base(rows), answer.loss.base(rows), rtol=1e-9)
+        for dual in (0.05, 0.5, 2.0, 10.0):
+            bound = answer.lower.transform(dual, 0.4, rows)
+            assert (bound.value >= (dual * at_grid - 0.4 * away**2).max(axis=1) - 1e-9).all()
+            assert (bound.value >= answer.loss.transform(dual, 0.4, rows).value - 1e-9).all()
+            np.testing.assert_allclose(
+                bound.value, dual * bound.loss - 0.4 * bound.squared_distance, rtol=1e-9
+            )
+            ahead, behind = (answer.lower.transform(dual * (1 + e), 0.4, rows).value for e in (1e-6, -1e-6))
+            np.testing.assert_allclose((ahead - behind) / (2e-6 * dual), bound.loss, rtol=1e-4)
+        result = model_stability(model, X, y, 1.5, loss="log_loss", bounds=bounds)
+        assert 0.5 * result.value < result.lower_bound <= result.value
+        if bounds is not None:  # the grid covers all there is, so that the search may not be worse
+            still = answer.loss.base(rows)[:, None]
+            candidates = CandidateLoss(np.hstack([still, at_grid]), np.hstack([0 * still, away]))
+            assert result.value <= stability_criterion(candidates, 1.5).value * 1.001
+    reach = answer.lower.reach(0.4, rows)
+    assert (reach.loss >= at_grid.max(axis=1) - 1e-9).all()
+    assert answer.lower.take(np.array([3, 1])).base(slice(0, 2))[1] == answer.lower.base(rows)[1]
 
 
 # --- labels ------------------------------------------------------------------------------------------------

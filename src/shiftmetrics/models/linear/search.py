@@ -2,7 +2,7 @@
 
 At a dual price the relaxed worst case of each row is brought into the domain and climbed from, by steps that maximise
 the linearised loss; for a convex loss none lowers the objective. What is found is an upper bound of stability, and
-the relaxation a certified lower one.
+the relaxation (of several classes, `softmax`) a certified lower one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.smooth import closed_form
+from shiftmetrics.models.linear.softmax import SoftmaxBoundLoss
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import CandidateLoss
+from shiftmetrics.stability.losses import CandidateLoss, Loss
 
 _CLIMBS = 12
 _SEEDS = 2.0 ** np.arange(-3.0, 5.0)  # dual prices to begin with, times theta1 over the squared norm
@@ -29,11 +30,17 @@ def searched(geometry: Geometry) -> Answer:
     question = geometry.question
     relaxed = closed_form(geometry, kind="lower_bound", least=True)
     base = losses_of(question, geometry.at_rows)
-    steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in geometry.rivals())
+    rivals = list(geometry.rivals())
+    steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in rivals)
+    several = question.loss == "log_loss" and len(rivals) > 1
+    lower = (
+        SoftmaxBoundLoss.of(rivals, [flip.distance for flip in geometry.flips]) if several else relaxed.loss
+    )
     scale = question.theta1 / max(steepest, 1e-300)
     search = _Search(
         geometry,
         relaxed,
+        lower,
         CandidateLoss(base, np.zeros(len(base))),
         question.codes[:, None, :],
         scale * _SEEDS[-1],
@@ -49,6 +56,8 @@ class _Search:
 
     geometry: Geometry
     relaxed: Answer
+    """Where the search starts."""
+    lower: Loss
     loss: CandidateLoss
     places: FloatArray
     """Of shape (n_samples, n_candidates, n_features)."""
@@ -67,7 +76,7 @@ class _Search:
             better = self.extended(price)
             return None if better is None else better.answer()
 
-        return Answer(self.loss, points, lower=self.relaxed.loss, refine=refine)
+        return Answer(self.loss, points, lower=self.lower, refine=refine)
 
     def extended(self, dual: float) -> _Search | None:
         """Return the candidates with those for one dual price, or None when no row gains by them."""

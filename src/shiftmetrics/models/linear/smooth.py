@@ -43,8 +43,8 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
 
     Notes
     -----
-    With more than two classes the logistic loss ``log(1 + sum_k exp(gap_k))`` is at most the greatest
-    ``log(1 + exp(gap_k + log(number of rivals)))``, whose stability is a lower bound.
+    With more than two classes the logistic loss ``log(1 + sum_k exp(gap_k))`` is taken for the greatest
+    ``log(1 + exp(gap_k + log(number of rivals)))``, which it never exceeds: a place to start a search from.
     """
     question = geometry.question
     rivals = list(geometry.rivals())
