@@ -122,4 +122,5 @@ def test_the_rounds_of_a_search_are_drawn(people):
     assert result.trace is not None
     page = render_report(result)
     assert "How the search comes to the threshold" in page
+    assert "elsewhere its places stand in for better ones" in page
     assert result.kind == "upper_bound"

@@ -29,6 +29,7 @@ LEAD = (
     "The worst case within reach: rows move towards an error, or gain weight, whichever is cheaper, "
     "until the risk reaches the threshold. Its least cost is the stability."
 )
+STAND_IN = "The search was for the mark: elsewhere its places stand in for better ones."
 CURVE_POINTS = 17
 MOST_ROWS_FOR_CURVES = 300_000
 
@@ -124,6 +125,7 @@ def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
         return []
     theta1, theta2 = float(result.settings["theta1"]), float(result.settings["theta2"])
     divergence = result.settings["divergence"]
+    searched = "" if getattr(result, "trace", None) is None else f" {STAND_IN}"
     thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
     curve = stability_curve(
         rows.loss,
@@ -147,7 +149,7 @@ def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
             ),
             alt="Stability against the risk threshold",
             caption="How much the least damaging shift costs for each threshold, with its sampling interval. The "
-            "slope at the mark is the dual: what one more unit of risk would cost.",
+            f"slope at the mark is the dual: what one more unit of risk would cost.{searched}",
         )
     ]
     if not (math.isfinite(theta1) and math.isfinite(theta2)):
@@ -169,7 +171,7 @@ def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
                 ),
                 alt="Risk added by rows that move and by rows that gain weight, over the prices",
                 caption="The two prices trade places at a constant 1/theta1 + 1/theta2. The dashed line marks the "
-                "prices used here.",
+                f"prices used here.{searched}",
             )
         )
     return drawings
