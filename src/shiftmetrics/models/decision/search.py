@@ -25,6 +25,7 @@ from shiftmetrics.stability.domain import Domain
 
 _BLOCK_BYTES = 1 << 26
 _QUERIES_PER_START = 12
+_SLIDES, _BRANCHES = 5, 3  # most of each, for one row
 _GAIN = 0.95  # a step that leaves more of the distance than this has not gained
 
 
@@ -153,24 +154,16 @@ def _polish(nearest: Nearest, which: IntArray) -> None:
 
 def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> None:
     """Slide along the boundary as long as that gains; else polish another of the crossings; then slide once more."""
-    space = nearest.space
-    everyone = np.arange(len(nearest.rows))
-    distances = np.stack(
-        [space.distance(crossings[:, place], everyone) for place in range(crossings.shape[1])]
-        or [np.zeros(len(everyone))],
-        axis=1,
-    )
-    distances[distances == 0.0] = np.inf
-    order = np.argsort(distances, axis=1, kind="stable")
-    n_branches = min(3, order.shape[1])
-    slides = np.ones(len(everyone), dtype=bool) & (space.n_numeric > 0)
-    n_slides = np.zeros(len(everyone), dtype=np.int64)
-    branch_of = np.zeros(len(everyone), dtype=np.int64)
-    for _ in range(8 + n_branches):
+    may_slide = nearest.space.n_numeric > 0
+    order, distances = _nearest_first(nearest, crossings)
+    n_branches = min(_BRANCHES, order.shape[1])
+    n_rows = len(nearest.rows)
+    slides = np.full(n_rows, may_slide)  # what each row does next, and how often it has done so
+    n_slides, branch_of = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+    for _ in range(_SLIDES + n_branches + 3):
         which = nearest.unsettled(at_least=8)
-        slides[(branch_of >= n_branches) & (space.n_numeric > 0)] = True
-        which = which[(n_slides[which] < 5) | ~slides[which]]
-        which = which[slides[which] | (branch_of[which] < n_branches)]
+        slides[branch_of >= n_branches] = may_slide
+        which = which[np.where(slides[which], n_slides[which] < _SLIDES, branch_of[which] < n_branches)]
         if not which.size:
             return
         sliding, branching = which[slides[which]], which[~slides[which]]
@@ -179,14 +172,25 @@ def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> 
             _slide(nearest, sliding, n_slides[sliding], rng)
             n_slides[sliding] += 1
             gained = nearest.distance[sliding] < _GAIN * before
-            slides[sliding] = gained & (n_slides[sliding] != 2)
+            slides[sliding] = gained & (n_slides[sliding] != 2)  # after two, another crossing has its turn
         if branching.size:
             before = nearest.distance[branching].copy()
             pick = order[branching, branch_of[branching]]
             known = np.isfinite(distances[branching, pick])
             _branch(nearest, branching[known], crossings[branching[known], pick[known]])
             branch_of[branching] += 1
-            slides[branching] = (nearest.distance[branching] < _GAIN * before) & (space.n_numeric > 0)
+            slides[branching] = may_slide & (nearest.distance[branching] < _GAIN * before)
+
+
+def _nearest_first(nearest: Nearest, crossings: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the order of the crossings of each row by distance, and these distances; inf where there is none."""
+    everyone = np.arange(len(nearest.rows))
+    n_crossings = crossings.shape[1]
+    distances = np.full((len(everyone), n_crossings), np.inf)
+    for place in range(n_crossings):
+        distances[:, place] = nearest.space.distance(crossings[:, place], everyone)
+    distances[distances == 0.0] = np.inf
+    return np.argsort(distances, axis=1, kind="stable"), distances
 
 
 def _branch(nearest: Nearest, which: IntArray, points: FloatArray) -> None:
