@@ -49,7 +49,7 @@ class Bandwidth(Record):
     rule : str
         "variance" or "median".
     mode_count : float
-        Number of modes, 1 / |C|_F^2, of the rows taken together.
+        Number of modes, ``1 / |C|_F^2``, of the rows taken together.
     variance : float
         Variance of that number over random halves of the rows.
     n_rows, n_resamples : int
@@ -85,7 +85,7 @@ def variance_bandwidth(
 ) -> Bandwidth:
     """Choose the finest bandwidth at which the number of modes varies little from sample to sample.
 
-    The number of modes is 1 / |C|_F^2, the exponential of the order-2 Renyi entropy of the kernel covariance C. Its
+    The number of modes is ``1 / |C|_F^2``, the exponential of the order-2 Renyi entropy of the kernel covariance C. Its
     variance over random halves of the rows estimates that of a whole sample. The search goes down from a wide
     bandwidth and stops before the variance passes ``limit``, before fewer than four rows are left for each mode, or
     at a quarter of the smallest distance between two different rows.
