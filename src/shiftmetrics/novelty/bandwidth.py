@@ -85,8 +85,8 @@ def variance_bandwidth(
 ) -> Bandwidth:
     """Choose the finest bandwidth at which the number of modes varies little from sample to sample.
 
-    The number of modes is ``1 / |C|_F^2``, the exponential of the order-2 Renyi entropy of the kernel covariance C. Its
-    variance over random halves of the rows estimates that of a whole sample. The search goes down from a wide
+    The number of modes is ``1 / |C|_F^2``, the exponential of the order-2 Renyi entropy of the kernel covariance C.
+    Its variance over random halves of the rows estimates that of a whole sample. The search goes down from a wide
     bandwidth and stops before the variance passes ``limit``, before fewer than four rows are left for each mode, or
     at a quarter of the smallest distance between two different rows.
 

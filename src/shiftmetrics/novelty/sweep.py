@@ -40,8 +40,8 @@ class BandwidthSweep(Record):
     n_significant : ndarray of shape (n_bandwidths,)
         Eigenvalues above the largest of any relabelling.
     mode_counts : ndarray of shape (n_bandwidths,)
-        Effective number of modes of the sample, ``1 / |C|_F^2``: near ``n_test`` the bandwidth is too narrow, near 1 too
-        wide.
+        Effective number of modes of the sample, ``1 / |C|_F^2``: near ``n_test`` the bandwidth is too narrow, near 1
+        too wide.
     n_test, n_reference : int
         Rows of each sample that were used.
     """
