@@ -318,3 +318,22 @@ def test_age_is_what_the_hospital_model_depends_on(data_folder) -> None:
         model = make_pipeline(steps, last).fit(table[:800], y[:800])
         result = feature_stability(model, table[800:], y[800:], 0.4, theta1=1.0, theta2=0.25, integer=["Age"])
         assert result.most_sensitive.feature == "Age"
+
+
+def test_trees_that_are_not_all_of_the_model_are_left_to_the_grid(iris) -> None:
+    """A model that says otherwise in one corner that the checks of the forest may miss."""
+
+    class Stubborn(DecisionTreeClassifier):
+        def predict(self, X):
+            told = super().predict(X)
+            told[X[:, 2] > 6.2] = 1
+            return told
+
+    Stubborn.__module__ = "sklearn.tree"
+    X, y = iris
+    near = X[:, 2] < 6.0
+    model = Stubborn(max_depth=3, random_state=0).fit(X[near], y[near])
+    result = feature_stability(model, X[near], y[near], 0.4, features=[2])
+    question = ask(model, X[near], y[near], features=[2])
+    assert result.features[0].value > 0
+    assert question.is_wrong(question.codes, slice(None)).mean() < 0.4

@@ -8,6 +8,7 @@ from typing import Any
 
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.along_column import answer_along_column
+from shiftmetrics.models.forests.reached import NotTheModel
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer, answer, routes_for
 from shiftmetrics.models.trees import answers_for_groups
@@ -73,13 +74,15 @@ def answers_of(
     if not can_move:
         yield from ((part, fixed) for part in parts)
         return
+    left = dict(enumerate(parts))
     if method in ("auto", "tree", "ensemble"):
         shared = answers_for_groups(question, [part.columns for part in parts])
-        if shared is not None:
-            for position, found in shared:
-                yield parts[position], found
-            return
-    for part in parts:
+        try:
+            for position, found in shared or ():
+                yield left.pop(position), found
+        except NotTheModel:  # the trees are not all of it: the other routes have the rest
+            pass
+    for part in left.values():
         asked = replace(question, domain=question.domain.restricted(part.positions))
         yield part, _answer(asked, method)
 

@@ -269,6 +269,14 @@ def test_a_dump_of_lightgbm() -> None:
     np.testing.assert_allclose(averaged.outputs(points)[:, 0], expected / 2)
 
 
+def test_lightgbm_reads_tiny_numbers_as_zero() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((600, 3)) < 0.3, 0.0, rng.normal(size=(600, 3)))
+    y = ((X[:, 0] > 0) ^ (X[:, 1] < 0) ^ (X[:, 2] == 0)).astype(int)
+    assert_same_classes(lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1), X, y)
+
+
 def test_edges_are_where_float32_rounds_across_the_threshold() -> None:
     rng = np.random.default_rng(0)
     thresholds = np.concatenate(

@@ -21,6 +21,8 @@ _LINKS: dict[str, Link] = {
     "gamma": "exp",
     "tweedie": "exp",
 }
+_ZERO = float(np.float32(1e-35))
+"""LightGBM reads numbers up to this size as 0."""
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of the decision type
 _NOTHING_MISSING, _ZERO_MISSING = 0, 1  # its next two bits
 
@@ -81,6 +83,8 @@ def _tree(fields: dict[str, str], output: int, n_outputs: int) -> Tree | None:
     if (decision & _CATEGORICAL).any() or (missing == _ZERO_MISSING).any():
         return None
     threshold = numbers("threshold", np.float64)
+    near = np.abs(threshold) <= _ZERO
+    threshold = np.where(near, np.where(threshold < 0.0, np.nextafter(-_ZERO, -1.0), _ZERO), threshold)
     # NaN is read as 0 where none was seen in training.
     missing_left = np.where(missing == _NOTHING_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) > 0)
     n_nodes = n_splits + n_leaves
