@@ -115,6 +115,8 @@ def test_ends_that_are_no_answer_say_so() -> None:
     assert short.status.value == "unsettled"
     assert not short.status.ok
     assert short.error_bound == INF
+    assert short.interval is None
+    assert short.standard_error is None
     at_risk = stability_criterion_adam(logistic, POINTS, 0.2)
     assert at_risk.status.value == "already_at_risk"
     assert at_risk.value == pytest.approx(0.0, abs=1e-9)

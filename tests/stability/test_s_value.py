@@ -46,6 +46,15 @@ def test_it_is_the_least_moment_generating_function() -> None:
     assert shifted.standard_error == pytest.approx(result.standard_error, rel=1e-6)
 
 
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**1000])
+def test_no_unit_is_too_large_or_too_small(scale: float) -> None:
+    values = np.random.default_rng(4).normal(size=60)
+    one, other = s_value(values, 0.5), s_value(scale * values, scale * 0.5)
+    assert other.value == pytest.approx(one.value, rel=1e-12)
+    assert other.tilt * scale == pytest.approx(one.tilt, rel=1e-9)
+    assert other.base_risk == pytest.approx(scale * one.base_risk, rel=1e-12)
+
+
 def test_edges() -> None:
     values = np.array([-1.0, 0.5, 2.0])
     assert s_value(values, 0.2).value == 1.0

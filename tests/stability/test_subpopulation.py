@@ -162,3 +162,12 @@ def test_the_interval_covers(name: str, fraction: float) -> None:
         ).interval
         covered += interval.low <= closed(fraction) <= interval.high
     assert 0.85 <= covered / 200 <= 0.95
+
+
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**1000])
+def test_no_unit_is_too_large_or_too_small(scale: float) -> None:
+    losses = np.random.default_rng(4).normal(size=60)
+    one, other = worst_subpopulation_risk(losses, 0.5), worst_subpopulation_risk(scale * losses, 0.5)
+    assert other.value == scale * one.value
+    assert other.standard_error == scale * one.standard_error
+    np.testing.assert_array_equal(one.weights, other.weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from shiftmetrics.stability import Loss, StabilityResult, worst_case_risk
 
 def common_budget(results: Mapping[str, Any]) -> float:
     """Return the smallest stability above 0, which is what breaks the least stable model; 0 where there is none."""
-    return min((result.value for result in results.values() if result.value > 0.0), default=0.0)
+    return min((result.value for result in results.values() if 0.0 < result.value < math.inf), default=0.0)
 
 
 def risk_within(loss: Loss, budget: float, **options: Any) -> dict[str, float]:

@@ -239,18 +239,20 @@ def adam_fields(
         exact_value, error = best.value, best.error_bound
         if value != best.value:  # not inf and inf
             error += abs(value - best.value)
+    status = _status(problem, threshold, shift.risk)
+    error_known = status.ok  # steps that did not settle have no value that another sample could give
     settings = settings_with(known, options, sample_weight, threshold=threshold)
     settings |= {"loss": getattr(loss, "__qualname__", type(loss).__name__), **vars(steps)}
     return {
         "value": value,
         "error_bound": error,
-        "interval": normal_interval(max(value, 0.0), shift.standard_error, options.level),
-        "status": _status(problem, threshold, shift.risk),
+        "interval": normal_interval(value, shift.standard_error, options.level) if error_known else None,
+        "status": status,
         "settings": settings,
         "kind": "estimate",
         "dual": run.moment.dual,
-        "standard_error": shift.standard_error,
-        "influence": shift.influence,
+        "standard_error": shift.standard_error if error_known else None,
+        "influence": shift.influence if error_known else None,
         "upper_bound": least_shift(problem, threshold, settings).value,
         "exact_value": exact_value,
         "trace_dual": run.duals,

@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import Interval, Result, format_number, settings_of
 from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.result import StabilityStatus
+from shiftmetrics.stability.subpopulation import power_of_two
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,10 +136,12 @@ def s_value(
     """
     threshold = check_number(threshold, "threshold")
     values = check_vector(losses, "losses")
-    low = min(float(values.min()), threshold)  # a reweighting does not mind where zero is
+    # A reweighting minds neither the unit nor where zero is; powers of two leave all digits as they are.
+    scale = power_of_two(max(float(np.abs(values).max()), abs(threshold)))
+    low = min(float(values.min()), threshold) / scale
     stability = stability_criterion(
-        FixedLoss(values - low),
-        threshold - low,
+        FixedLoss(values / scale - low),
+        threshold / scale - low,
         theta1=math.inf,
         theta2=1.0,
         divergence="kl",
@@ -176,8 +181,8 @@ def s_value(
         ),
         warnings=notes,
         kl=stability.value,
-        tilt=stability.dual,
-        base_risk=stability.base_risk + low,
+        tilt=stability.dual / scale,
+        base_risk=scale * (stability.base_risk + low),
         standard_error=None if stability.standard_error is None else value * stability.standard_error,
         effective_sample_fraction=stability.effective_sample_fraction,
         weights=stability.weights,

@@ -143,12 +143,15 @@ def worst_subpopulation_risk(
     """
     fraction = check_number(fraction, "fraction", low=0.0, high=1.0, open_low=True)
     values = check_vector(losses, "losses")
-    low = float(values.min())
+    scale = power_of_two(float(np.abs(values).max()))  # leaves all digits as they are
+    values = values / scale
+    binary = bool(np.isin(values * scale, (0.0, 1.0)).all())
     options = Options(
         theta1=math.inf, theta2=1.0, divergence="kl", rtol=0.0, max_iter=1, initial_dual=None, level=level,
         keep_rows=keep_rows, executor=None, progress=False, groups=groups,
     )  # fmt: skip
-    problem = Problem.of(FixedLoss(values - low), sample_weight, options)
+    errors = values * scale if binary else np.zeros_like(values)  # an error rate, where it is one
+    problem = Problem.of(FixedLoss(errors), sample_weight, options)
     present = values if problem.kept is None else values[problem.kept]
     share = problem.weights if problem.weights is not None else np.ones(len(present))
     share = share / share.sum()
@@ -158,13 +161,14 @@ def worst_subpopulation_risk(
     weights = ((present > cutoff) + at_cutoff * (present == cutoff)) / fraction
     value = cutoff + float(share @ np.maximum(present - cutoff, 0.0)) / fraction
     influence = problem.unit_sums(np.maximum(present - cutoff, 0.0) / fraction + cutoff - value)
-    standard_error: float | None = float(np.linalg.norm(influence))
-    binary = problem.dual.baseline.not_binary == 0.0 and low == 0.0 and float(values.max()) <= 1.0
+    spread = scale * float(np.linalg.norm(influence))
+    standard_error: float | None = spread
+    highest = float(present.max())
     if binary:
         interval = _error_rate_interval(problem, fraction)
-        standard_error = standard_error if float(present.max()) > 0.0 else None
+        standard_error = standard_error if highest > 0.0 else None
     else:
-        interval = normal_interval(value, float(np.linalg.norm(influence)), options.level, least=-math.inf)
+        interval = normal_interval(scale * value, spread, options.level, least=-math.inf)
     warnings = []
     units = problem.unit_sums(np.ones(len(present)))
     independent = fraction / float(units @ units)
@@ -173,16 +177,17 @@ def worst_subpopulation_risk(
             f"The worst {100 * fraction:.3g} % are about {independent:.2g} independent rows: the interval is rough. "
             "Choose a larger fraction."
         )
-    highest = float(present.max())
     kept = None
     if keep_rows:
         kept = np.zeros(problem.n_samples)
         kept[slice(None) if problem.kept is None else problem.kept] = weights
     return SubpopulationRisk(
-        value=value,
-        error_bound=4.0 * _EPS * math.log2(len(present) + 1) * float(np.abs(present).max()) / fraction,
+        value=scale * value,
+        error_bound=4.0 * _EPS * math.log2(len(present) + 1) * scale * float(np.abs(present).max()),
         interval=interval,
-        status=SubpopulationStatus.BOUNDARY if value >= highest > low else SubpopulationStatus.EXACT,
+        status=SubpopulationStatus.BOUNDARY
+        if value >= highest > float(present.min())
+        else SubpopulationStatus.EXACT,
         n_samples=problem.n_samples,
         settings=settings_of(
             fraction=fraction,
@@ -193,13 +198,18 @@ def worst_subpopulation_risk(
         ),
         warnings=tuple(warnings),
         fraction=fraction,
-        base_risk=float(share @ present),
-        cutoff=cutoff,
+        base_risk=scale * float(share @ present),
+        cutoff=scale * cutoff,
         standard_error=standard_error,
         effective_sample_fraction=min(1.0 / float(share @ (weights * weights)), 1.0),
         weights=kept,
-        influence=None if standard_error is None else influence,
+        influence=None if standard_error is None else scale * influence,
     )
+
+
+def power_of_two(size: float) -> float:
+    """Return the power of two next below a size, or 1 for sizes that need no scaling."""
+    return 1.0 if size == 0.0 or 1e-100 < size < 1e100 else math.ldexp(1.0, math.frexp(size)[1] - 1)
 
 
 def _cutoff(values: FloatArray, share: FloatArray, fraction: float) -> tuple[float, float]:
