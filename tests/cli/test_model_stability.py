@@ -109,6 +109,13 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
         **options,
     )
     assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
+    model_cost = run(
+        "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
+        "--cost", "range", "--label-flip", "0.2", "--json", tmp_path / "c.json",
+    )  # fmt: skip
+    assert model_cost.exit_code == 0, model_cost.output
+    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, cost="range", label_flip=0.2)
+    assert json.loads((tmp_path / "c.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     frozen = run(
         "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
         "--features", "pulse", "--integer", "pulse",
@@ -251,6 +258,8 @@ def test_boundaries_are_answers(run, place, tmp_path, threshold):
         (["--model", "model.joblib", "--target", "died", "--id", "w"], "--id must name a column"),
         (["--model", "model.joblib", "--target", "died", "--label", "w"], "--label must name a column"),
         (["--model", "model.joblib", "--target", "died", "--theta1", "-1"], "--theta1 must"),
+        (["--model", "model.joblib", "--target", "died", "--label-flip", "-1"], "--label-flip must"),
+        (["--model", "model.joblib", "--target", "died", "--cost", "metres"], "'--cost'"),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(fails, place, monkeypatch, arguments, message):

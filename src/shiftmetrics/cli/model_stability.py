@@ -18,6 +18,7 @@ ARGUMENTS = {
     "theta1": "--theta1", "theta2": "--theta2", "divergence": "--divergence", "sample_weight": "--weight",
     "features": "--features", "immutable": "--immutable", "integer": "--integer", "categorical": "--categorical",
     "one_hot": "--one-hot", "bounds": "--bounds", "method": "--method", "n_queries": "--queries", "by": "--by",
+    "label_flip": "--label-flip",
 }  # fmt: skip
 """From the arguments of the library to what the user typed."""
 
@@ -37,6 +38,8 @@ class ModelOptions:
     categorical: str | None = None
     one_hot: Sequence[str] = field(default_factory=tuple)
     bounds: str | None = None
+    cost: str = "std"
+    label_flip: float = math.inf
     method: str = "auto"
     queries: int = 500
     seed: int = 0
@@ -54,6 +57,7 @@ class ModelOptions:
             "categorical": names(self.categorical),
             "one_hot": [split_names(group) for group in self.one_hot] or None,
             "bounds": None if self.bounds is None else parse_bounds(self.bounds),
+            "cost": self.cost,
         }
 
 
@@ -98,7 +102,9 @@ def solve(
     }  # fmt: skip
     features = None
     with named_arguments(ARGUMENTS):
-        result = models.model_stability(model, sample.X, sample.y, threshold, **asked)
+        result = models.model_stability(
+            model, sample.X, sample.y, threshold, label_flip=options.label_flip, **asked
+        )
         if feature_stability:
             groups = None if sample.groups is None else _few(sample.groups, by)
             features = models.feature_stability(model, sample.X, sample.y, threshold, by=groups, **asked)

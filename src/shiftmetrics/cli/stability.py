@@ -130,6 +130,20 @@ def stability(
             rich_help_panel=MOVES,
         ),
     ] = None,
+    cost: Annotated[
+        Literal["std", "iqr", "range", "unit"],
+        typer.Option(
+            "--cost",
+            help="The move of a column that is a distance of 1.",
+            rich_help_panel=MOVES,
+        ),
+    ] = "std",
+    label_flip: Annotated[
+        float,
+        typer.Option(
+            "--label-flip", help="Distance of a change of the label (inf: never).", rich_help_panel=MOVES
+        ),
+    ] = float("inf"),
     feature_stability: Annotated[
         bool,
         typer.Option(
@@ -206,6 +220,7 @@ def stability(
         ModelOptions(
             model=model, target=target, loss=loss, features=features, immutable=immutable, integer=integer,
             categorical=categorical, one_hot=one_hot or [], bounds=bounds, method=method, queries=queries, seed=seed,
+            cost=cost, label_flip=label_flip,
         ),
         threshold=threshold, prices=prices, id_column=id_column, label=label, weight=weight, by=by,
         feature_stability=feature_stability, curve=curve,
