@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
-from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.plot import plot_feature_stability
 
 table = load_breast_cancer(as_frame=True)

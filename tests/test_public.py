@@ -24,6 +24,7 @@ LOSSES = [name for name in CLASSES if name.endswith("Loss")]
 POSITIONAL = {
     "compare_agreement": ["scores", "reference_scores"],
     "kernel_entropic_novelty": ["features", "reference"],
+    "feature_stability": ["model", "X", "y", "threshold"],
     "model_stability": ["model", "X", "y", "threshold"],
     "posterior_agreement": ["scores", "reference_scores"],
     "stability_criterion": ["loss", "threshold"],

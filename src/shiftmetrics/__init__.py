@@ -6,7 +6,7 @@ Three measures, each from arrays, a file or the command line:
 
 - `posterior_agreement`: do predictions survive *this* shift? Paired scores, no labels.
 - `stability_criterion`: what is the *least* shift that breaks the model? Losses or distances to an error.
-  `model_stability` takes a fitted model and its table.
+  `model_stability` takes a fitted model and its table, `feature_stability` does so for each feature alone.
 - `kernel_entropic_novelty`: what is *new* in a sample, against a reference? Features, no labels.
 """
 
@@ -16,7 +16,7 @@ from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._version import __version__
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.comparison import ComparisonResult, compare_agreement
-from shiftmetrics.models import ModelStabilityResult, model_stability
+from shiftmetrics.models import ModelStabilityResult, feature_stability, model_stability
 from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
 from shiftmetrics.stability import (
     CandidateLoss,
@@ -53,6 +53,7 @@ __all__ = [
     "ZeroOneLoss",
     "__version__",
     "compare_agreement",
+    "feature_stability",
     "kernel_entropic_novelty",
     "model_stability",
     "posterior_agreement",

@@ -167,7 +167,7 @@ class FeatureStabilityResult(Result):
         kinds = {part.kind for part in self.features}
         if kinds != {"exact"}:
             n_bounds = sum(part.kind != "exact" for part in self.features)
-            sentences.insert(1, f"{n_bounds} of {len(self.features)} values are upper bounds; see kind.")
+            sentences.insert(1, f"Upper bounds: {n_bounds} of {len(self.features)} values; see kind.")
         whole = [part for part in self.subgroups if part.feature == EVERYTHING]
         if whole:
             weakest = min(whole, key=lambda part: part.value)

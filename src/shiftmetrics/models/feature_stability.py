@@ -138,7 +138,7 @@ def feature_stability(
     --------
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from shiftmetrics.models import feature_stability
+    >>> from shiftmetrics import feature_stability
     >>> X = np.column_stack([np.arange(40.0), np.arange(40.0) % 7])
     >>> y = (X[:, 0] > 20).astype(int)
     >>> result = feature_stability(DecisionTreeClassifier().fit(X, y), X, y, 0.2)

@@ -46,7 +46,7 @@ def plot_feature_stability(
     --------
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from shiftmetrics.models import feature_stability
+    >>> from shiftmetrics import feature_stability
     >>> from shiftmetrics.plot import plot_feature_stability
     >>> X = np.column_stack([np.arange(40.0), np.arange(40.0) % 7])
     >>> y = (X[:, 0] > 20).astype(int)
