@@ -1,5 +1,6 @@
 """Stability of torch modules: closed forms of linear ones, certified bounds of small networks, and good manners."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -301,3 +302,43 @@ def test_memory_ends_a_search_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     result = model_stability(network(X, y), X, y, 1.0, loss="log_loss")
     assert any("memory" in warning for warning in result.warnings)
     assert np.isfinite(result.value)
+
+
+def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+    X, y = sample(4, 100)
+    frame = pd.DataFrame(X * [1.0, 100.0, 1e-3, 5.0], columns=list("abcd"))
+    labels = np.where(y == 1, "yes", "no")
+    first, second = (MLPClassifier((8,), max_iter=150, random_state=0) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has not converged, and need not
+        model = make_pipeline(StandardScaler(), first).fit(frame, labels)
+        bent = make_pipeline(StandardScaler(), PolynomialFeatures(2), second).fit(frame, labels)
+        target = X @ np.array([1.0, 2.0, -1.0, 0.5])
+        regression = make_pipeline(
+            StandardScaler(), MLPRegressor(hidden_layer_sizes=(8,), max_iter=400, random_state=0)
+        ).fit(frame, target)
+    for loss, threshold in (("zero_one", 0.4), ("log_loss", 1.0)):
+        result = model_stability(model, frame, labels, threshold, loss=loss)
+        searched = model_stability(model, frame, labels, threshold, loss=loss, method="blackbox")
+        assert result.route == "torch"
+        assert 0.0 < result.lower_bound <= result.value <= 1.01 * searched.value
+    assert model_stability(bent, frame, labels, 0.4, n_queries=50).route == "blackbox"
+    base = float(np.mean((regression.predict(frame) - target) ** 2))
+    result = model_stability(regression, frame, target, base + 1.0, loss="squared")
+    assert result.route == "torch"
+    assert 0.0 < result.lower_bound <= result.value
+    np.testing.assert_allclose(
+        (regression.predict(result.moved_rows()) - target) ** 2, result.moved_losses, rtol=1e-9
+    )
+
+
+def test_parts_of_a_module_keep_their_own_modes() -> None:
+    X, y = sample(3, 40)
+    module = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2)).double().train()
+    module[1].eval()  # frozen statistics, as in fine-tuning
+    model_stability(module, X, y, 0.9)
+    assert [part.training for part in module.modules()] == [True, True, False, True, True]

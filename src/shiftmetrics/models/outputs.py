@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
 from shiftmetrics._core.validation import describe
+from shiftmetrics.models.encoders import final_step
 
 
 def is_module(model: Any) -> bool:
@@ -22,6 +23,15 @@ def is_network(model: Any) -> bool:
     """Tell whether a model is a torch module or a classifier of this library that holds one, importing neither."""
     learners = sys.modules.get("shiftmetrics.learners.tabular")
     return is_module(model) or (learners is not None and isinstance(model, learners.NetworkClassifier))
+
+
+def ends_in_network(model: Any) -> bool:
+    """Tell whether a model is a network of scikit-learn, or a pipeline that ends in a network."""
+    final = final_step(model)
+    perceptrons = sys.modules.get("sklearn.neural_network")
+    if perceptrons is not None and isinstance(final, perceptrons.MLPClassifier | perceptrons.MLPRegressor):
+        return True
+    return final is not model and is_network(final)
 
 
 def check_model(model: Any) -> None:
@@ -58,13 +68,14 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
     like = next(model.parameters(), None)
     rows = torch.as_tensor(np.array(X, dtype=np.float64))
     rows = rows.to(torch.get_default_dtype()) if like is None else rows.to(like)
-    was_training = model.training
+    modes = [(part, part.training) for part in model.modules()]
     model.eval()
     try:
         with torch.no_grad():
             return np.asarray(to_numpy(model(rows)))
     finally:
-        model.train(was_training)
+        for part, was_training in modes:
+            part.training = was_training
 
 
 def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:

@@ -24,21 +24,19 @@ _FIRST_ECHO, _LEAST_ECHO = 0.2, 1e-7
 _HIGHEST_PRICE = 1e9
 
 
-def climb_network(question: Question) -> Answer:
+def climb_network(question: Question, network: Network) -> Answer:
     """Answer for the hinge, logistic or squared loss."""
-    return _NetworkClimb(question).first()
+    return _NetworkClimb(question, network).first()
 
 
 class _NetworkClimb:
     """Points of higher loss for every row, found round by round."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        classifies = question.loss != "squared"
-        self.network = Network(question.model, classifies=classifies, count=question.count)
+    def __init__(self, question: Question, network: Network) -> None:
+        self.question, self.network = question, network
         self.warnings = mode_warning(self.network)
         codes = question.codes
-        if classifies:
+        if network.classifies:
             check_logits(torch.as_tensor(self.network.scores(codes)))
         self.space = MoveSpace(question.domain, codes)
         self.ascent = Ascent(self.network, self.space, question.y, question.loss, question.theta1)

@@ -1,26 +1,37 @@
-"""The route of torch modules: attacks for the 0/1 loss, gradient ascent and column generation for the others."""
+"""The route of networks: attacks for the 0/1 loss, gradient ascent and column generation for the others."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
-from shiftmetrics.models.outputs import is_network
+from shiftmetrics.models.outputs import ends_in_network, is_network
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 
 
 class TorchRoute:
-    """Upper bounds by gradients, for torch modules and `NetworkClassifier`; lower ones by their Lipschitz bound."""
+    """Upper bounds by gradients, lower ones by a Lipschitz bound.
+
+    For torch modules and `NetworkClassifier`, and for these and scikit-learn's networks at the end of a pipeline.
+    """
 
     name = "torch"
 
     def accepts(self, model: Any, loss: LossName) -> bool:
-        """Tell whether the model is a torch module, or holds one."""
-        return is_network(model)
+        """Tell whether the model is a torch module, or ends in a network."""
+        return is_network(model) or ends_in_network(model)
 
     def answer(self, question: Question) -> Answer | None:
-        """Attack, or climb."""
+        """Attack, or climb; None where the steps before a network are not affine, or torch is not installed."""
+        if find_spec("torch") is None:
+            return None
         from shiftmetrics.models.networks.climb import climb_network
         from shiftmetrics.models.networks.errors import attack_network
+        from shiftmetrics.models.networks.fitted import network_of
 
-        return attack_network(question) if question.loss == "zero_one" else climb_network(question)
+        network = network_of(question)
+        if network is None:
+            return None
+        answer = attack_network if question.loss == "zero_one" else climb_network
+        return answer(question, network)
