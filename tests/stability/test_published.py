@@ -4,11 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 from shiftmetrics import Result
 from shiftmetrics.stability import HingeLoss, LogisticLoss, stability_criterion, stability_criterion_adam
-from shiftmetrics.stability.adam import Adam
 
 INF = np.inf
 WEIGHTS = np.array([0.9, -1.2])  # of norm 1.5
@@ -80,19 +78,6 @@ def test_sums_in_place_of_means_would_be_off_by_the_logarithm_of_n() -> None:
     scores = (dual * losses - 0.4 * result.moved_distances**2) / 0.4
     printed = dual * 1.0 - 0.4 * np.log(np.exp(scores).sum())
     assert result.value == pytest.approx(printed + 0.4 * np.log(30))
-
-
-def test_the_steps_are_those_of_adam() -> None:
-    rng = np.random.default_rng(1)
-    ours, place = Adam((4, 3), 0.01), np.zeros((4, 3))
-    theirs = torch.zeros((4, 3), dtype=torch.float64, requires_grad=True)
-    optimiser = torch.optim.Adam([theirs], lr=0.01, maximize=True)
-    for _ in range(20):
-        gradient = rng.normal(size=(4, 3))
-        theirs.grad = torch.as_tensor(gradient.copy())
-        optimiser.step()
-        place += ours.step(gradient)
-    np.testing.assert_allclose(place, theirs.detach().numpy(), rtol=1e-10)
 
 
 def test_weights_units_and_frozen_columns() -> None:

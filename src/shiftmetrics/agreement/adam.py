@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from shiftmetrics._core.adam import Adam
 from shiftmetrics._core.arrays import FloatArray, IntArray, take_rows
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.result import Result, format_number, settings_of
@@ -20,9 +21,6 @@ from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.statistic import AgreementStatistic, evaluator, survey
 
 Reduction = Literal["mean", "sum"]
-
-FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8
-"""Of Adam: D. P. Kingma and J. Ba, "Adam: A method for stochastic optimization", ICLR 2015, arXiv:1412.6980."""
 
 
 class AdamStatus(Status):
@@ -210,20 +208,15 @@ def _descend(
     from tqdm import tqdm
 
     rng = np.random.default_rng(seed)
-    beta, momentum, energy = beta0, 0.0, 0.0
+    beta, adam = beta0, Adam((1,), step)
     betas, values = [beta], []
     for _ in tqdm(range(epochs), desc="epochs", delay=2.0, disable=not progress, leave=False):
         for batch in _batches(pairs, batch_size, rng):
             statistic: AgreementStatistic = evaluator(batch, executor=executor)([beta / pairs.scale])
             values.append(float(statistic.value[0]))
-            # The loss is minus the agreement; its slope is in the scale of the solve.
-            slope = -float(statistic.slope[0]) / pairs.scale
+            slope = float(statistic.slope[0]) / pairs.scale  # that of the solve, in its scale
             slope *= batch.n_samples if reduction == "sum" else 1.0
-            momentum = FIRST_DECAY * momentum + (1.0 - FIRST_DECAY) * slope
-            energy = SECOND_DECAY * energy + (1.0 - SECOND_DECAY) * slope**2
-            n = len(values)
-            scale = math.sqrt(energy / (1.0 - SECOND_DECAY**n)) + EPSILON
-            beta = max(0.0, beta - step * momentum / (1.0 - FIRST_DECAY**n) / scale)
+            beta = max(0.0, beta + adam.step_of_number(slope))
             betas.append(beta)
     return betas, values
 

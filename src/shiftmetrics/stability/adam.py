@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.adam import Adam
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.stability.divergence import Divergence
 from shiftmetrics.stability.statistics import Moment
-
-FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8
-"""Of Adam: D. P. Kingma and J. Ba, "Adam: A method for stochastic optimization", ICLR 2015, arXiv:1412.6980."""
 
 PointLoss = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From points of shape (n, d), one for each row, to their losses (n,) and the gradients of these (n, d)."""
@@ -63,31 +61,6 @@ class AdamRun:
     def transformed(self, theta1: float) -> FloatArray:
         """Return ``h loss - theta1 distance^2`` of each row at the last price."""
         return _transformed(self.moment.dual, theta1, self.losses, self.squared)
-
-
-class Adam:
-    """The steps of Adam, upwards, for an array of numbers."""
-
-    def __init__(self, shape: tuple[int, ...], learning_rate: float) -> None:
-        self.first, self.second, self.room = np.zeros(shape), np.zeros(shape), np.empty(shape)
-        self.learning_rate, self.n_steps = learning_rate, 0
-
-    def step(self, gradient: FloatArray) -> FloatArray:
-        """Return what to add; it is overwritten by the next step, and so is ``gradient``."""
-        self.n_steps += 1
-        self.first *= FIRST_DECAY
-        self.second *= SECOND_DECAY
-        np.multiply(gradient, gradient, out=self.room)
-        self.room *= 1.0 - SECOND_DECAY
-        self.second += self.room
-        gradient *= 1.0 - FIRST_DECAY
-        self.first += gradient
-        np.divide(self.second, 1.0 - SECOND_DECAY**self.n_steps, out=self.room)
-        np.sqrt(self.room, out=self.room)
-        self.room += EPSILON
-        np.divide(self.first, self.room, out=self.room)
-        self.room *= self.learning_rate / (1.0 - FIRST_DECAY**self.n_steps)
-        return self.room
 
 
 def run_adam(
@@ -152,7 +125,7 @@ def run_adam(
             squared = np.einsum("ij,ij->i", moves, moves)
         moment = _moment(dual, theta1, losses, squared, weights, divergence)
         trace.append((dual, dual * threshold - moment.conjugate, moment.risk))
-        dual = max(0.0, dual + float(price.step(np.array([threshold - moment.risk]))[0]))
+        dual = max(0.0, dual + price.step_of_number(threshold - moment.risk))
     moment = _moment(dual, theta1, losses, squared, weights, divergence)
     trace.append((dual, dual * threshold - moment.conjugate, moment.risk))
     duals, values, risks = (np.asarray(part) for part in zip(*trace, strict=True))
