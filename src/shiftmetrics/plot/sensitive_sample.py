@@ -13,7 +13,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.plot.style import INK, MUTED, REFERENCE, TEST, THIRD, new_axes, style
 from shiftmetrics.stability import most_sensitive_sample
-from shiftmetrics.stability.sample import frame_of, is_numeric, numbers_of
+from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of
 
 PALETTE = (REFERENCE, TEST, THIRD, "#3f7d3a", "#8a6d1f", "#a03c63", "#4a5a9a", "#5b5b5b")
 SIZE = 14.0

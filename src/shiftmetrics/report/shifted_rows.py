@@ -15,7 +15,7 @@ from shiftmetrics.report.facts import percent
 from shiftmetrics.report.grid import Column, Grid
 from shiftmetrics.report.thumbnails import range_of, thumbnail
 from shiftmetrics.report.typical import excerpt
-from shiftmetrics.stability.sample import compare_columns
+from shiftmetrics.stability.weight_gain import compare_columns
 
 MOST_CATEGORIES = 20
 MOST_COLUMNS = 6

@@ -29,13 +29,14 @@ from shiftmetrics.stability.result import (
     WorstCaseStatus,
 )
 from shiftmetrics.stability.s_value import SValue, s_value
-from shiftmetrics.stability.sample import column_moves, most_sensitive_sample, who_gains_weight
+from shiftmetrics.stability.sample import column_moves, most_sensitive_sample
 from shiftmetrics.stability.subpopulation import (
     SubpopulationRisk,
     SubpopulationStatus,
     worst_subpopulation_risk,
 )
 from shiftmetrics.stability.surface import StabilitySurface, stability_surface
+from shiftmetrics.stability.weight_gain import who_gains_weight
 
 __all__ = [
     "AdamStabilityResult",

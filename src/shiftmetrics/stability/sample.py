@@ -1,21 +1,19 @@
-"""The most sensitive sample as tables: where each row stands, who gains weight, how far each column moves."""
+"""The most sensitive sample as tables: where each row stands, and how far each column moves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.validation import check_choice, check_integer, check_vector, check_weights, describe
+from shiftmetrics._core.validation import check_choice, check_vector, describe
+from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, rows_known, weights_of
 from shiftmetrics.stability.result import ShiftResult
 
 SplitLines = Literal["separate", "heaviest"]
 SPLIT_LINES: tuple[SplitLines, ...] = ("separate", "heaviest")
-QUANTILES = (0.1, 0.5, 0.9)
-_MISSING = "missing"
 
 
 def most_sensitive_sample(
@@ -110,58 +108,6 @@ def most_sensitive_sample(
     return sample.set_axis(pd.RangeIndex(n_samples)[rows] if frame is None else frame.index[rows], axis=0)
 
 
-def who_gains_weight(
-    result: ShiftResult, table: Any = None, *, sample_weight: Any = None, max_levels: int = 20
-) -> Any:
-    """Return how the weights of the most sensitive sample change each column, the most different first.
-
-    Parameters
-    ----------
-    result : StabilityResult or WorstCaseRisk
-        A result that holds its rows.
-    table : DataFrame or array of shape (n_samples, n_columns), optional
-        What is known of the rows, where they stand; need not be what the model sees. Default: what it sees, where
-        the result knows it.
-    sample_weight : array_like of shape (n_samples,), optional
-        The weights that the result was computed with.
-    max_levels : int, default 20
-        Most lines for one column of categories; those that change most.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A line for each column of numbers (``level`` is empty) and for each level of a column of categories:
-        ``before`` and ``after``, the mean or the share of the level; ``difference``, theirs in standard deviations
-        of the column before; and for numbers the quantiles ``q10``, ``q50`` and ``q90`` before and after. Where
-        values are missing, their share is a level of its own.
-
-    Raises
-    ------
-    ValueError
-        If the result was computed with ``keep_rows=False``, or the table does not match its rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from shiftmetrics.stability import FixedLoss, stability_criterion, who_gains_weight
-    >>> result = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 1.0]), 0.75)
-    >>> patients = pd.DataFrame({"ward": ["A", "A", "A", "B"], "age": [30, 40, 50, 60]})
-    >>> who_gains_weight(result, patients)[["column", "level", "before", "after", "difference"]].round(3)
-      column level  before  after  difference
-    0    age         45.00  50.000       0.447
-    1   ward     A    0.75   0.625      -0.289
-    2   ward     B    0.25   0.375       0.289
-    """
-    weights = weights_of(result)
-    base = check_weights(sample_weight, "sample_weight", result.n_samples)
-    before = np.ones(result.n_samples) if base is None else base
-    if table is None:
-        table = _known(result.places()[0])
-    return compare_columns(
-        frame_of(table, "table", result.n_samples), before, before * weights, max_levels=max_levels
-    )
-
-
 def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, units: Any = None) -> Any:
     """Return how far the rows of the most sensitive sample move in each column, the farthest first.
 
@@ -205,10 +151,12 @@ def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, u
 
     weights_of(result)
     if table is None and moved is None:
-        table, moved = (_known(part) for part in result.places())
+        table, moved = (rows_known(part) for part in result.places())
         units = getattr(result, "units", None) if units is None else units
-    frame = frame_of(_known(table), "table", result.n_samples)
-    changes = _changes(result, frame, _moved_frame(result, frame, _known(moved, "moved")), everything=True)
+    frame = frame_of(rows_known(table), "table", result.n_samples)
+    changes = _changes(
+        result, frame, _moved_frame(result, frame, rows_known(moved, "moved")), everything=True
+    )
     mass = _weights_of_places(result)
     given = None if units is None else check_vector(units, "units", low=0.0)
     if given is not None and (len(given) != frame.shape[1] or not all(given)):
@@ -230,68 +178,6 @@ def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, u
         lines.append(line)
     order = ["rms_move", "share_moved"]
     return pd.DataFrame(lines).sort_values(order, ascending=False, kind="stable", ignore_index=True)
-
-
-def compare_columns(table: Any, before: FloatArray, after: FloatArray, *, max_levels: int = 20) -> Any:
-    """Compare each column of a table under two sets of weights; see `who_gains_weight` for the answer."""
-    import pandas as pd
-
-    check_integer(max_levels, "max_levels", low=1)
-    lines = []
-    for place, name in enumerate(table.columns):
-        column = table.iloc[:, place]
-        found = (
-            _number_lines(numbers_of(column), before, after)
-            if is_numeric(column)
-            else _level_lines(column, before, after)
-        )
-        found.sort(key=lambda line: -abs(line["difference"]))
-        lines += [{"column": str(name), **line} for line in found[:max_levels]]
-    names = ["column", "level", "before", "after", "difference"]
-    names += [f"q{100 * q:.0f}_{side}" for side in ("before", "after") for q in QUANTILES]
-    frame = pd.DataFrame(lines, columns=names)
-    order = np.argsort(-frame["difference"].abs().to_numpy(), kind="stable")
-    return frame.iloc[order].reset_index(drop=True)
-
-
-def weights_of(result: ShiftResult) -> FloatArray:
-    """Return the weight of each row, or say that rows were not kept."""
-    if result.weights is None:
-        raise ValueError(
-            "result must hold its rows, got one without weights. Compute it with keep_rows=True."
-        )
-    return result.weights
-
-
-def frame_of(table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] | None = None) -> Any:
-    """Return a table of the right height as a DataFrame; arrays get the given column names, or numbers."""
-    import pandas as pd
-
-    if isinstance(table, pd.Series):
-        table = table.to_frame()
-    if not isinstance(table, pd.DataFrame):
-        values = np.asarray(table)
-        if values.ndim != 2:
-            raise ValueError(
-                describe(argument, "a table of shape (n_rows, n_columns)", f"shape {values.shape}")
-            )
-        names = columns if columns is not None and len(columns) == values.shape[1] else range(values.shape[1])
-        table = pd.DataFrame(values, columns=pd.Index(names))
-    if len(table) != n_rows:
-        raise ValueError(describe(argument, f"of {n_rows} rows", f"{len(table)} rows"))
-    repeated = table.columns[table.columns.duplicated()]
-    if len(repeated):
-        raise ValueError(describe(argument, "a table of distinct column names", f"{repeated[0]!r} twice"))
-    return table
-
-
-def _known(table: Any, argument: str = "table") -> Any:
-    """Return the rows, or say that this result does not know them."""
-    if table is None:
-        raise ValueError(
-            describe(argument, "the rows, which this result does not know", "none", "Give a table of them.")
-        )
-    return table
 
 
 def _moved_frame(result: ShiftResult, frame: Any, moved: Any) -> Any:
@@ -342,64 +228,3 @@ def _heaviest(sample: Any, rows: IntArray, second: BoolArray) -> Any:
     kept = sample.iloc[order[first]].reset_index(drop=True)
     kept["weight"] = np.bincount(rows, weights=weight)
     return kept
-
-
-def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
-    known = np.isfinite(values)
-    lines = [] if known.all() else _missing_line(~known, before, after)
-    numbers, old, new = values[known], before[known], after[known]
-    if not len(numbers) or not old.sum() > 0.0 or not new.sum() > 0.0:
-        return lines
-    start, end = float(np.average(numbers, weights=old)), float(np.average(numbers, weights=new))
-    spread = float(np.sqrt(np.average((numbers - start) ** 2, weights=old)))
-    line: dict[str, Any] = {"level": "", "before": start, "after": end}
-    line["difference"] = (end - start) / spread if spread > 1e-12 * abs(start) else 0.0
-    order = np.argsort(numbers, kind="stable")
-    for side, weights in (("before", old), ("after", new)):
-        held = np.cumsum(weights[order])
-        # where the share of the weight below first reaches q, up to rounding of the sum
-        positions = np.searchsorted(held, np.asarray(QUANTILES) * held[-1] * (1.0 - 1e-12))
-        for q, value in zip(QUANTILES, numbers[order][positions], strict=True):
-            line[f"q{100 * q:.0f}_{side}"] = float(value)
-    return [line, *lines]
-
-
-def _level_lines(column: Any, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
-    missing = column.isna().to_numpy()
-    texts = np.where(missing, "", column.astype(str).to_numpy()).astype(str)
-    levels, codes = np.unique(texts[~missing], return_inverse=True)
-    lines = _share_lines(
-        [str(level) for level in levels],
-        np.bincount(codes, weights=before[~missing], minlength=len(levels)) / before.sum(),
-        np.bincount(codes, weights=after[~missing], minlength=len(levels)) / after.sum(),
-    )
-    return lines + (_missing_line(missing, before, after) if missing.any() else [])
-
-
-def _missing_line(missing: BoolArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
-    shares = [np.array([weights[missing].sum() / weights.sum()]) for weights in (before, after)]
-    return _share_lines([_MISSING], *shares)
-
-
-def _share_lines(levels: list[str], start: FloatArray, end: FloatArray) -> list[dict[str, Any]]:
-    spread = np.sqrt(np.maximum(start * (1.0 - start), 0.0))
-    difference = np.divide(end - start, spread, out=np.zeros_like(spread), where=spread > 0.0)
-    return [
-        {"level": level, "before": old, "after": new, "difference": apart}
-        for level, old, new, apart in zip(
-            levels, start.tolist(), end.tolist(), difference.tolist(), strict=True
-        )
-    ]
-
-
-def is_numeric(column: Any) -> bool:
-    """Tell whether a column of a DataFrame holds numbers; booleans are categories."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    return bool(is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype))
-
-
-def numbers_of(column: Any) -> FloatArray:
-    """Return a column of numbers as float64, with nan where a value is missing."""
-    numbers: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return numbers
