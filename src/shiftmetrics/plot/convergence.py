@@ -41,6 +41,16 @@ def plot_convergence(result: Any, ax: Any = None, *, kind: Literal["risk", "valu
     ----------
     Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
     arXiv:2405.03198.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.models import model_stability
+    >>> from shiftmetrics.plot import plot_convergence
+    >>> X = np.linspace(-1.0, 1.0, 30)[:, None]
+    >>> result = model_stability(lambda rows: 0.9 * rows[:, 0], X, X[:, 0], 0.1, loss="squared")
+    >>> plot_convergence(result).get_ylabel()
+    'risk of the worst case'
     """
     check_choice(kind, "kind", ("risk", "value"))
     named = dict(result) if isinstance(result, Mapping) else {"": result}
