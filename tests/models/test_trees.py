@@ -311,6 +311,21 @@ def test_one_hot_groups_move_as_a_whole(name) -> None:
     np.testing.assert_array_equal(found.loss.distances, expected)
 
 
+def test_columns_of_rare_categories_are_found() -> None:
+    """More categories than rows that are tried: each has an encoded column of its own."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"code": rng.choice([f"c{k:02}" for k in range(40)], 800), "age": rng.normal(size=800)}
+    )
+    y = (table["code"].isin(["c03", "c17", "c39"]) | (table["age"] > 1)).astype(int).to_numpy()
+    steps = make_column_transformer((OneHotEncoder(), ["code"]), remainder="passthrough")
+    model = make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(table, y)
+    result = model_stability(model, table[:50], y[:50], 0.4)
+    assert (result.route, result.kind) == ("tree", "exact")
+    moved = np.flatnonzero(result.moved_distances > 0)
+    assert (model.predict(result.moved_rows().iloc[moved]) != y[:50][moved]).all()
+
+
 def test_steps_that_mix_columns_are_left_to_other_routes(moons) -> None:
     X, y = moons
     model = make_pipeline(PCA(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)

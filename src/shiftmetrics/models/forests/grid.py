@@ -147,18 +147,24 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
 def _dependence(axes: Sequence[NumberAxis | StateAxis], X: FloatArray, encode: Encode) -> BoolArray:
     """Tell which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
     rows = X[np.unique(np.linspace(0, len(X) - 1, _PROBES).astype(int))]
-    stacked = [rows]
+    stacked, starts = [rows], [0]
     for axis in axes:
-        changed = rows.copy()
-        if isinstance(axis, StateAxis):
-            axis.flip.put(changed, (axis.cells(rows) + 1 + np.arange(len(rows))) % axis.n_allowed)
+        if isinstance(axis, StateAxis):  # every state, as its own column may be that of no other
+            changed = rows[np.arange(max(len(rows), axis.n_allowed)) % len(rows)]
+            axis.flip.put(changed, np.arange(len(changed)) % axis.n_allowed)
         else:
+            changed = rows.copy()
             low, high = X[:, axis.column].min(), X[:, axis.column].max()
             spread = np.linspace(low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows))
             changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
+        starts.append(starts[-1] + len(stacked[-1]))
         stacked.append(changed)
-    encoded = encode(np.concatenate(stacked)).reshape(len(axes) + 1, len(rows), -1)
-    return np.asarray((encoded[1:] != encoded[:1]).any(axis=1))
+    encoded = encode(np.concatenate(stacked))
+    moved = np.empty((len(axes), encoded.shape[1]), dtype=bool)
+    for position, (start, changed) in enumerate(zip(starts[1:], stacked[1:], strict=True)):
+        before = encoded[np.arange(len(changed)) % len(rows)]
+        moved[position] = (encoded[start : start + len(changed)] != before).any(axis=0)
+    return moved
 
 
 def _encoded_states(axis: StateAxis, X: FloatArray, encode: Encode | None) -> FloatArray:
