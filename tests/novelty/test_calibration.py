@@ -270,3 +270,18 @@ def test_pairs_need_as_many_rows() -> None:
         ValueError, match="paired must be False unless both samples have as many rows, got 5 and 4"
     ):
         kernel_entropic_novelty(np.eye(5), np.eye(5)[:4], paired=True)
+    with pytest.raises(ValueError, match="at least 2 pairs have weight in both samples, got 1"):
+        kernel_entropic_novelty(
+            np.eye(3), np.eye(3), paired=True, sample_weight=[1, 1, 0], reference_weight=[0, 1, 1]
+        )
+
+
+@pytest.mark.parametrize("method", ["krylov", "fourier"])
+def test_a_score_of_a_part_is_of_pairs(method: str) -> None:
+    x, y = pairs(0, 150, 0.2)
+    options = {"bandwidth": 2.0, "method": method, "score_rows": 60, "paired": True, "n_resamples": 10}
+    result = kernel_entropic_novelty(x, y, confidence_level=0.9, **options)
+    apart = kernel_entropic_novelty(x, y, confidence_level=0.9, **{**options, "paired": False})
+    assert result.score_rows == (60, 60)
+    assert result.value < apart.value  # partners cancel, strangers do not
+    assert result.resampled.std() > 0.0

@@ -139,6 +139,20 @@ def test_other_kernels(kernel: str) -> None:
     assert result.bandwidth is None
 
 
+def test_pairs_are_parted_as_pairs() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(300, 3))
+    x = y + 0.1 * rng.normal(size=y.shape)
+    x[:120, 0] += 7.0
+    result = confirm_modes(x, y, bandwidth=2.0, paired=True, rng=0)
+    assert result.found.null.paired
+    assert result.value == 1.0
+    assert result.n_held_out == result.n_reference_held_out == 150
+    assert not any("paired" in text for text in result.found.warnings)
+    with pytest.raises(ValueError, match="paired must be False"):
+        confirm_modes(x[:-1], y, bandwidth=2.0, paired=True)
+
+
 def test_nothing_found_is_a_status() -> None:
     x = np.random.default_rng(0).normal(size=(80, 2))
     result = confirm_modes(x, x, bandwidth=2.0, rng=1)

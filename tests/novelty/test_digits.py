@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.novelty import confirm_modes, group_modes, kernel_entropic_novelty
 
 Halves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -48,3 +48,22 @@ def test_nothing_withheld_scores_less(halves: Halves) -> None:
     withheld = kernel_entropic_novelty(test, train[train_labels != 0], bandwidth=bandwidth, n_modes=1)
     assert same.modes[0].eigenvalue < 0.5 * withheld.modes[0].eigenvalue
     assert same.total < withheld.total
+
+
+@pytest.mark.parametrize("eta", [5.0, 10.0])
+def test_modes_of_withheld_digits_group_by_digit(halves: Halves, eta: float) -> None:
+    train, test, train_labels, test_labels = halves
+    known = train[~np.isin(train_labels, (3, 7))]
+    result = kernel_entropic_novelty(test, known, eta=eta, bandwidth=1.2, n_permutations=10)
+    groups = group_modes(result)
+    assert result.n_significant > len(groups) == 2
+    shown = [np.unique(test_labels[group.members()]).tolist() for group in groups]
+    assert sorted(shown) == [[3], [7]]
+
+
+def test_withheld_digits_are_confirmed(halves: Halves) -> None:
+    train, test, train_labels, test_labels = halves
+    known = train[~np.isin(train_labels, (3, 7))]
+    tested = confirm_modes(test, known, eta=2.0, bandwidth=1.2)
+    assert tested.value == 2.0
+    assert sorted(np.unique(test_labels[mode.exemplars[:10]]).tolist() for mode in tested.modes) == [[3], [7]]

@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.novelty import confirm_modes, group_modes, kernel_entropic_novelty
 
 METHOD, CASES = sys.argv[1], int(sys.argv[2])
 
@@ -87,11 +87,21 @@ for seed in range(CASES):
         arguments["sample_weight"] = rng.choice([0.0, 1.0, 1e-300, 1e300, -1.0], p=shares, size=n)
     if rng.random() < 0.3:
         arguments["reference_weight"] = rng.uniform(size=m) ** 50
+    arguments["paired"] = bool(n == m and rng.random() < 0.4)
+    arguments["n_resamples"] = int(rng.choice([2, 5]))
+    if rng.random() < 0.2:
+        arguments["confidence_level"] = float(rng.choice([0.5, 0.9]))
     try:
+        if rng.random() < 0.15:
+            tested = confirm_modes(x, y, progress=False, **arguments)
+            assert 0 <= tested.value <= len(tested.modes), seed
+            assert all(0.0 <= mode.p_value <= 1.0 and mode.ratio_low <= mode.ratio for mode in tested.modes), seed
+            outcomes["answer"] += 1
+            continue
         with np.errstate(all="ignore"):
             result = kernel_entropic_novelty(x, y, progress=False, **arguments)
             scores = result.point_novelty(y) if result.total else np.zeros(1)
-            memberships = [mode.score(x) for mode in result.modes[:2]]
+            memberships = [mode.score(x) for mode in (*result.modes[:2], *group_modes(result)[:2])]
     except (ValueError, TypeError, MemoryError) as error:
         assert " must " in str(error) or " needs " in str(error), error
         outcomes["refusal"] += 1
@@ -100,6 +110,8 @@ for seed in range(CASES):
     assert math.isfinite(result.value), (seed, result.value)
     assert -1e-12 <= result.value <= math.log(n) + 1e-9, (seed, result.value)
     assert 0.0 <= result.total <= 1.0, (seed, result.total)
+    for interval in (result.interval, result.total_interval, result.top_interval):
+        assert interval is None or 0.0 <= interval.low <= interval.high < math.inf, seed
     assert not math.isnan(result.error_bound), seed
     assert math.isfinite(result.error_bound) or not result.status.ok, seed
     assert np.isfinite(result.eigenvalues).all(), seed

@@ -53,7 +53,7 @@ def test_draws_with_replacement_are_biased() -> None:
 
 
 def test_the_spread_is_that_of_samples() -> None:
-    scores = [result_of(seed, 200, 150, 2).value for seed in range(150)]
+    scores = [result_of(seed, 200, 150, 2).value for seed in range(100)]
     spreads = [
         result_of(seed, 200, 150, 2, confidence_level=0.9, n_resamples=100).resampled.std()
         for seed in range(5)

@@ -24,7 +24,7 @@ from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
 from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.problem import Problem, Solution, progress_bar
 from shiftmetrics.novelty.spectrum import entropy
-from shiftmetrics.novelty.subsample import draw_both, draw_pairs
+from shiftmetrics.novelty.subsample import draw_both
 
 N_PERMUTATIONS = 20
 """As many make the least p-value 1 / 21, below 5 %."""
@@ -97,7 +97,6 @@ def calibrate(
     n_permutations: int,
     null_rows: int,
     reverse: bool,
-    paired: bool = False,
 ) -> Nulls:
     """Relabel the rows of a problem, or of a random part of them where all would take too long.
 
@@ -113,11 +112,9 @@ def calibrate(
         Rows of each sample to take where all would take too long.
     reverse : bool
         Whether the null of C_Y - eta C_X is wanted too; at eta = 1 it comes for nothing.
-    paired : bool, default False
-        Whether row i of both samples belong together, and are swapped only with each other.
     """
     rng = np.random.default_rng([problem.seed, 1])
-    values, test, reference = low_rank_rows(problem, solution) or _part(problem, null_rows, rng, paired)
+    values, test, reference = low_rank_rows(problem, solution) or _part(problem, null_rows, rng)
     # Rows keep their weights when they change the sample: 1 on average in each.
     weights = np.concatenate([test * len(test), reference * len(reference)])
     with progress_bar(problem.progress, n_permutations, "permutation null") as bar:
@@ -128,7 +125,7 @@ def calibrate(
             problem.eta,
             n_permutations=n_permutations,
             reverse=reverse or problem.eta == 1.0,
-            paired=paired,
+            paired=problem.paired,
             rng=rng,
             executor=problem.executor,
             report=bar.update,
@@ -259,13 +256,16 @@ def low_rank_rows(problem: Problem, solution: Solution) -> tuple[FloatArray, Flo
 
 
 def _part(
-    problem: Problem, null_rows: int, rng: np.random.Generator, paired: bool
+    problem: Problem, null_rows: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return coordinates and weights of at most ``null_rows`` rows of each sample, fewer where memory is short."""
     fits = int((problem.memory_limit / _ROW_BYTES) ** 0.5) // 2
-    draw = draw_pairs if paired else draw_both
-    rows, test, reference = draw(
-        problem.test_weights, problem.reference_weights, max(2, min(null_rows, fits)), rng
+    rows, test, reference = draw_both(
+        problem.test_weights,
+        problem.reference_weights,
+        max(2, min(null_rows, fits)),
+        rng,
+        paired=problem.paired,
     )
     whole = len(rows) == problem.gram.n_rows
     factor = dense_factor(problem.gram if whole else problem.gram.subset(rows), executor=problem.executor)

@@ -21,9 +21,10 @@ from shiftmetrics._core.validation import check_number, check_rng, describe
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
 from shiftmetrics.novelty.groups import ModeGroup, group_modes
-from shiftmetrics.novelty.inputs import KernelChoice, check_kernel, check_samples, shares
+from shiftmetrics.novelty.inputs import KernelChoice, check_kernel, check_pairs, check_samples, shares
 from shiftmetrics.novelty.modes import MEMBERSHIP, N_EXEMPLARS, Mode
 from shiftmetrics.novelty.result import NoveltyResult
+from shiftmetrics.novelty.subsample import pairs_of
 
 LEAST_ROWS = 4
 """Two to find modes on, and two to count them on."""
@@ -191,6 +192,7 @@ def confirm_modes(
     confidence_level: float = 0.95,
     sample_weight: Any = None,
     reference_weight: Any = None,
+    paired: bool = False,
     align: Align = "labels",
     rng: Any = None,
     **options: Any,
@@ -215,6 +217,9 @@ def confirm_modes(
         Of all statements together.
     sample_weight, reference_weight : array of shape (n_rows,), optional
         Non-negative weights of the rows of each sample.
+    paired : bool, default False
+        Whether row i of both samples belong together: pairs are parted as pairs. Members of both kinds in one pair
+        make the test more cautious.
     align : {"labels", "position"}, default "labels"
         Whether the columns of two tables match by name or by position.
     rng : int or Generator, optional
@@ -270,11 +275,17 @@ def confirm_modes(
         shares(sample_weight, "sample_weight", test),
         shares(reference_weight, "reference_weight", base),
     )
-    found_rows, held_out = zip(
-        _parted(weights[0], share, "features", generator),
-        _parted(weights[1], share, "reference", generator),
-        strict=True,
-    )
+    if paired:
+        check_pairs(*weights)
+        pairs = np.zeros(len(weights[0]))
+        pairs[pairs_of(*weights)] = 1.0
+        found_rows, held_out = ((rows, rows) for rows in _parted(pairs, share, "features", generator))
+    else:
+        found_rows, held_out = zip(
+            _parted(weights[0], share, "features", generator),
+            _parted(weights[1], share, "reference", generator),
+            strict=True,
+        )
     landmarks = np.concatenate([found_rows[0], found_rows[1] + test.shape[0]])
     precomputed = kernel == "precomputed"
 
@@ -289,6 +300,7 @@ def confirm_modes(
         kernel=kernel,
         sample_weight=weights[0][found_rows[0]],
         reference_weight=weights[1][found_rows[1]],
+        paired=paired,
         rng=generator,
         **options,
     )
@@ -311,6 +323,7 @@ def confirm_modes(
             found_on=share,
             grouped=grouped,
             confidence_level=level,
+            paired=paired,
             weighted=(sample_weight is not None, reference_weight is not None),
             rng=0 if rng is None else rng,
             **options,

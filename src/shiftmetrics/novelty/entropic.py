@@ -211,9 +211,10 @@ def kernel_entropic_novelty(
     generator = check_rng(0 if rng is None else rng)
     draw_seed = int(generator.spawn(1)[0].integers(2**31))  # the same for results that are to be compared
     test, base = check_samples(features, reference, kernel, align)
-    check_pairs(paired, test, base)
     test_weights = shares(sample_weight, "sample_weight", test)
     reference_weights = shares(reference_weight, "reference_weight", base)
+    if paired:
+        check_pairs(test_weights, reference_weights)
     width, choice = choose_bandwidth(
         bandwidth,
         kernel,
@@ -234,6 +235,7 @@ def kernel_entropic_novelty(
         eigensolver=eigensolver,
         n_frequencies=n_frequencies,
         score_rows=score_rows,
+        paired=paired,
         n_lost=n_modes if reverse or (reverse is None and eta == 1.0) else 0,
         seed=int(generator.integers(2**63)),
         executor=executor,
@@ -248,11 +250,10 @@ def kernel_entropic_novelty(
             n_permutations=n_permutations,
             null_rows=null_rows,
             reverse=bool(reverse),
-            paired=paired,
         )
     draws = None
     if confidence_level is not None:
-        draws = resample(problem, solution, n_resamples=n_resamples, seed=draw_seed, paired=paired)
+        draws = resample(problem, solution, n_resamples=n_resamples, seed=draw_seed)
     name = kernel if isinstance(kernel, str) else CallableKernel(kernel).name
     settings = settings_of(
         eta=eta,
@@ -310,9 +311,7 @@ def _result(
         status=status_of(solution, gram.n_rows),
         n_samples=gram.n_test,
         settings=settings,
-        warnings=cautions(
-            problem, solution, total, unpaired_null=nulls is not None and not settings["paired"]
-        ),
+        warnings=cautions(problem, solution, total, unpaired_null=nulls is not None and not problem.paired),
         reverse=other[0],
         reverse_error_bound=other[1],
         total=total,

@@ -22,6 +22,7 @@ from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance
 from shiftmetrics.novelty.gram import FeatureGram, Gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 from shiftmetrics.novelty.precomputed import PrecomputedGram
+from shiftmetrics.novelty.subsample import pairs_of
 
 KernelChoice = Literal["gaussian", "cosine", "precomputed"] | Callable[[Any, Any], Any]
 
@@ -116,17 +117,19 @@ def make_gram(test: Array, base: Array, kernel: KernelChoice, bandwidth: float |
     return FeatureGram(test, base, CallableKernel(kernel))  # type: ignore[arg-type]
 
 
-def check_pairs(paired: bool, test: Array, base: Array) -> None:
-    """Raise a ValueError if rows are to be paired and their numbers differ."""
-    if paired and test.shape[0] != base.shape[0]:
-        raise ValueError(
-            describe(
-                "paired",
-                "False unless both samples have as many rows",
-                f"{test.shape[0]} and {base.shape[0]} rows",
-                "Give the partner of each row at its place.",
-            )
-        )
+def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None:
+    """Raise a ValueError if two samples cannot be paired row by row."""
+    sizes = (len(test_weights), len(reference_weights))
+    expected, remedy = (
+        "False unless both samples have as many rows",
+        "Give the partner of each row at its place.",
+    )
+    if sizes[0] != sizes[1]:
+        raise ValueError(describe("paired", expected, f"{sizes[0]} and {sizes[1]} rows", remedy))
+    n_pairs = len(pairs_of(test_weights, reference_weights))
+    if n_pairs < 2:
+        expected = "False unless at least 2 pairs have weight in both samples"
+        raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
 
 
 def check_directions(array: Array, name: str) -> None:

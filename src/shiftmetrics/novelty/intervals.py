@@ -24,6 +24,7 @@ from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics.novelty.calibration import low_rank_rows, score_and_top
 from shiftmetrics.novelty.factor import dense_factor
 from shiftmetrics.novelty.problem import Problem, Solution, progress_bar
+from shiftmetrics.novelty.subsample import pairs_of
 
 N_RESAMPLES = 200
 
@@ -63,9 +64,7 @@ class Resampled:
         return found[0], found[1], found[2]
 
 
-def resample(
-    problem: Problem, solution: Solution, *, n_resamples: int, seed: int, paired: bool = False
-) -> Resampled:
+def resample(problem: Problem, solution: Solution, *, n_resamples: int, seed: int) -> Resampled:
     """Score parts of the rows that the score is of.
 
     Parameters
@@ -76,19 +75,17 @@ def resample(
         Draws.
     seed : int
         The same seed draws the same rows, also of other samples of the same sizes.
-    paired : bool, default False
-        Whether row i of both samples belong together, and are drawn together.
     """
     part, scored = (problem, solution) if solution.scored is None else solution.scored
     kept = low_rank_rows(part, scored)
     weights = (part.test_weights, part.reference_weights)
     rows = [np.flatnonzero(side) for side in weights]
-    if paired:
-        rows = [np.flatnonzero(weights[0] * weights[1])] * 2
+    if part.paired:
+        rows = [pairs_of(*weights)] * 2
     most = _DENSE_ROWS if kept is None else max(_DENSE_ROWS, int(_PRODUCT / max(1, kept[0].shape[1]) ** 2))
     sizes = _sizes(len(rows[0]), len(rows[1]), most)
     draws = [
-        _positions(Subsampling(len(side), n_resamples, seed + (0 if paired else place), size), side)
+        _positions(Subsampling(len(side), n_resamples, seed + (0 if part.paired else place), size), side)
         for place, (side, size) in enumerate(zip(rows, sizes, strict=True))
     ]
     n_test, eta = part.gram.n_test, part.eta

@@ -49,6 +49,8 @@ class Problem:
     """How many modes of C_Y - eta C_X to evaluate at the rows."""
     seed: int = 0
     """Draws landmarks, frequencies, starting vectors and the rows of the score."""
+    paired: bool = False
+    """Whether row i of both samples belong together: random parts then hold both or none."""
     executor: Executor | None = field(default=None)
     progress: bool = True
 

@@ -224,7 +224,11 @@ def _by_krylov(problem: Problem, n_modes: int) -> Solution:
 def _with_score(problem: Problem, solution: Solution, reverse: bool) -> Solution:
     """Add an exact route on a random part of the rows, for the score."""
     rows, test, reference = draw_both(
-        problem.test_weights, problem.reference_weights, problem.score_rows, problem.rng()
+        problem.test_weights,
+        problem.reference_weights,
+        problem.score_rows,
+        problem.rng(),
+        paired=problem.paired,
     )
     part = replace(
         problem,

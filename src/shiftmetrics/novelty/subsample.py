@@ -16,10 +16,20 @@ def draw_rows(weights: FloatArray, size: int, rng: np.random.Generator) -> IntAr
     return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False))
 
 
+def pairs_of(test_weights: FloatArray, reference_weights: FloatArray) -> IntArray:
+    """Return the rows that have weight in both samples."""
+    return np.flatnonzero((test_weights > 0.0) & (reference_weights > 0.0))
+
+
 def draw_both(
-    test_weights: FloatArray, reference_weights: FloatArray, size: int, rng: np.random.Generator
+    test_weights: FloatArray,
+    reference_weights: FloatArray,
+    size: int,
+    rng: np.random.Generator,
+    *,
+    paired: bool = False,
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Draw at most ``size`` rows of each sample.
+    """Draw at most ``size`` rows of each sample; the same rows of both where they are paired.
 
     Returns
     -------
@@ -27,25 +37,13 @@ def draw_both(
         Positions among the rows of both samples, test rows first, and the weights of the rows drawn of each sample,
         scaled to sum 1.
     """
-    return _joined(
-        draw_rows(test_weights, size, rng),
-        draw_rows(reference_weights, size, rng),
-        test_weights,
-        reference_weights,
-    )
-
-
-def draw_pairs(
-    test_weights: FloatArray, reference_weights: FloatArray, size: int, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Draw at most ``size`` pairs of rows, row i of both samples; return what `draw_both` does."""
-    rows = draw_rows(test_weights * reference_weights, size, rng)
-    return _joined(rows, rows, test_weights, reference_weights)
-
-
-def _joined(
-    test: IntArray, reference: IntArray, test_weights: FloatArray, reference_weights: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
+    if paired:
+        both = np.zeros(len(test_weights))
+        both[pairs_of(test_weights, reference_weights)] = 1.0
+        test = reference = draw_rows(both, size, rng)
+    else:
+        test = draw_rows(test_weights, size, rng)
+        reference = draw_rows(reference_weights, size, rng)
     shares = [part / part.sum() for part in (test_weights[test], reference_weights[reference])]
     return np.concatenate([test, reference + len(test_weights)]), shares[0], shares[1]
 
