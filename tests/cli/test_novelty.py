@@ -114,3 +114,26 @@ def test_bad_input_is_one_line_and_writes_nothing(fails, folder, monkeypatch, ar
 def test_text_among_the_features_is_named(fails, folder):
     pd.DataFrame({"x": [1.0, 2.0], "colour": ["red", "blue"]}).to_csv(folder / "t.csv", index=False)
     assert "column 'colour'" in fails("novelty", folder / "t.csv", folder / "reference.csv")
+
+
+def test_pairs_are_aligned_by_id_and_intervals_are_made(run, folder, tmp_path):
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    before["id"] = np.arange(60)
+    after = before.copy()
+    after[["a", "b", "c"]] += 0.1 * rng.normal(size=(60, 3))
+    before.to_csv(tmp_path / "before.csv", index=False)
+    after.sample(frac=1.0, random_state=0).to_csv(tmp_path / "after.csv", index=False)
+    files = tmp_path / "after.csv", tmp_path / "before.csv", "--id", "id", "--bandwidth", "1.5"
+    result = run("novelty", *files, "--paired", "--confidence", "0.9", "--json", tmp_path / "o.json")
+    assert result.exit_code == 0, result.output
+    assert "rows swapped within pairs" in result.stdout
+    assert "90 % interval" in result.stdout
+    stored = json.loads((tmp_path / "o.json").read_text())
+    assert stored["null"]["paired"] is True
+    assert stored["interval"]["level"] == 0.9
+    assert stored["value"] < 0.2  # partners stand side by side
+    before[:50].to_csv(tmp_path / "fewer.csv", index=False)
+    refused = run("novelty", tmp_path / "after.csv", tmp_path / "fewer.csv", "--bandwidth", "1.5", "--paired")
+    assert refused.exit_code == 2
+    assert run("novelty", *files, "--confidence", "2").exit_code == 2

@@ -73,7 +73,7 @@ def test_every_route_has_intervals_around_its_values(method: str) -> None:
         assert "30 draws of" in interval.method
     assert result.resampled.shape == (30,)
     assert result.resampled.mean() == pytest.approx(result.value, abs=1e-6)
-    assert "expected score of samples of these sizes" in result.summary()
+    assert "It is for the expected score of samples of these sizes" in result.summary()
 
 
 def test_a_low_rank_gives_what_the_dense_route_gives() -> None:

@@ -8,7 +8,10 @@ import typer
 
 from shiftmetrics.cli import options
 
-ARGUMENTS = {"features": "TEST", "reference": "REFERENCE", "bandwidth": "--bandwidth", "eta": "--eta"}
+ARGUMENTS = {
+    "features": "TEST", "reference": "REFERENCE", "bandwidth": "--bandwidth", "eta": "--eta", "paired": "--paired",
+    "confidence_level": "--confidence",
+}  # fmt: skip
 
 
 def novelty(
@@ -45,6 +48,17 @@ def novelty(
         Literal["auto", "dense", "cholesky", "landmarks", "krylov", "fourier", "cosine"],
         typer.Option("--method", help="Route of the computation."),
     ] = "auto",
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired",
+            help="Row i of both belong together, or the rows of one --id, such as a text and its edited version.",
+        ),
+    ] = False,
+    confidence: Annotated[
+        float | None,
+        typer.Option("--confidence", help="Level of intervals by subsampling. Default: none are made."),
+    ] = None,
     seed: options.Seed = 0,
     images: Annotated[
         str | None,
@@ -138,11 +152,11 @@ def novelty(
             else flatten_images(second)
         )
     output.check([first.source, second.source])
-    align_samples(first, second, align=align, rows=False)
+    align_samples(first, second, align=align, rows=paired)
     with named_arguments(ARGUMENTS):
         result = kernel_entropic_novelty(
             first.numbers(), second.numbers(), eta=eta, bandwidth=_bandwidth(bandwidth), kernel=kernel, method=method,
-            rng=seed, progress=output.progress,
+            paired=paired, confidence_level=confidence, rng=seed, progress=output.progress,
         )  # fmt: skip
     from shiftmetrics.report import Context, Rows
 

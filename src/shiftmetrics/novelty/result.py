@@ -324,7 +324,7 @@ class NoveltyResult(Result):
             )
         sentences.append("Compare scores of equal sizes and bandwidths only.")
         if self.interval is not None:
-            sentences.append("The interval is for the expected score of samples of these sizes.")
+            common[1] += " It is for the expected score of samples of these sizes."
         return sentences + common[1:]
 
 
