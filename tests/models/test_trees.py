@@ -320,6 +320,12 @@ def test_columns_of_rare_categories_are_found() -> None:
     y = (table["code"].isin(["c03", "c17", "c39"]) | (table["age"] > 1)).astype(int).to_numpy()
     steps = make_column_transformer((OneHotEncoder(), ["code"]), remainder="passthrough")
     model = make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(table, y)
+    # Rows whose category is the one that would be tried on them.
+    some = table.sort_values("code").drop_duplicates("code")
+    grid = grid_of_question(ask(model, some, y[some.index]))
+    np.testing.assert_allclose(
+        grid.trees.outputs(grid.cells(ask(model, table, y).codes)), model.predict_proba(table), atol=1e-12
+    )
     result = model_stability(model, table[:50], y[:50], 0.4)
     assert (result.route, result.kind) == ("tree", "exact")
     moved = np.flatnonzero(result.moved_distances > 0)

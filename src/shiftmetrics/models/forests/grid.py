@@ -149,9 +149,11 @@ def _dependence(axes: Sequence[NumberAxis | StateAxis], X: FloatArray, encode: E
     rows = X[np.unique(np.linspace(0, len(X) - 1, _PROBES).astype(int))]
     stacked, starts = [rows], [0]
     for axis in axes:
-        if isinstance(axis, StateAxis):  # every state, as its own column may be that of no other
-            changed = rows[np.arange(max(len(rows), axis.n_allowed)) % len(rows)]
-            axis.flip.put(changed, np.arange(len(changed)) % axis.n_allowed)
+        if isinstance(axis, StateAxis):  # every state, since its encoded column may be that of no other
+            size = len(rows) * -(-axis.n_allowed // len(rows))
+            place = np.arange(2 * size)  # each row in two states: one of them is not its own
+            changed = rows[place % len(rows)]
+            axis.flip.put(changed, (place + place // size) % axis.n_allowed)
         else:
             changed = rows.copy()
             low, high = X[:, axis.column].min(), X[:, axis.column].max()
