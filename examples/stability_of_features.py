@@ -60,13 +60,13 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     ]
     print(f"\n{name}, rows may only move\n{shown.round(5).to_string(index=False)}")
     plot_feature_stability(found, ax, top=5)
-    ax.set_title(name)
+    ax.set_title(name, loc="left")
 plt.show()
 
 # %%
-# With reweighting at the paper's price no column but age makes it cheaper. The groups whose predictions are least
-# certain, from 50 to 70, are the least stable; the young and the old are stable, and their low macro F1 says why: most
-# of them are told the same.
+# With reweighting at the paper's price no column but age makes it cheaper. The patients from 50 to 70, about whom the
+# models are least certain, are the least stable; the young are stable, and their low macro F1 says why: most of them
+# are told the same.
 age = pd.cut(
     X_test["Age"], [0, 40, 50, 60, 70, 200], right=False, labels=["-40", "40-50", "50-60", "60-70", "70-"]
 )
@@ -83,5 +83,5 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     columns = ["value", "comparison_low", "comparison_high", "kind", "accuracy", "macro_f1", "n_samples"]
     print(groups[columns].round(4).to_string())
     plot_feature_stability(found, ax, by=True)
-    ax.set_title(name)
+    ax.set_title(name, loc="left")
 plt.show()

@@ -93,5 +93,6 @@ for title, load in (("income", income), ("employment", employment)):
         "base_risk",
     ]
     print(found.subgroups_frame()[columns].round(5).to_string(index=False))
-    plot_feature_stability(found, by=True).set_title(f"Stability of a model of {title} at risk 0.4, by race")
+    ax = plot_feature_stability(found, by=True)
+    ax.set_title(f"Stability of a model of {title} at risk 0.4, by race", loc="left")
     plt.show()

@@ -96,7 +96,7 @@ def _draw(parts: list[Any], alone: float | None, ax: Any, *, by: bool) -> None:
         if interval is not None and np.isfinite(part.value):
             ax.plot([interval.low, interval.high], [place, place], color=INK, linewidth=1.1)
         if not np.isfinite(part.value):
-            ax.text(reach, place, " not reached", va="center", ha="left", fontsize=8, color=MUTED)
+            ax.text(reach, place, "not reached ", va="center", ha="right", fontsize=8, color=MUTED)
     if alone is not None and 0.0 < alone < np.inf and alone <= 1.02 * reach:
         ax.axvline(alone, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
         mark(
@@ -116,7 +116,7 @@ def _draw(parts: list[Any], alone: float | None, ax: Any, *, by: bool) -> None:
     ax.grid(axis="x", visible=True)
     handles, labels = ax.get_legend_handles_labels()
     if labels:
-        ax.legend(handles[:1], labels[:1], loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
+        ax.legend(handles[:1], labels[:1], loc="upper right")
 
 
 def _interval(part: Any, by: bool) -> Any:
