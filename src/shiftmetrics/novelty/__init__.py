@@ -2,7 +2,8 @@
 
 from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance_bandwidth
 from shiftmetrics.novelty.calibration import Null
-from shiftmetrics.novelty.confirm import ConfirmedModes, ConfirmedModesStatus, ModeTest, confirm_modes
+from shiftmetrics.novelty.confirm import confirm_modes
+from shiftmetrics.novelty.confirmed import ConfirmedModes, ConfirmedModesStatus, ModeTest
 from shiftmetrics.novelty.cosine import CosineMap
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.fourier import FourierMap

@@ -37,10 +37,13 @@ def missing_modes(data: Any, generated: Any, *, eta: float = ETA, **options: Any
     See Also
     --------
     kernel_entropic_novelty : At eta = 1 its ``lost_modes`` are whatever the sample has less of.
+    group_modes : The modes of one kind together.
+    confirm_modes : Whether modes are more than eta times as frequent, on held-out rows.
 
     Notes
     -----
     A kind of rows that is missing altogether may show as several modes: its centre, and directions around it.
+    `group_modes` puts them together.
 
     Examples
     --------
