@@ -184,9 +184,8 @@ def stability_curve(
     >>> curve = stability_curve(loss, [0.3, 0.4, 0.5])
     >>> curve.stability.round(5)
     array([0.00077, 0.0044 , 0.01265])
-    >>> curve.worst_case_risk([0.005]).round(3)
-       budget   risk  error_bound
-    0   0.005  0.374        0.001
+    >>> float(curve.worst_case_risk([0.005])["risk"].iloc[0].round(3))
+    0.409
     """
     options = Options(
         theta1=theta1, theta2=theta2, divergence=divergence, rtol=rtol, max_iter=max_iter, initial_dual=None,
