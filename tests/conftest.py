@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,3 +31,17 @@ def data_folder() -> Path:
         pytest.skip(NO_DATA)
     assert Path(folder).is_dir(), f"SHIFTMETRICS_DATA must be a folder, got {folder}"
     return Path(folder)
+
+
+@pytest.fixture
+def bars_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show the progress bars that wait for two seconds at once."""
+    from tqdm.std import tqdm
+
+    plain = tqdm.__init__
+
+    def impatient(self: Any, *arguments: Any, **options: Any) -> None:
+        assert options.get("delay") == 2.0, "bars wait for two seconds"
+        plain(self, *arguments, **{**options, "delay": 0.0})
+
+    monkeypatch.setattr(tqdm, "__init__", impatient)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from shiftmetrics import Result, stability_criterion, worst_case_risk
-from shiftmetrics.models import ModelStabilityResult, model_stability
+from shiftmetrics.models import ModelStabilityResult, feature_stability, model_stability
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 
@@ -210,3 +210,21 @@ def test_losses_that_the_model_does_not_have(mixed: Mixed) -> None:
     regression = LinearRegression().fit(numbers, X["age"])
     with pytest.raises(ValueError, match="loss must be 'squared' for a regression"):
         model_stability(regression, numbers, X["age"], 0.6)
+
+
+@pytest.mark.usefixtures("bars_at_once")
+@pytest.mark.parametrize(
+    ("loss", "threshold", "bar"), [("zero_one", 0.4, "counter-examples"), ("log_loss", 1.2, "search")]
+)
+def test_progress_is_shown_and_can_be_switched_off(
+    mixed: Mixed, capsys: pytest.CaptureFixture[str], loss: Any, threshold: float, bar: str
+) -> None:
+    model, X, y = mixed
+    asked: dict[str, Any] = {"loss": loss, "method": "blackbox", "n_queries": 60}
+    model_stability(model, X, y, threshold, **asked)
+    assert bar in capsys.readouterr().err
+    feature_stability(model, X, y, 0.4)
+    assert "features" in capsys.readouterr().err
+    model_stability(model, X, y, threshold, progress=False, **asked)
+    feature_stability(model, X, y, 0.4, progress=False)
+    assert capsys.readouterr().err == ""

@@ -131,12 +131,19 @@ def test_kinds_of_result() -> None:
     assert not WorstCaseRisk.higher_is_better
 
 
-def test_progress_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("bars_at_once")
+def test_progress_is_shown_and_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
     loss = HingeLoss(np.linspace(-1, 2, 20), 1.0)
-    stability_criterion(loss, 1.0, progress=True)
-    worst_case_risk(loss, 0.1, progress=True)
+    stability_criterion(loss, 1.0)
+    worst_case_risk(loss, 0.1)
     shown = capsys.readouterr().err
     assert "stability" in shown
     assert "worst-case risk" in shown
-    stability_criterion(loss, 1.0)
+    stability_criterion(loss, 1.0, progress=False)
+    worst_case_risk(loss, 0.1, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_quick_work_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    stability_criterion(HingeLoss(np.linspace(-1, 2, 20), 1.0), 1.0)
     assert capsys.readouterr().err == ""

@@ -253,7 +253,9 @@ def _of_numbers(
     output.check([sample.source])
     with named_arguments(ARGUMENTS):
         loss: Any = ZeroOneLoss(sample.values) if sample.kind == "distances" else FixedLoss(sample.values)
-        result = stability_criterion(loss, threshold, sample_weight=sample.weight, **prices)
+        result = stability_criterion(
+            loss, threshold, sample_weight=sample.weight, progress=output.progress, **prices
+        )
     rows = Rows(
         loss=loss, sample_weight=sample.weight, names=sample.names, labels=sample.label, table=sample.table
     )
@@ -340,7 +342,9 @@ def _curve(result: Any, rows: Any, wanted: bool) -> dict[str, Any]:
     start, threshold = result.base_risk, result.settings["threshold"]
     thresholds = start + np.arange(1, 9) * max(threshold - start, 0.25 * max(start, 1e-3)) / 4
     settings = {name: result.settings[name] for name in ("theta1", "theta2", "divergence")}
-    curve = stability_curve(rows.loss, [*thresholds, threshold], sample_weight=rows.sample_weight, **settings)
+    curve = stability_curve(
+        rows.loss, [*thresholds, threshold], sample_weight=rows.sample_weight, progress=False, **settings
+    )
     return {curve.title: curve}
 
 

@@ -98,7 +98,7 @@ def compare_agreement(
     tables = _same_rows(scores, names, align)
     seed = seed_of(rng)
     results: dict[str, Result] = {}
-    for name in tqdm(names, desc="models", delay=2.0, disable=not progress):
+    for name in tqdm(names, desc="models", delay=2.0, disable=not progress, leave=False):
         try:
             results[name] = posterior_agreement(
                 tables[name],

@@ -16,7 +16,9 @@ def common_budget(results: Mapping[str, Any]) -> float:
 
 def risk_within(loss: Loss, budget: float, **options: Any) -> dict[str, float]:
     """Return the companion of one model; ``options`` are those of `worst_case_risk`."""
-    return {"worst_case_risk": worst_case_risk(loss, budget, keep_rows=False, **options).value}
+    return {
+        "worst_case_risk": worst_case_risk(loss, budget, keep_rows=False, progress=False, **options).value
+    }
 
 
 def risks_within_budget(results: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], dict[str, float]]:

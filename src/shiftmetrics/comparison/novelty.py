@@ -130,6 +130,6 @@ def compare_novelty(
             progress=progress,
             **options,
         )
-        for name in tqdm(names, desc="samples", delay=2.0, disable=not progress)
+        for name in tqdm(names, desc="samples", delay=2.0, disable=not progress, leave=False)
     }
     return rank_results(results, level, seed, settings={"n_rows": size, "bandwidth": width})

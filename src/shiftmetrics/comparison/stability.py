@@ -109,16 +109,16 @@ def compare_stability(
         "groups": groups, "rtol": rtol, "level": level, "executor": executor,
     }  # fmt: skip
     results: dict[str, StabilityResult] = {}
-    for name in tqdm(names, desc="models", delay=2.0, disable=not progress):
+    for name in tqdm(names, desc="models", delay=2.0, disable=not progress, leave=False):
         try:
-            results[name] = stability_criterion(losses[name], threshold, **options)
+            results[name] = stability_criterion(losses[name], threshold, progress=False, **options)
         except (TypeError, ValueError) as error:
             raise type(error)(f"Model {name!r}: {error}") from error
     if budget is None:
         budget = common_budget(results)
     companions = {
         name: risk_within(losses[name], budget, **options)
-        for name in tqdm(names, desc="risks within the budget", delay=2.0, disable=not progress)
+        for name in tqdm(names, desc="risks within the budget", delay=2.0, disable=not progress, leave=False)
     }
     return rank_results(results, level, seed, companions=companions, settings={"budget": budget})
 

@@ -170,7 +170,7 @@ def _stability(model: Any, data: digits.Digits) -> tuple[Result, Rows]:
     """Find the least shift at which the classifier makes too many errors."""
     loss = ZeroOneLoss(digits.distances_to_error(model, data.test_images, data.test_labels))
     rows = Rows(loss=loss, labels=data.test_labels, images=data.test_images)
-    return stability_criterion(loss, BROKEN_RISK), rows
+    return stability_criterion(loss, BROKEN_RISK, progress=False), rows
 
 
 def _novelty(data: digits.Digits, withheld: int, seed: int) -> tuple[NoveltyResult, Rows]:

@@ -36,7 +36,7 @@ def ask(
     n_queries: int = 500,
     background: Any = None,
     rng: Any = 0,
-    progress: bool = False,
+    progress: bool = True,
 ) -> Question:
     """Check what users hand over and put it as a question; the arguments are those of `model_stability`."""
     check_model(model)

@@ -57,7 +57,7 @@ def feature_stability(
     rtol: float = 1e-10,
     level: float = 0.95,
     rng: Any = 0,
-    progress: bool = False,
+    progress: bool = True,
 ) -> FeatureStabilityResult:
     r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
 
@@ -110,8 +110,8 @@ def feature_stability(
         Confidence level of the intervals.
     rng : int or numpy.random.Generator, default 0
         Seed of searches that are random.
-    progress : bool, default False
-        Whether to show a progress bar.
+    progress : bool, default True
+        Whether to show a progress bar for work of more than two seconds.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def feature_stability(
     question = ask(
         model, X, y, loss=loss, theta1=theta1, theta2=theta2, cost=cost, bounds=bounds, immutable=immutable,
         integer=integer, categorical=categorical, one_hot=one_hot, n_queries=n_queries, background=background,
-        rng=seed, progress=progress,
+        rng=seed, progress=False,
     )  # fmt: skip
     parts = parts_of(question, features, feature_groups)
     subgroups = subgroups_of(X, by, question.n_samples)
@@ -163,7 +163,7 @@ def feature_stability(
     )  # fmt: skip
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "rtol": rtol, "level": level,
-        "keep_rows": False,
+        "keep_rows": False, "progress": False,
     }  # fmt: skip
     solver = _Solver(question, threshold, options, max_rounds, weights, subgroups)
     base = question.losses(question.codes, slice(None))
@@ -293,5 +293,5 @@ def _bar(progress: bool, total: int) -> Iterator[Callable[[], object]]:
         return
     from tqdm.auto import tqdm
 
-    with tqdm(total=total, desc="feature stability", unit=" features") as bar:
+    with tqdm(total=total, desc="features", delay=2.0, leave=False) as bar:
         yield bar.update

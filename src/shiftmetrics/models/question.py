@@ -57,7 +57,7 @@ class Question:
     background : array of shape (n_background, n_features) or None
         Other coded rows that searches may start from.
     progress : bool
-        Whether to show progress bars.
+        Whether to show progress bars for work of more than two seconds.
     count : QueryCount
         Counts what `predict` and `losses` ask of the model.
     """
@@ -73,7 +73,7 @@ class Question:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     n_queries: int = 500
     background: FloatArray | None = None
-    progress: bool = False
+    progress: bool = True
     count: QueryCount = field(default_factory=QueryCount)
 
     @property

@@ -60,19 +60,26 @@ def solve_in_rounds(
     asked : callable
         Returns how many rows the model was asked for until now.
     """
+    from tqdm.auto import tqdm
+
     solved = stability_criterion(found.loss, threshold, **options)
     asked_at, judged = [asked()], []
     rounds = [solved]
-    while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
-        better = found.refine(solved.dual)
-        if better is None:
-            break
-        found = better
-        judged.append(_judge(found, solved, threshold, options))
-        start = solved.dual if 0.0 < solved.dual < math.inf else None
-        solved = stability_criterion(found.loss, threshold, **{**options, "initial_dual": start})
-        rounds.append(solved)
-        asked_at.append(asked())
+    quiet = {**options, "progress": False}
+    with tqdm(
+        desc="search", unit=" rounds", delay=2.0, disable=not options.get("progress", True), leave=False
+    ) as bar:
+        while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
+            better = found.refine(solved.dual)
+            if better is None:
+                break
+            found = better
+            judged.append(_judge(found, solved, threshold, options))
+            start = solved.dual if 0.0 < solved.dual < math.inf else None
+            solved = stability_criterion(found.loss, threshold, **{**quiet, "initial_dual": start})
+            rounds.append(solved)
+            asked_at.append(asked())
+            bar.update()
     judged.append((solved.risk, solved.error_bound))
     lower = None
     if found.lower is not None:

@@ -55,7 +55,7 @@ def model_stability(
     keep_rows: bool = True,
     rng: Any = 0,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> ModelStabilityResult:
     """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
 
@@ -121,8 +121,8 @@ def model_stability(
         Seed of searches that are random.
     executor : concurrent.futures.Executor, optional
         Where blocks of rows are mapped.
-    progress : bool, default False
-        Whether to show progress bars.
+    progress : bool, default True
+        Whether to show progress bars for work of more than two seconds.
 
     Returns
     -------

@@ -134,6 +134,7 @@ def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
         theta2=theta2,
         divergence=divergence,
         sample_weight=rows.sample_weight,
+        progress=False,
     )
     drawings = [
         figure_svg(
@@ -162,6 +163,7 @@ def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
         shares=np.linspace(0.05, 0.95, 10),
         divergence=divergence,
         sample_weight=rows.sample_weight,
+        progress=False,
     )
     if surface.corruption.any():
         drawings.append(

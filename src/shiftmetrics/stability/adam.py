@@ -74,7 +74,7 @@ def run_adam(
     weights: FloatArray | None,
     options: AdamOptions,
     limits: tuple[FloatArray, FloatArray] | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AdamRun:
     """Take all steps.
 
@@ -99,7 +99,7 @@ def run_adam(
     limits : pair of ndarray of shape (n, d), optional
         Lowest and highest points; steps beyond are cut off.
     progress : bool
-        Whether to show a progress bar.
+        Whether to show a progress bar for work of more than two seconds.
     """
     from tqdm.auto import tqdm
 

@@ -43,7 +43,7 @@ def stability_criterion(
     level: float = 0.95,
     keep_rows: bool = True,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> StabilityResult:
     r"""Return the least cost of a shift of the sample that raises its risk to a threshold; higher is better.
 
@@ -86,8 +86,8 @@ def stability_criterion(
         Whether the result holds the weight and the move of each row.
     executor : concurrent.futures.Executor, optional
         Where blocks of rows are mapped. Default: a thread for each CPU.
-    progress : bool, default False
-        Whether to show a progress bar that counts the passes over the data.
+    progress : bool, default True
+        Whether to show a progress bar, over the passes, for work of more than two seconds.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def worst_case_risk(
     level: float = 0.95,
     keep_rows: bool = True,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> WorstCaseRisk:
     """Return the highest risk of a shift of the sample that costs at most a budget; lower is better.
 
@@ -234,8 +234,8 @@ def worst_case_risk(
         Whether the result holds the weight and the move of each row.
     executor : concurrent.futures.Executor, optional
         Where blocks of rows are mapped. Default: a thread for each CPU.
-    progress : bool, default False
-        Whether to show a progress bar that counts the passes over the data.
+    progress : bool, default True
+        Whether to show a progress bar, over the passes, for work of more than two seconds.
 
     Returns
     -------
@@ -323,5 +323,5 @@ def pass_counter(progress: bool, name: str) -> Iterator[Callable[[], object] | N
         return
     from tqdm.auto import tqdm
 
-    with tqdm(desc=name, unit=" passes") as bar:
+    with tqdm(desc=name, unit=" passes", delay=2.0, leave=False) as bar:
         yield bar.update

@@ -135,7 +135,7 @@ def stability_curve(
     max_iter: int = 200,
     level: float = 0.95,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> StabilityCurve:
     """Return the stability R(r) at several risk thresholds r, in one sweep; higher is better.
 
@@ -156,8 +156,8 @@ def stability_curve(
         As in `stability_criterion`.
     rtol, max_iter, level, executor
         As in `stability_criterion`, for each threshold.
-    progress : bool, default False
-        Whether to show a progress bar that counts the passes over the data.
+    progress : bool, default True
+        Whether to show a progress bar, over the passes, for work of more than two seconds.
 
     Returns
     -------

@@ -117,7 +117,7 @@ def stability_criterion_adam(
     initial_dual: float = 1.0,
     level: float = 0.95,
     keep_rows: bool = True,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AdamStabilityResult:
     """Stability as the paper computes it, corrected: Algorithm 1 (KL) or 2 (chi-squared) [1]_.
 
@@ -143,8 +143,8 @@ def stability_criterion_adam(
         Step sizes of the points (in units) and of the price.
     initial_dual : float, default 1
         Where the price starts.
-    progress : bool, default False
-        Whether to show a progress bar over the steps.
+    progress : bool, default True
+        Whether to show a progress bar, over the steps, for work of more than two seconds.
 
     Returns
     -------

@@ -150,6 +150,7 @@ def s_value(
         rtol=rtol,
         level=level,
         keep_rows=keep_rows,
+        progress=False,
     )
     value = math.exp(-stability.value)
     interval, notes = None, stability.warnings

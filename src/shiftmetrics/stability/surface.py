@@ -133,7 +133,7 @@ def stability_surface(
     max_iter: int = 200,
     level: float = 0.95,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> StabilitySurface:
     """Return the stability over pairs of prices with 1/theta1 + 1/theta2 = total; higher is better.
 
@@ -157,8 +157,8 @@ def stability_surface(
         As in `stability_criterion`.
     rtol, max_iter, level, executor
         As in `stability_criterion`, for each point.
-    progress : bool, default False
-        Whether to show a progress bar that counts the passes over the data.
+    progress : bool, default True
+        Whether to show a progress bar, over the passes, for work of more than two seconds.
 
     Returns
     -------

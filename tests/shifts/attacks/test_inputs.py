@@ -208,8 +208,9 @@ def test_the_result_says_what_was_done():
     assert isinstance(result.to_dict()["x_adv"], np.ndarray)
 
 
-def test_progress_is_shown_when_asked_for(capsys):
-    attack(progress=True)
-    assert "3/3" in capsys.readouterr().err
+@pytest.mark.usefixtures("bars_at_once")
+def test_progress_is_shown_and_can_be_switched_off(capsys):
     attack()
+    assert "/3" in capsys.readouterr().err
+    attack(progress=False)
     assert capsys.readouterr().err == ""

@@ -59,7 +59,7 @@ def nearest_counterexamples(
     known: FloatArray | None = None,
     n_queries: int = 500,
     rng: np.random.Generator,
-    progress: bool = False,
+    progress: bool = True,
 ) -> CounterExamples:
     """Find an error near each row, which must all be predicted right.
 
@@ -84,7 +84,7 @@ def nearest_counterexamples(
     rng : Generator
         For random directions.
     progress : bool
-        Whether to show a progress bar.
+        Whether to show a progress bar for work of more than two seconds.
     """
     from tqdm import tqdm
 
@@ -92,7 +92,9 @@ def nearest_counterexamples(
     queries = np.zeros(len(rows), dtype=np.int64)
     wide = 8 * max(rows.shape[1], 1) * max(64, min(rows.shape[1], n_queries)) + 16 * len(pool)
     size = int(np.clip(_BLOCK_BYTES // wide, 16, 4096))
-    with tqdm(total=len(rows), desc="counter-examples", unit=" rows", disable=not progress) as bar:
+    with tqdm(
+        total=len(rows), desc="counter-examples", unit=" rows", delay=2.0, disable=not progress, leave=False
+    ) as bar:
         for start in range(0, len(rows), size):
             block = np.arange(start, min(start + size, len(rows)))
             nearest = Nearest(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)

@@ -49,7 +49,10 @@ class _NetworkClimb:
 
     def first(self) -> Answer:
         """Climb at several guesses of the price, so that the first solve has something to choose from."""
-        for guess in self.guesses:
+        from tqdm.auto import tqdm
+
+        quiet = not self.question.progress
+        for guess in tqdm(self.guesses, desc="ascent", delay=2.0, disable=quiet, leave=False):
             self._round(guess)
         return self._answer()
 

@@ -45,7 +45,7 @@ def apgd(
     early_stop: bool = False,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Raise the loss within a ball by steps that set their own length: Auto-PGD (arXiv:2003.01690).
 

@@ -37,7 +37,7 @@ def ddn(
     restarts: int = 1,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Find the nearest error of each row in l2: decoupled direction and norm (arXiv:1811.09600).
 

@@ -31,7 +31,7 @@ def nearest_error(
     restarts: int = 3,
     batch_size: int | None = None,
     rng: Any = 0,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Find the nearest error of each row by several attacks, each from several starts, and keep the nearest.
 
@@ -115,7 +115,7 @@ def min_distance(
     restarts: int = 3,
     batch_size: int | None = None,
     rng: Any = 0,
-    progress: bool = False,
+    progress: bool = True,
 ) -> FloatArray:
     """Return the unsquared distance of each row to its nearest error that `nearest_error` found.
 

@@ -37,7 +37,7 @@ def fmn(
     restarts: int = 1,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Find the nearest error of each row: the fast minimum-norm attack (arXiv:2102.12827).
 

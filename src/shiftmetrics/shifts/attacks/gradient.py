@@ -31,7 +31,7 @@ def fgsm(
     loss: LossName = "ce",
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Move each row once by ``strength`` along its steepest ascent: the fast gradient sign method (arXiv:1412.6572).
 
@@ -108,7 +108,7 @@ def pgd(
     early_stop: bool = False,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Raise the loss within a ball by projected gradient steps (arXiv:1706.06083).
 

@@ -33,7 +33,7 @@ def deepfool(
     n_candidates: int = 10,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Step to the nearest linearised boundary until the prediction changes: DeepFool (arXiv:1511.04599).
 
@@ -111,7 +111,7 @@ def fab(
     n_candidates: int = 10,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Find the nearest error of each row: the fast adaptive boundary attack (arXiv:1907.02044).
 

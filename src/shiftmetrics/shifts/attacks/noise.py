@@ -28,7 +28,7 @@ def noise(
     frozen: Any = None,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Move each row by ``strength`` in a random direction: noise of the same norm as an attack.
 

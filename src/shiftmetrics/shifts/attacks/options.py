@@ -27,8 +27,8 @@ _OPTIONS = """bounds : (low, high), optional
         Rows attacked at a time.
     rng : int, Generator or None
         Seed of what is random.
-    progress : bool, default False
-        Whether to show a progress bar."""
+    progress : bool, default True
+        Whether to show a progress bar for work of more than two seconds."""
 
 _RESULT = """AttackResult
         ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end."""

@@ -42,7 +42,7 @@ def run_attack(
     frozen: Any = None,
     batch_size: int | None = None,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AttackResult:
     """Run any attack and recompute what it did: distances in this norm and metric, and errors of this model.
 

@@ -71,7 +71,9 @@ def attack_in_batches(
             batch_size=batch_size,
             rng=rng,
         )
-        with tqdm(total=len(inputs.x), desc=name, unit="row", disable=not progress) as bar:
+        with tqdm(
+            total=len(inputs.x), desc=name, unit=" rows", delay=2.0, disable=not progress, leave=False
+        ) as bar:
             for rows, problem, generator in inputs.problems(logits_of):
                 _check_model(problem, min_classes, try_gradient=needs_gradient and rows.start == 0)
                 move = search(problem, rows, generator)
