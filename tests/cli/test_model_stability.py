@@ -174,12 +174,12 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     arguments = ["--model", place / "model.joblib", "--target", "died", "-r", "0.4", "--id", "patient"]
     result = run(
         "stability", place / "rows.csv", *arguments, "--feature-stability", "--by", "nurse", "--immutable", "ward",
-        "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
+        "--label-flip", "0.9", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     expected = feature_stability(
         joblib.load(place / "model.joblib"), rows[COLUMNS], rows["died"], 0.4, immutable=["ward"],
-        by=rows["nurse"].to_numpy(),
+        by=rows["nurse"].to_numpy(), label_flip=0.9,
     )  # fmt: skip
     assert expected.headline() in result.stdout
     for who in ("Ann", "Bob"):

@@ -197,6 +197,54 @@ def test_subgroups_are_the_model_on_their_rows(town) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
+@pytest.mark.parametrize(
+    "model",
+    [DecisionTreeClassifier(max_depth=4, random_state=0), LogisticRegression(max_iter=500), Wrapped],
+    ids=["tree", "linear", "any model"],
+)
+def test_labels_may_change_beside_each_feature(model, loss, iris) -> None:
+    X, y = iris
+    y = np.where(np.arange(len(y)) % 11 == 0, 1 - y, y)
+    if model is Wrapped:
+        model = Wrapped(LogisticRegression(max_iter=500).fit(X, y))
+    else:
+        model.fit(X, y)
+    threshold = {"zero_one": 0.4, "log_loss": 1.0}[loss]
+    asked = {"loss": loss, "label_flip": 0.2, "cost": "unit"}
+    fixed = feature_stability(model, X, y, threshold, loss=loss, cost="unit")
+    result = feature_stability(model, X, y, threshold, **asked, by=np.arange(len(y)) % 2, by_feature=True)
+    assert result.settings["label_flip"] == 0.2
+    never = {part.feature: part.value for part in fixed.features}
+    for part in result.features:
+        assert part.value <= never[part.feature] * (1 + 1e-9)
+        if isinstance(model, Wrapped):
+            continue
+        alone = model_stability(model, X, y, threshold, features=list(part.columns), **asked)
+        np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
+    assert any(part.value < 0.9 * never[part.feature] for part in result.features)
+    assert all(np.isfinite(part.value) for part in result.subgroups)
+
+
+def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
+    X, y = iris
+    rows = np.repeat(np.arange(len(y)), 4)
+    asked = {"by": np.arange(len(rows)) % 2}
+    once = feature_stability(boosted, X, y, 0.3)
+    copied = feature_stability(boosted, X[rows], y[rows], 0.3, groups=rows, **asked)
+    naive = feature_stability(boosted, X[rows], y[rows], 0.3, **asked)
+    assert copied.settings["groups"]
+    for one, four, blind in zip(once.features, copied.features, naive.features, strict=True):
+        np.testing.assert_allclose(four.value, one.value, rtol=1e-8)
+        np.testing.assert_allclose(four.standard_error, one.standard_error, rtol=0.02)
+        np.testing.assert_allclose(blind.standard_error, one.standard_error / 2, rtol=0.02)
+    for four, blind in zip(copied.subgroups, naive.subgroups, strict=True):
+        assert four.standard_error > 1.2 * blind.standard_error
+    halves = np.arange(len(y)) % 2
+    inside = feature_stability(boosted, X, y, 0.3, by=halves, groups=halves)
+    assert all(part.standard_error is None and part.interval is None for part in inside.subgroups)
+
+
 def test_intervals_for_comparison_overlap_as_often_as_they_should() -> None:
     """Two subgroups of equal stability: 5 % of the time their intervals do not overlap (normal estimates)."""
     rng = np.random.default_rng(0)

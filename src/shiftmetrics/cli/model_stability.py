@@ -58,6 +58,7 @@ class ModelOptions:
             "one_hot": [split_names(group) for group in self.one_hot] or None,
             "bounds": None if self.bounds is None else parse_bounds(self.bounds),
             "cost": self.cost,
+            "label_flip": self.label_flip,
         }
 
 
@@ -102,9 +103,7 @@ def solve(
     }  # fmt: skip
     features = None
     with named_arguments(ARGUMENTS):
-        result = models.model_stability(
-            model, sample.X, sample.y, threshold, label_flip=options.label_flip, **asked
-        )
+        result = models.model_stability(model, sample.X, sample.y, threshold, **asked)
         if feature_stability:
             groups = None if sample.groups is None else _few(sample.groups, by)
             features = models.feature_stability(model, sample.X, sample.y, threshold, by=groups, **asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.along_column import answer_along_column
 from shiftmetrics.models.forests.reached import NotTheModel
+from shiftmetrics.models.label_flips import with_label_flips
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer, answer, routes_for
 from shiftmetrics.models.trees import answers_for_groups
@@ -70,12 +72,12 @@ def parts_of(
 def answers_of(
     question: Question, parts: Sequence[Part], method: str, can_move: bool, fixed: Answer
 ) -> Iterator[tuple[Part, Answer]]:
-    """Yield the answer for each part; models of trees share one look at all of them."""
+    """Yield the answer for each part; models of trees share one look at all of them, unless labels may change."""
     if not can_move:
         yield from ((part, fixed) for part in parts)
         return
     left = dict(enumerate(parts))
-    if method in ("auto", "tree", "ensemble"):
+    if method in ("auto", "tree", "ensemble") and math.isinf(question.domain.label_flip):
         shared = answers_for_groups(question, [part.columns for part in parts])
         try:
             for position, found in shared or ():
@@ -91,9 +93,14 @@ def _answer(question: Question, method: str) -> Answer:
     """Ask the routes; those that search leave single columns to the grid."""
     if method != "auto":
         return answer(question, method)[1]
+    found = _ask(question) if math.isinf(question.domain.label_flip) else with_label_flips(question, _ask)
+    return answer(question)[1] if found is None else found
+
+
+def _ask(question: Question) -> Answer | None:
     for route in routes_for(question.model, question.loss, "auto"):
         found = answer_along_column(question) if route.name in _SEARCHES else None
         found = route.answer(question) if found is None else found
         if found is not None:
             return found
-    return answer(question)[1]
+    return None

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_integer, check_vector, seed_of
 from shiftmetrics.models.asking import ask
@@ -49,7 +53,9 @@ def feature_stability(
     integer: Any = None,
     categorical: Any = None,
     one_hot: Any = None,
+    label_flip: float = math.inf,
     sample_weight: Any = None,
+    groups: Any = None,
     method: str = "auto",
     n_queries: int = 500,
     background: Any = None,
@@ -93,8 +99,13 @@ def feature_stability(
     cost, bounds, immutable, integer, categorical, one_hot : optional
         Where rows may move, and at what cost; see `model_stability`. The scale of each feature decides how sensitive
         it is: by default a move by one standard deviation, and the flip of a category, cost 1.
+    label_flip : float, default inf
+        Distance of a change of the label, beside the moves of each feature; inf keeps labels fixed.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
+    groups : array_like of shape (n_samples,), optional
+        Rows that belong together, such as the visits of one patient, for the standard errors; a subgroup
+        that lies in one of them has none.
     method : str, default "auto"
         The route; see `model_stability`. By default models of trees are scanned exactly, linear models have closed
         forms, and others are tried on a grid of values with bisection, which gives upper bounds.
@@ -153,22 +164,23 @@ def feature_stability(
     seed = seed_of(rng)
     question = ask(
         model, X, y, loss=loss, theta1=theta1, theta2=theta2, cost=cost, bounds=bounds, immutable=immutable,
-        integer=integer, categorical=categorical, one_hot=one_hot, n_queries=n_queries, background=background,
-        rng=seed, progress=False,
+        integer=integer, categorical=categorical, one_hot=one_hot, label_flip=label_flip, n_queries=n_queries,
+        background=background, rng=seed, progress=False,
     )  # fmt: skip
     parts = parts_of(question, features, feature_groups)
     subgroups = subgroups_of(X, by, question.n_samples)
     weights = None if sample_weight is None else check_vector(
         sample_weight, "sample_weight", length=question.n_samples, low=0.0
     )  # fmt: skip
+    clusters = None if groups is None else check_labels(groups, "groups", length=question.n_samples)
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "rtol": rtol, "level": level,
         "keep_rows": False, "progress": False,
     }  # fmt: skip
-    solver = _Solver(question, threshold, options, max_rounds, weights, subgroups)
+    solver = _Solver(question, threshold, options, max_rounds, weights, clusters, subgroups)
     base = question.losses(question.codes, slice(None))
     fixed = Answer(FixedLoss(base), lambda rows, _, __: question.codes[rows])
-    alone = stability_criterion(fixed.loss, threshold, sample_weight=weights, **options)
+    alone = stability_criterion(fixed.loss, threshold, sample_weight=weights, groups=clusters, **options)
     found: list[FeatureStability] = []
     by_group: list[FeatureStability] = []
     warnings: dict[str, None] = dict.fromkeys(question.domain.warnings)
@@ -198,8 +210,8 @@ def feature_stability(
         n_samples=question.n_samples,
         settings=settings_of(
             model=type(model).__name__, threshold=float(threshold), loss=loss, **options, method=method,
-            n_queries=n_queries, seed=seed, by_feature=by_feature,
-            sample_weight=None if sample_weight is None else "given",
+            n_queries=n_queries, seed=seed, by_feature=by_feature, label_flip=question.domain.label_flip,
+            sample_weight=None if sample_weight is None else "given", groups=groups is not None,
         ),
         warnings=tuple(warnings),
         features=tuple(found),
@@ -218,6 +230,7 @@ class _Solver:
     options: dict[str, Any]
     max_rounds: int
     weights: FloatArray | None
+    clusters: npt.NDArray[Any] | None
     subgroups: dict[str, IntArray]
 
     def whole(self, part: Part, found: Answer) -> tuple[FeatureStability, Answer]:
@@ -225,7 +238,7 @@ class _Solver:
         rounds = solve_in_rounds(
             found,
             self.threshold,
-            {**self.options, "sample_weight": self.weights},
+            {**self.options, "sample_weight": self.weights, "groups": self.clusters},
             max_rounds=self.max_rounds,
             asked=lambda: self.question.count.rows,
         )
@@ -235,13 +248,22 @@ class _Solver:
         """Solve on each subgroup, with the points that are known."""
         records = []
         for name, rows in self.subgroups.items():
-            options = {**self.options, "sample_weight": None if self.weights is None else self.weights[rows]}
+            clusters = None if self.clusters is None else self.clusters[rows]
+            alone = clusters is not None and len(np.unique(clusters)) == 1
+            options = {
+                **self.options,
+                "sample_weight": None if self.weights is None else self.weights[rows],
+                "groups": None if alone else clusters,
+            }
             lower = found.lower
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
             bound = None
             if lower is not None:
                 bound = stability_criterion(lower.take(rows), self.threshold, **options).value
-            records.append(_record(part, solved, subgroup=name, lower_bound=bound))
+            record = _record(part, solved, subgroup=name, lower_bound=bound)
+            if alone:  # one cluster says nothing of how clusters differ
+                record = replace(record, standard_error=None, interval=None)
+            records.append(record)
         return compared(records, float(self.options["level"]))
 
 
