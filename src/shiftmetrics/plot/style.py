@@ -89,6 +89,7 @@ def plain_log_axis(axis: Any) -> None:
 def new_axes(ax: Any | None, *, width: float = 6.4, height: float = 3.6) -> Any:
     """Return ``ax``, or the axes of a new figure that ``pyplot.show`` will show."""
     if ax is not None:
+        ax.set_axisbelow(True)  # grid lines of the caller's style stay behind the bars
         return ax
     from matplotlib import pyplot
 
