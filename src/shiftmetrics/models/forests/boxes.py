@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics.models.forests.axes import NumberAxis
 from shiftmetrics.models.forests.grid import Grid
 
@@ -62,23 +63,29 @@ class LeafBoxes:
 
     def squared_distances(self, start: FloatArray) -> FloatArray:
         """Return the squared distance of each row to each box, of shape (n_rows, n_leaves); inf: it cannot go."""
-        sections = self.grid.trees.sections
         squared = np.zeros((len(start), len(self.leaf)))
+        for axis, (bounded, sides, which) in zip(self.grid.axes, self._sides, strict=True):
+            if isinstance(axis, NumberAxis):
+                costs = axis.range_costs(start, sides[0][None, :], sides[1][None, :])
+            else:
+                costs = axis.set_costs(start, sides)
+            squared[:, bounded] += costs[:, which]
+        return squared
+
+    @cached_property
+    def _sides(self) -> list[tuple[IntArray, Array, IntArray]]:
+        """For each axis the boxes that it bounds, their different ranges or sets of states, and which each has."""
+        sections, sides = self.grid.trees.sections, []
         for position, axis in enumerate(self.grid.axes):
             bounded = np.flatnonzero(self.section[:, position] >= 0)
-            if not bounded.size:
-                continue
             node = self.section[bounded, position]
-            if isinstance(axis, NumberAxis):  # many boxes share a range
-                ranges, which = np.unique(
-                    np.stack([sections.low[node], sections.high[node]]), axis=1, return_inverse=True
-                )
-                costs = axis.range_costs(start, ranges[0][None, :], ranges[1][None, :])
+            if isinstance(axis, NumberAxis):
+                ends = np.stack([sections.low[node], sections.high[node]])
+                met, which = np.unique(ends, axis=1, return_inverse=True)
             else:
-                sets, which = np.unique(sections.states[sections.mask[node]], axis=0, return_inverse=True)
-                costs = axis.set_costs(start, sets)
-            squared[:, bounded] += costs[:, which.ravel()]
-        return squared
+                met, which = np.unique(sections.states[sections.mask[node]], axis=0, return_inverse=True)
+            sides.append((bounded, met, which.ravel()))
+        return sides
 
     def points(self, start: FloatArray, box: IntArray) -> FloatArray:
         """Return the point of a box (a position in ``leaf``) that is nearest to each row."""

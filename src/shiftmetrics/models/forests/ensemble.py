@@ -17,7 +17,6 @@ from shiftmetrics.models.forests.search import (
     climb,
     first_moves,
     higher_loss,
-    jump_to_error,
     row_blocks_of,
     shortest_errors,
 )
@@ -67,7 +66,7 @@ def _nearest(question: Question, grid: Grid) -> Answer:
                 False,
             ):  # first as if all ties fell; where the model disagrees, as if none did
                 field = Field.of(grid, start[rows], question.y[rows], ties_fall=ties_fall)
-                squared, found = shortest_errors(field, [jump_to_error(field), *others.near(field, rows)])
+                squared, found = shortest_errors(field, others.near(field, rows))
                 reached = np.flatnonzero(np.isfinite(squared))
                 if not reached.size:
                     break
@@ -216,7 +215,7 @@ def _bar(question: Question, what: str, total: int) -> Any:
             return
         from tqdm.auto import tqdm
 
-        with tqdm(total=total, desc=what, unit=" rows") as bar:
+        with tqdm(total=total, desc=what, unit=" rows", delay=2.0, leave=False) as bar:
             yield bar.update
 
     return counted()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
@@ -85,7 +86,7 @@ class Forest:
         """Whether it predicts classes."""
         return self.link in ("probability", "sigmoid", "softmax")
 
-    @property
+    @cached_property
     def tolerance(self) -> float:
         """How far the sums here may be from those of the model, which adds in another order or precision."""
         largest = np.abs(self.value).max(axis=1)

@@ -7,7 +7,7 @@ that one move reaches, and the cells that lead there are known from the path.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,9 +50,8 @@ def scan(trees: CellForest, cells: IntArray, active: BoolArray) -> Iterator[Axis
         Axes to scan.
     """
     forest, n_rows = trees.forest, len(cells)
-    own = trees.leaves(cells)
-    base = forest.total(own)
-    found = _travel(trees, cells, active)
+    found = travel(trees, cells, active)
+    own, base = found.own, forest.total(found.own)
     change = forest.factor * (forest.value[found.leaf] - forest.value[own[found.row, found.tree]])
     order = np.argsort(found.axis, kind="stable")
     ends = np.searchsorted(found.axis[order], np.arange(len(active) + 1))
@@ -65,45 +64,76 @@ def scan(trees: CellForest, cells: IntArray, active: BoolArray) -> Iterator[Axis
 
 
 @dataclass(frozen=True)
-class _Arrivals:
-    """Leaves that one move reaches: the row, its tree, the axis, the leaf, and the node whose section leads there."""
+class Arrivals:
+    """Leaves that one move reaches: the row, its tree, the axis, the leaf, and the node whose section leads there.
+
+    ``own``, of shape (n_rows, n_trees), holds the leaves where the rows stand.
+    """
 
     row: IntArray
     tree: IntArray
     axis: IntArray
     leaf: IntArray
     section: IntArray
+    own: IntArray
 
 
-def _travel(trees: CellForest, cells: IntArray, active: BoolArray) -> _Arrivals:
+Reach = Callable[[IntArray, IntArray, IntArray], BoolArray]
+"""Tells whether rows may go to the sections of nodes, on the axes that these are about."""
+
+
+def travel(trees: CellForest, cells: IntArray, active: BoolArray, reach: Reach | None = None) -> Arrivals:
+    """Send rows down all trees, and with them a traveller for each way to break one rule.
+
+    Parameters
+    ----------
+    trees : CellForest
+        The forest.
+    cells : array of shape (n_rows, n_axes)
+        Where the rows stand.
+    active : array of shape (n_axes,)
+        Axes on which rules may be broken.
+    reach : callable, optional
+        Says of rows, axes and nodes whether a traveller goes on; without it, all do.
+    """
     splits, n_trees = trees.splits, trees.forest.n_trees
     row = np.repeat(np.arange(len(cells)), n_trees)
     tree = np.tile(np.arange(n_trees), len(cells))
     node = trees.forest.roots[tree]
     free = np.full(len(row), -1)  # the axis on which a traveller has broken a rule
     section = np.full(len(row), -1)
+    own = np.empty((len(cells), n_trees), dtype=np.int64)
     arrived: list[tuple[IntArray, ...]] = []
     while row.size:
         axis = splits.axis[node]
-        done = axis < 0
-        here = done & (free >= 0)
+        done, follows = axis < 0, free < 0
+        here = np.flatnonzero(done & ~follows)
         arrived.append((row[here], tree[here], free[here], node[here], section[here]))
-        going = ~done
+        home = np.flatnonzero(done & follows)
+        own[row[home], tree[home]] = node[home]
+        going = np.flatnonzero(~done)
         row, tree, node, free, section, axis = (
             part[going] for part in (row, tree, node, free, section, axis)
         )
         left = trees.goes_left(node, cells[row, axis])
         near = np.where(left, splits.left[node], splits.right[node])
-        far = np.where(left, splits.right[node], splits.left[node])
         again = free == axis
-        turns = again | ((free < 0) & active[axis])
+        turns = np.flatnonzero(again | ((free < 0) & active[axis]))
+        far = np.where(left[turns], splits.right[node[turns]], splits.left[node[turns]])
         section = np.where(again, near, section)
-        row, tree = np.concatenate([row, row[turns]]), np.concatenate([tree, tree[turns]])
-        free = np.concatenate([free, axis[turns]])
-        node = np.concatenate([near, far[turns]])
-        section = np.concatenate([section, far[turns]])
-    parts = [np.concatenate(columns) for columns in zip(*arrived, strict=True)]
-    return _Arrivals(*parts)
+        stays = np.arange(len(row))
+        if reach is not None:
+            able = reach(row[turns], axis[turns], far)
+            turns, far = turns[able], far[able]
+            narrowed = np.flatnonzero(again)
+            lost = ~reach(row[narrowed], axis[narrowed], near[narrowed])
+            stays = np.delete(stays, narrowed[lost])
+        row, tree = (np.concatenate([part[stays], part[turns]]) for part in (row, tree))
+        free = np.concatenate([free[stays], axis[turns]])
+        node = np.concatenate([near[stays], far])
+        section = np.concatenate([section[stays], far])
+    row, tree, axis, leaf, section = (np.concatenate(columns) for columns in zip(*arrived, strict=True))
+    return Arrivals(row, tree, axis, leaf, section, own)
 
 
 def _spread(

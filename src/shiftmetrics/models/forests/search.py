@@ -14,9 +14,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.forests.scan import scan, scan_blocks
+from shiftmetrics.models.forests.single_moves import CellCosts, Moves, single_moves
 
 _BLOCK_BYTES = 1 << 26
+_TREE_BYTES = 4096
+"""Memory that a row takes in one tree while its moves are listed."""
 _MOST_STEPS = 24
 _FIRST_MOVES = 2
 _RATES = (0.5, 1.0, 2.0)
@@ -39,8 +41,8 @@ class Field:
         Their labels or values.
     own : array of shape (n_rows, n_axes)
         Their cells.
-    costs : list of array of shape (n_rows, n_cells)
-        Squared distance to each cell, for each axis.
+    prices : CellCosts
+        What cells cost all rows of the block.
     rows : array of shape (n_rows,)
         Their positions in the block that they were taken from.
     ties_fall : bool
@@ -51,134 +53,109 @@ class Field:
     start: FloatArray
     y: Array
     own: IntArray
-    costs: list[FloatArray]
+    prices: CellCosts
     rows: IntArray
     ties_fall: bool = True
 
     @classmethod
     def of(cls, grid: Grid, start: FloatArray, y: Array, *, ties_fall: bool = True) -> Self:
         """Price all cells."""
-        costs = [axis.costs(start) for axis in grid.axes]
-        return cls(grid, start, y, grid.cells(start), costs, np.arange(len(start)), ties_fall)
+        prices = CellCosts.of(grid, start)
+        return cls(grid, start, y, prices.own, prices, np.arange(len(start)), ties_fall)
 
     def take(self, rows: IntArray) -> Field:
         """Return some of the rows."""
-        costs = [cost[rows] for cost in self.costs]
-        return replace(
-            self,
-            start=self.start[rows],
-            y=self.y[rows],
-            own=self.own[rows],
-            costs=costs,
-            rows=self.rows[rows],
-        )
+        return replace(self, start=self.start[rows], y=self.y[rows], own=self.own[rows], rows=self.rows[rows])
 
     def spent(self, cells: IntArray) -> FloatArray:
         """Return the squared distance that each axis takes, of shape (n_rows, n_axes)."""
-        rows = np.arange(len(cells))
-        return np.stack([cost[rows, cells[:, k]] for k, cost in enumerate(self.costs)], axis=1)
+        return self.prices.at(self.rows[:, None], slice(None), cells)
+
+    def moves(self, cells: IntArray, limit: FloatArray | None = None) -> Moves:
+        """Return the moves along one axis from these cells that cost no more than ``limit`` altogether."""
+        return single_moves(self.grid, self.prices, self.rows, cells, limit)
 
 
 def row_blocks_of(grid: Grid, n_rows: int) -> list[slice]:
     """Cut rows into blocks for `Field`."""
-    per_row = 16 * int(grid.trees.n_cells.sum())
-    size = max(
-        1, min(_BLOCK_BYTES // per_row, max(b.stop - b.start for b in scan_blocks(n_rows, grid.trees)))
-    )
+    per_row = 32 * int(grid.trees.n_cells.sum()) + _TREE_BYTES * grid.forest.n_trees
+    size = max(1, _BLOCK_BYTES // per_row)
     return [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
 
 
-@dataclass(frozen=True)
-class Look:
-    """What a row sees along one axis.
-
-    Attributes
-    ----------
-    axis : int
-        The axis.
-    outputs : array of shape (n_rows, n_cells, n_outputs)
-        Outputs in its cells.
-    costs : array of shape (n_rows, n_cells)
-        What the cells cost.
-    spent : array of shape (n_rows, 1)
-        What the present cell costs.
-    present : array of shape (n_rows, 1, n_outputs)
-        The present outputs.
-    """
-
-    axis: int
-    outputs: FloatArray
-    costs: FloatArray
-    spent: FloatArray
-    present: FloatArray
-
-
-Score = Callable[[Field, Look], FloatArray]
-"""How good each cell of an axis would be, of shape (n_rows, n_cells): the highest is taken if it is above 0."""
+Score = Callable[[Field, Moves], FloatArray]
+"""How good each move would be, of shape (n_moves,): the highest of a row is taken if it is above 0."""
 
 
 def climb(
-    field: Field, cells: IntArray, score: Score, done: Callable[[Field, FloatArray], BoolArray] | None = None
+    field: Field,
+    cells: IntArray,
+    score: Score,
+    done: Callable[[Field, FloatArray], BoolArray] | None = None,
+    *,
+    limit: FloatArray | None = None,
+    first: Moves | None = None,
 ) -> IntArray:
     """Take the best single change of each row again and again, until it has none or ``done`` says so.
 
-    ``done(field, outputs)`` gets the present outputs of the rows, of shape (n_rows, 1, n_outputs).
+    Parameters
+    ----------
+    field : Field
+        The rows.
+    cells : array of shape (n_rows, n_axes)
+        Where they begin.
+    score : callable
+        What is best.
+    done : callable, optional
+        ``done(field, outputs)`` gets the present outputs of the rows, of shape (n_rows, n_outputs).
+    limit : array of shape (n_rows,), optional
+        Squared distances that no row may exceed.
+    first : Moves, optional
+        The moves of all rows from ``cells``, where they are known.
     """
     cells = cells.copy()
-    active = field.grid.active
     going = np.arange(len(cells))
-    for _ in range(_MOST_STEPS):
-        part = field.take(going)
-        present = field.grid.trees.outputs(cells[going])[:, None, :]
-        if done is not None:
-            rest = np.flatnonzero(~done(part, present))
-            going, part, present = going[rest], part.take(rest), present[rest]
+    for step in range(_MOST_STEPS):
         if not going.size:
             break
-        here, everyone = cells[going], np.arange(len(going))
-        spent = part.spent(here)
-        best, best_axis, best_cell = np.zeros(len(going)), np.full(len(going), -1), np.zeros_like(going)
-        for along in scan(field.grid.trees, here, active):
-            axis = along.axis
-            look = Look(axis, along.outputs, part.costs[axis], spent[:, axis, None], present)
-            scores = score(part, look)
-            cell = scores.argmax(axis=1)
-            value = scores[everyone, cell]
-            better = value > best
-            best[better], best_axis[better], best_cell[better] = value[better], axis, cell[better]
-        moves = best_axis >= 0
-        going = going[moves]
-        cells[going, best_axis[moves]] = best_cell[moves]
+        part = field.take(going)
+        known = first if step == 0 else None
+        moves = known or part.moves(cells[going], None if limit is None else limit[going])
+        scores = score(part, moves)
+        if done is not None:
+            scores = np.where(done(part, moves.present)[moves.row], -np.inf, scores)
+        rows, best = moves.best(np.where(scores > 0.0, scores, -np.inf))
+        going = going[rows]
+        cells[going, moves.axis[best]] = moves.cell[best]
     return cells
 
 
-def _margins(field: Field, outputs: FloatArray) -> FloatArray:
+def _margins(field: Field, outputs: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
     forest = field.grid.forest
     head_start = 2.0 * forest.tolerance if field.ties_fall else 0.0
-    return forest.margins(outputs, field.y, head_start=head_start) + forest.tolerance
+    return forest.margins(outputs, field.y[rows], head_start=head_start) + forest.tolerance
 
 
 def _is_error(field: Field, outputs: FloatArray) -> BoolArray:
-    return np.asarray(_margins(field, outputs)[:, 0] < 0.0)
+    return np.asarray(_margins(field, outputs) < 0.0)
 
 
-def _shorter(field: Field, look: Look) -> FloatArray:
+def _shorter(field: Field, moves: Moves) -> FloatArray:
     """Prefer what saves most and leaves the row an error."""
-    return np.where(_margins(field, look.outputs) < 0.0, look.spent - look.costs, -np.inf)
+    return np.where(_margins(field, moves.outputs, moves.row) < 0.0, moves.spent - moves.costs, -np.inf)
 
 
 def _toward_error(banned: IntArray | None = None) -> Score:
     """Prefer what takes most of the margin for its cost, without the axis that a row must not use."""
 
-    def score(field: Field, look: Look) -> FloatArray:
-        gain = _margins(field, look.present) - np.maximum(
-            _margins(field, look.outputs), -field.grid.forest.tolerance
-        )
-        price = look.costs - look.spent
-        dear = np.isfinite(price) & (price > 0.0)
+    def score(field: Field, moves: Moves) -> FloatArray:
+        after = np.maximum(_margins(field, moves.outputs, moves.row), -field.grid.forest.tolerance)
+        gain = _margins(field, moves.present)[moves.row] - after
+        price = moves.costs - moves.spent
+        dear = price > 0.0
         scores = np.where(dear, gain / np.where(dear, price, 1.0), -np.inf)
         if banned is not None:
-            scores[banned[field.rows] == look.axis] = -np.inf
+            scores[banned[field.rows[moves.row]] == moves.axis] = -np.inf
         return np.asarray(scores)
 
     return score
@@ -187,11 +164,9 @@ def _toward_error(banned: IntArray | None = None) -> Score:
 def _trade(price: FloatArray) -> Score:
     """Prefer what takes most of the margin, less its cost at a price for each row."""
 
-    def score(field: Field, look: Look) -> FloatArray:
-        gain = _margins(field, look.present) - _margins(field, look.outputs)
-        with np.errstate(invalid="ignore"):
-            worth = gain - price[field.rows, None] * (look.costs - look.spent)
-        return np.where(np.isfinite(look.costs), worth, -np.inf)
+    def score(field: Field, moves: Moves) -> FloatArray:
+        gain = _margins(field, moves.present)[moves.row] - _margins(field, moves.outputs, moves.row)
+        return np.asarray(gain - price[field.rows[moves.row]] * (moves.costs - moves.spent))
 
     return score
 
@@ -199,45 +174,30 @@ def _trade(price: FloatArray) -> Score:
 def higher_loss(dual: float, theta1: float, losses: Callable[[FloatArray, Array], FloatArray]) -> Score:
     """Prefer what gains most: the loss at its price ``dual``, less the squared distance at its own."""
 
-    def score(field: Field, look: Look) -> FloatArray:
-        gain = losses(look.outputs, field.y) - losses(look.present, field.y)
-        with np.errstate(invalid="ignore"):
-            worth = dual * gain - theta1 * (look.costs - look.spent)
-        return np.where(np.isfinite(look.costs), worth - 1e-12 * (1.0 + dual), -np.inf)
+    def score(field: Field, moves: Moves) -> FloatArray:
+        gain = losses(moves.outputs, field.y[moves.row]) - losses(moves.present, field.y)[moves.row]
+        return np.asarray(dual * gain - theta1 * (moves.costs - moves.spent) - 1e-12 * (1.0 + dual))
 
     return score
 
 
-def first_moves(field: Field, score: Score, count: int) -> list[IntArray]:
+def _cheapest_error(field: Field, moves: Moves) -> FloatArray:
+    return np.where(_margins(field, moves.outputs, moves.row) < 0.0, 1.0 / (1.0 + moves.costs), -np.inf)
+
+
+def first_moves(field: Field, score: Score, count: int, moves: Moves | None = None) -> list[IntArray]:
     """Return the cells of each row after its best single change, after the best one of another axis, and so on."""
-    everyone = np.arange(len(field.own))
-    present = field.grid.trees.outputs(field.own)[:, None, :]
-    nothing = np.zeros((len(field.own), 1))
-    best = np.full((len(field.own), count), -np.inf)
-    starts = [field.own.copy() for _ in range(count)]
-    for along in scan(field.grid.trees, field.own, field.grid.active):
-        axis = along.axis
-        scores = score(field, Look(axis, along.outputs, field.costs[axis], nothing, present))
-        scores[everyone, field.own[:, axis]] = -np.inf
-        cell = scores.argmax(axis=1)
-        value = scores[everyone, cell]
-        weakest = best.argmin(axis=1)
-        better = np.flatnonzero(value > best[everyone, weakest])
-        best[better, weakest[better]] = value[better]
-        for place, start in enumerate(starts):
-            rows = better[weakest[better] == place]
-            start[rows] = field.own[rows]
-            start[rows, axis] = cell[rows]
+    moves = moves or field.moves(field.own)
+    scores = score(field, moves)
+    starts = []
+    for _ in range(count):
+        rows, best = moves.best(scores)
+        start, axis = field.own.copy(), np.full(len(field.own), -1)
+        start[rows, moves.axis[best]] = moves.cell[best]
+        axis[rows] = moves.axis[best]
+        scores = np.where(moves.axis == axis[moves.row], -np.inf, scores)
+        starts.append(start)
     return starts
-
-
-def jump_to_error(field: Field, cells: IntArray | None = None) -> IntArray:
-    """Return cells after the cheapest single change that makes a row an error; unchanged where there is none."""
-
-    def score(field: Field, look: Look) -> FloatArray:
-        return np.where(_margins(field, look.outputs) < 0.0, 1.0 / (1.0 + look.costs), -np.inf)
-
-    return climb(field, field.own if cells is None else cells, score, _is_error)
 
 
 def prune(field: Field, cells: IntArray) -> IntArray:
@@ -252,11 +212,11 @@ def prune(field: Field, cells: IntArray) -> IntArray:
         if changed.size:
             fine = changed[_is_error_at(field.take(changed), back[changed])]
             cells[fine] = back[fine]
-    return climb(field, cells, _shorter)
+    return climb(field, cells, _shorter, limit=field.spent(cells).sum(axis=1))
 
 
 def _is_error_at(field: Field, cells: IntArray) -> BoolArray:
-    return _is_error(field, field.grid.trees.outputs(cells)[:, None, :])
+    return _is_error(field, field.grid.trees.outputs(cells))
 
 
 def shortest_errors(
@@ -269,7 +229,7 @@ def shortest_errors(
     field : Field
         The rows.
     starts : list of array of shape (n_rows, n_axes)
-        Cells to begin with, errors or not; the greedy way is always tried.
+        Cells to begin with, errors or not; single moves and the greedy way are always tried.
     repairs : int
         How many of the dearest moves to give up in turn.
 
@@ -290,22 +250,27 @@ def shortest_errors(
         best[rows[nearer]], where[rows[nearer]] = squared[nearer], cells[nearer]
 
     everyone = np.arange(len(field.own))
-    for start in [climb(field, field.own, _toward_error(), _is_error), *starts]:
+    for start in starts:
         keep(everyone, start)
-    margin = np.maximum(_margins(field, field.grid.trees.outputs(field.own)[:, None, :])[:, 0], 0.0)
-    for (
-        rate
-    ) in _RATES:  # in pairs: a first move that pays for itself at some price, then the cheapest second one
+    moves = field.moves(field.own, best)  # beyond the nearest error known, nothing is worth a look
+    keep(everyone, climb(field, field.own, _cheapest_error, _is_error, limit=best, first=moves))
+    keep(everyone, climb(field, field.own, _toward_error(), _is_error, limit=best, first=moves))
+    margin = np.maximum(_margins(field, moves.present), 0.0)
+    tried = [field.own]
+    for rate in _RATES:  # in pairs: a move that pays for itself at some price, then the cheapest second one
         price = rate * margin / np.where(np.isfinite(best) & (best > 0.0), best, 1.0)
-        for start in first_moves(field, _trade(price), _FIRST_MOVES):
-            keep(everyone, jump_to_error(field, start))
+        for start in first_moves(field, _trade(price), _FIRST_MOVES, moves):
+            rows = np.flatnonzero(np.all([(start != other).any(axis=1) for other in tried], axis=0))
+            tried.append(start)
+            part = field.take(rows)
+            keep(rows, climb(part, start[rows], _cheapest_error, _is_error, limit=best[rows]))
     for turn in range(repairs):
         rows = np.flatnonzero(np.isfinite(best))
         part = field.take(rows)
         given_up = np.argsort(-part.spent(where[rows]), axis=1)[:, min(turn, where.shape[1] - 1)]
-        banned = np.full(len(field.own), -1)
+        banned = np.full(int(field.rows.max(initial=0)) + 1, -1)
         banned[part.rows] = given_up
         cells = where[rows].copy()
         cells[np.arange(len(rows)), given_up] = part.own[np.arange(len(rows)), given_up]
-        keep(rows, climb(part, cells, _toward_error(banned), _is_error))
+        keep(rows, climb(part, cells, _toward_error(banned), _is_error, limit=best[rows]))
     return best, where
