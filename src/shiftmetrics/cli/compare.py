@@ -171,7 +171,7 @@ def _compare_results(paths: dict[str, str], output: Output, confidence: float, s
     """Rank models by results that other commands have written."""
     from pathlib import Path
 
-    from shiftmetrics._core.result import Result
+    from shiftmetrics._core.collection import read_results
     from shiftmetrics.comparison import compare_results
     from shiftmetrics.report import Context
 
@@ -181,7 +181,10 @@ def _compare_results(paths: dict[str, str], output: Output, confidence: float, s
             raise ValueError(f"SHIFTED must be a file, got {path!r}, which does not exist.")
         if output.json is not None and output.json.resolve() == Path(path).resolve():
             raise ValueError(f"--json {output.json} would overwrite {path}. Choose another name.")
-        results[name] = Result.from_json(Path(path))
+        written = read_results(Path(path))
+        if not written:
+            raise ValueError(f"SHIFTED must be a file with a result, got {path!r}, which holds none.")
+        results[name] = next(iter(written.values()))  # the measure; what a command adds to it comes after
     result = compare_results(results, confidence_level=confidence, rng=seed)
     output.write(
         result.title,
