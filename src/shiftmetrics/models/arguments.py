@@ -32,6 +32,13 @@ def check_columns(model: Any, X: Any) -> None:
             raise ValueError(
                 describe("X", f"of {n_features} columns, as the model was fitted on", f"{shape[1]} columns")
             )
+        if n_features is not None and len(shape) > 2:
+            raise ValueError(
+                describe(
+                    "X", f"of shape (n_samples, {n_features}), as the model was fitted on", f"shape {shape}",
+                    "Pass X.reshape(len(X), -1).",
+                )
+            )  # fmt: skip
         return
     expected, got = list(known), list(X.columns)
     if expected == got:

@@ -12,6 +12,8 @@ from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.encoders import final_step
 
+_BATCH_NUMBERS = 2**20
+
 
 def is_module(model: Any) -> bool:
     """Tell whether a model is a torch module, without importing torch."""
@@ -68,14 +70,21 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
     like = next(model.parameters(), None)
     rows = torch.as_tensor(np.array(X, dtype=np.float64))
     rows = rows.to(torch.get_default_dtype()) if like is None else rows.to(like)
+    size = batch_size(rows[:1].numel())
     modes = [(part, part.training) for part in model.modules()]
     model.eval()
     try:
         with torch.no_grad():
-            return np.asarray(to_numpy(model(rows)))
+            parts = [rows[start : start + size] for start in range(0, max(len(rows), 1), size)]
+            return np.concatenate([np.asarray(to_numpy(model(part))) for part in parts])
     finally:
         for part, was_training in modes:
             part.training = was_training
+
+
+def batch_size(n_features: int) -> int:
+    """Return how many rows a network sees at once: layers of images hold many times their pixels."""
+    return max(16, min(8192, _BATCH_NUMBERS // max(n_features, 1)))
 
 
 def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:

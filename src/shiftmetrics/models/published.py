@@ -171,7 +171,9 @@ def _of_network(question: Question) -> PointLoss:
     from shiftmetrics.models.networks.ascent import LOSSES
     from shiftmetrics.models.networks.module import Network
 
-    network = Network(question.model, classifies=question.classes is not None)
+    network = Network(
+        question.model, classifies=question.classes is not None, row_shape=question.table.row_shape
+    )
     labels = network.tensor(question.y)
     y = labels if question.loss == "squared" else labels.long()
     row_loss = LOSSES[question.loss]

@@ -97,7 +97,7 @@ class ModelStabilityResult(StabilityResult):
 
         Returns
         -------
-        DataFrame or ndarray of shape (n_samples, n_features)
+        DataFrame or ndarray of shape (n_samples, n_features), or of the shape of ``X``
 
         Raises
         ------
@@ -137,7 +137,11 @@ class ModelStabilityResult(StabilityResult):
         if self.table.is_frame:
             return rows, pd.concat([moved, second]) if len(second) else moved
         names = list(self.table.names)
-        return pd.DataFrame(rows, columns=names), pd.DataFrame(np.concatenate([moved, second]), columns=names)
+        ends = np.concatenate([moved, second])
+        before, after = (
+            pd.DataFrame(part.reshape(len(part), len(names)), columns=names) for part in (rows, ends)
+        )
+        return before, after
 
     def _kept_table(self) -> Table:
         if self.table is None:

@@ -66,9 +66,10 @@ def model_stability(
     model : object
         A fitted classifier or regression: an estimator or pipeline of scikit-learn, or anything with ``predict``,
         or a callable that maps rows to labels or scores.
-    X : array_like or DataFrame of shape (n_samples, n_features)
+    X : array_like of shape (n_samples, ...) or DataFrame of shape (n_samples, n_features)
         Rows as the model takes them. Columns of text, bool or a categorical dtype are categories, and so are columns
         that a one-hot or ordinal encoder in the pipeline takes.
+        Images and other rows of several axes keep their shape, with columns named by their place, such as "0,3,7".
     y : array_like of shape (n_samples,)
         Labels, or values for ``loss="squared"``.
     threshold : float

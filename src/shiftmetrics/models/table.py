@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -56,6 +57,9 @@ class Table(Record):
         Whether the model sees a pandas DataFrame, or else an array.
     row_labels : array of shape (n_samples,) or None
         Labels of the rows; None for an array.
+    row_shape : tuple of int or None
+        The shape of one row where it has several axes, as images have; its columns are then named by their place,
+        such as "0,3,7".
     index : pandas.Index or None
         The same as they came; not part of the JSON.
     dtypes : tuple or None
@@ -66,6 +70,7 @@ class Table(Record):
     codes: FloatArray
     is_frame: bool
     row_labels: npt.NDArray[Any] | None = None
+    row_shape: tuple[int, ...] | None = None
     index: Any = field(default=None, repr=False)
     dtypes: Any = field(default=None, repr=False)
 
@@ -82,7 +87,7 @@ class Table(Record):
 
         Parameters
         ----------
-        X : array_like or DataFrame of shape (n_samples, n_features)
+        X : array_like of shape (n_samples, ...) or DataFrame of shape (n_samples, n_features)
             Rows. Columns of text, bool or a categorical dtype are categories, all others are numbers.
         categorical : sequence of str or int
             Columns of numbers that stand for categories.
@@ -101,7 +106,7 @@ class Table(Record):
         """
         import pandas as pd
 
-        is_frame = is_table(X)
+        is_frame, row_shape = is_table(X), None
         if is_frame:
             frame = X if isinstance(X, pd.DataFrame) else X.to_pandas()
         else:
@@ -110,10 +115,13 @@ class Table(Record):
                     describe(argument, "a dense array", f"a sparse {type(X).__name__}", "Use toarray().")
                 )
             array = to_numpy(X) if hasattr(X, "shape") else np.asarray(X)
-            if array.ndim != 2:
+            if array.ndim < 2:
                 raise ValueError(
                     describe(argument, "of shape (n_samples, n_features)", f"shape {array.shape}")
                 )
+            if array.ndim > 2:
+                row_shape = tuple(array.shape[1:])
+                array = array.reshape(len(array), math.prod(row_shape))
             frame = pd.DataFrame(array, copy=False)
             if array.dtype.kind in "OUS":
                 frame = frame.infer_objects()
@@ -122,6 +130,8 @@ class Table(Record):
                 describe(argument, "a table of at least one row and column", f"shape {frame.shape}")
             )
         names = [str(label) if is_frame else f"x{label}" for label in frame.columns]
+        if row_shape is not None:
+            names = [",".join(map(str, place)) for place in np.ndindex(row_shape)]
         if len(set(names)) != len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})[:3]
             raise ValueError(describe(argument, "a table with distinct column names", f"repeated {repeated}"))
@@ -141,6 +151,7 @@ class Table(Record):
             codes=np.stack([codes for _, codes in coded], axis=1),
             is_frame=is_frame,
             row_labels=_plain_labels(frame.index) if is_frame else None,
+            row_shape=row_shape,
             index=frame.index if is_frame else None,
             dtypes=tuple(frame.dtypes),
         )
@@ -180,7 +191,7 @@ class Table(Record):
             if column.categories is not None
         }
         other = type(self).of(X, levels=known, argument=argument)
-        if other.names != self.names:
+        if other.names != self.names or other.row_shape != self.row_shape:
             raise ValueError(
                 describe(argument, f"a table of the columns {self.names[:3]}...", f"{other.names[:3]}...")
             )
@@ -210,8 +221,11 @@ class Table(Record):
 
         Returns
         -------
-        DataFrame or ndarray of shape (n, n_features)
+        DataFrame or ndarray of shape (n, n_features), or of (n, ...) with ``row_shape``
         """
+        if self.row_shape is not None:
+            flat = replace(self, row_shape=None).decode(codes)
+            return flat.reshape(len(codes), *self.row_shape)
         if not self.is_frame and all(column.kind == "number" for column in self.columns):
             kinds = {column.dtype for column in self.columns}
             dtype = np.dtype(kinds.pop()) if len(kinds) == 1 else np.dtype(np.float64)

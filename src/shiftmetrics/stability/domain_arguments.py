@@ -274,8 +274,9 @@ def _warnings(domain: Domain, codes: FloatArray, prices: _Prices) -> Iterator[st
         )
     constant = np.flatnonzero(prices.constant & prices.default & domain.sliding)
     if constant.size:
+        some = f"{constant.size:,} of {domain.n_features:,} columns are constant"
         yield (
-            f"Constant columns have no spread, so a move by one unit costs 1 there: "
+            f"{some if constant.size > 1 else 'A column is constant'}, so that a move by one unit costs 1 there: "
             f"{_listed(domain.names, constant)}. Give their cost, or make them immutable."
         )
     outside = ((codes < domain.lower) | (codes > domain.upper)) & domain.sliding

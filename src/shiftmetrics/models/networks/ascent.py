@@ -62,7 +62,7 @@ class Ascent:
         moves = self.space.moves(points, np.arange(len(points)))
         climbed = np.empty_like(points)
         with self.network.evaluating():
-            for rows in batches(len(points)):
+            for rows in batches(points):
                 base = self.network.tensor(points[rows])
                 found = self._climb(rows, base, self.network.tensor(moves[rows]), dual, n_steps)
                 climbed[rows] = self._points(rows, base, found).detach().cpu().numpy()
@@ -74,7 +74,7 @@ class Ascent:
         signs = (1.0, -1.0) if self.loss == "squared" else (1.0,)
         leapt = [np.empty_like(points) for _ in signs]
         with self.network.evaluating():
-            for rows in batches(len(points)):
+            for rows in batches(points):
                 base, here = self.network.tensor(points[rows]), self.network.tensor(moves[rows])
                 _, slope = self._value(rows, base, here, UNSATURATED[self.loss])
                 step = slope * (dual / (2.0 * self.theta1))
@@ -89,7 +89,7 @@ class Ascent:
         """Return the root mean square slope of the loss, where it is not saturated, in units of cost."""
         total = 0.0
         with self.network.evaluating():
-            for rows in batches(len(self.space.origin)):
+            for rows in batches(self.space.origin):
                 base = self.network.tensor(self.space.origin[rows])
                 _, slope = self._value(rows, base, torch.zeros_like(self._low[rows]), UNSATURATED[self.loss])
                 total += float(slope.square().sum())

@@ -29,7 +29,8 @@ def network_of(question: Question) -> Network | None:
     """
     classifies = question.loss != "squared"
     if is_network(question.model):
-        return Network(question.model, classifies=classifies, count=question.count)
+        shape = question.table.row_shape
+        return Network(question.model, classifies=classifies, count=question.count, row_shape=shape)
     module = _repeated(question)
     if module is None:
         return None

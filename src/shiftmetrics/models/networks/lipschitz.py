@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import torch
 from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.networks.spatial import Shape, Stretch, is_spatial, shape_after, spatial_map
 from shiftmetrics.stability.domain import Domain
 
 _MOST_PATTERNS = 16  # units of a hidden layer whose 2^units patterns are all looked at
@@ -19,7 +22,7 @@ _ACTIVATIONS: tuple[type[nn.Module], ...] = (
     nn.ReLU, nn.ReLU6, nn.Tanh, nn.Hardtanh, nn.Softplus, nn.Sigmoid, nn.LogSigmoid, nn.Softsign, nn.Hardsigmoid,
 )  # fmt: skip
 """Activations whose slope is between 0 and 1 everywhere."""
-_PASSED: tuple[type[nn.Module], ...] = (nn.Identity, nn.Dropout, nn.AlphaDropout)
+_PASSED: tuple[type[nn.Module], ...] = (nn.Identity, nn.Dropout, nn.Dropout2d, nn.AlphaDropout)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,34 +31,50 @@ class Layers:
 
     Attributes
     ----------
-    weights : tuple of arrays
-        The matrices, of shapes (n_out, n_in).
+    weights : tuple of arrays or Stretch
+        The matrices, of shapes (n_out, n_in), or what is known of them.
     slack : float
         Factor for rounding, a little above 1 where the network is not float64.
     """
 
-    weights: tuple[FloatArray, ...]
+    weights: tuple[FloatArray | Stretch, ...]
     slack: float = 1.0
 
     @property
     def n_outputs(self) -> int:
         """Number of scores."""
-        return len(self.weights[-1])
+        last = self.weights[-1]
+        return last.n_outputs if isinstance(last, Stretch) else len(last)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of columns."""
+        first = self.weights[0]
+        return first.n_inputs if isinstance(first, Stretch) else first.shape[1]
 
     def in_units(self, unit: FloatArray) -> Layers:
         """Return the layers as functions of moves in units of cost; a unit of 0 freezes a column."""
-        return Layers((self.weights[0] * unit, *self.weights[1:]), self.slack)
+        first = self.weights[0]
+        if isinstance(first, Stretch):
+            scaled: FloatArray | Stretch = replace(first, norm=first.norm * float(unit.max()))
+        else:
+            scaled = first * unit
+        return Layers((scaled, *self.weights[1:]), self.slack)
+
+    @cached_property
+    def stretch_before(self) -> float:
+        """A bound on how much everything before the last map stretches."""
+        return math.prod(_spectral_norm(matrix) for matrix in self.weights[:-1])
 
     def bound(self, direction: FloatArray) -> float:
         """Return a bound on the slope of ``direction @ scores``, of shape (n_outputs,)."""
-        last = direction @ self.weights[-1]
-        if len(self.weights) == 1:
-            return self.slack * float(np.linalg.norm(last))
-        bound = float(np.linalg.norm(last))
-        for matrix in self.weights[:-1]:
-            bound *= _spectral_norm(matrix)
-        if len(self.weights) == 2:
-            bound = min(bound, _bound_of_two(last, self.weights[0]))
+        first, end = self.weights[0], self.weights[-1]
+        if isinstance(end, Stretch):
+            return self.slack * float(np.linalg.norm(direction)) * end.norm * self.stretch_before
+        last = direction @ end
+        bound = float(np.linalg.norm(last)) * self.stretch_before
+        if len(self.weights) == 2 and not isinstance(first, Stretch):
+            bound = min(bound, _bound_of_two(last, first))
         return self.slack * bound
 
     def bound_of_gaps(self) -> FloatArray:
@@ -70,12 +89,34 @@ class Layers:
         return bounds
 
 
-def layers_of(module: nn.Module) -> Layers | None:
-    """Return the layers of a feed-forward network, or None where something in it is not known."""
-    affine: list[FloatArray] = []
-    pending: FloatArray | None = None
+def layers_of(module: nn.Module, row_shape: Shape | None = None) -> Layers | None:
+    """Return the layers of a feed-forward network, or None where something in it is not known.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    row_shape : tuple of int, optional
+        The shape in which it takes a row, where that is not flat.
+    """
+    affine: list[FloatArray | Stretch] = []
+    pending: FloatArray | Stretch | None = None
+    shape = row_shape
     for part in _parts(module):
         if isinstance(part, _PASSED):
+            continue
+        if isinstance(part, nn.Flatten | nn.Unflatten):
+            if isinstance(part, nn.Unflatten):
+                if (
+                    part.dim != 1
+                    or (shape is not None and len(shape) > 1)
+                    or not _is_shape(part.unflattened_size)
+                ):
+                    return None
+                shape = tuple(part.unflattened_size)
+            elif (part.start_dim, part.end_dim) != (1, -1):
+                return None
+            else:
+                shape = None  # flat: the matrices know how long it is
             continue
         if _squashes(part):
             if pending is None:
@@ -83,10 +124,19 @@ def layers_of(module: nn.Module) -> Layers | None:
             affine.append(pending)
             pending = None
             continue
-        matrix = _matrix(part)
+        matrix = _matrix(part, shape)
         if matrix is None:
             return None
-        if pending is None:
+        if shape is not None and len(shape) > 1:
+            shape = shape_after(part, shape)
+        spatial = isinstance(pending, Stretch) or (pending is None and shape is not None)
+        if spatial and not isinstance(matrix, Stretch) and matrix.ndim == 1:  # nothing needs it written out
+            matrix = Stretch(float(np.abs(matrix).max()), len(matrix), len(matrix))
+        if isinstance(matrix, Stretch) or isinstance(pending, Stretch):
+            if pending is not None:
+                affine.append(pending)
+            pending = matrix
+        elif pending is None:
             pending = np.diag(matrix) if matrix.ndim == 1 else matrix
         else:
             pending = matrix[:, None] * pending if matrix.ndim == 1 else matrix @ pending
@@ -127,13 +177,27 @@ def _squashes(part: nn.Module) -> bool:
     return isinstance(part, _ACTIVATIONS)
 
 
-def _matrix(part: nn.Module) -> FloatArray | None:
+def _is_shape(sizes: Any) -> bool:
+    return all(isinstance(size, int) and size > 0 for size in sizes)
+
+
+def _matrix(part: nn.Module, shape: Shape | None) -> FloatArray | Stretch | None:
     """Return the matrix of an affine part, or the diagonal of one that scales columns; None for others."""
     from shiftmetrics.learners.tabular import Standardize
 
     def numbers(tensor: Any) -> FloatArray:
         return np.asarray(tensor.detach().cpu().double().numpy())
 
+    if shape is not None and len(shape) > 1:
+        if isinstance(part, nn.BatchNorm2d) and part.running_var is not None and len(shape) == 3:
+            scale = 1.0 / np.sqrt(numbers(part.running_var) + part.eps)
+            scale = scale if part.weight is None else scale * numbers(part.weight)
+            return np.asarray(np.repeat(scale, shape[1] * shape[2]))
+        return (
+            spatial_map(part, shape, shape_after(part, shape))
+            if is_spatial(part) and len(shape) == 3
+            else None
+        )
     if isinstance(part, nn.Linear):
         return numbers(part.weight)
     if isinstance(part, Standardize):
@@ -144,7 +208,9 @@ def _matrix(part: nn.Module) -> FloatArray | None:
     return None
 
 
-def _spectral_norm(matrix: FloatArray) -> float:
+def _spectral_norm(matrix: FloatArray | Stretch) -> float:
+    if isinstance(matrix, Stretch):
+        return matrix.norm
     return float(np.linalg.norm(matrix, ord=2)) if matrix.size else 0.0
 
 

@@ -17,9 +17,9 @@ def lower_loss(question: Question, network: Network) -> Loss | None:
     A margin that changes by at most L per unit of distance needs at least margin / L to become an error, and a loss
     that rises with it rises at most as that of a linear model with weights of norm L does.
     """
-    layers = layers_of(network.module)
+    layers = layers_of(network.module, network.row_shape)
     unit = relaxed_units(question.domain)
-    if layers is None or len(unit) != layers.weights[0].shape[1] or not np.isfinite(unit).all():
+    if layers is None or len(unit) != layers.n_inputs or not np.isfinite(unit).all():
         return None
     scaled = layers.in_units(unit)
     scores = network.scores(question.codes)

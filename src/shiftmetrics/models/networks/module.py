@@ -12,10 +12,9 @@ from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
+from shiftmetrics.models.outputs import batch_size
 from shiftmetrics.models.question import QueryCount
 from shiftmetrics.shifts.attacks.model import evaluation_mode, parameter_of
-
-_BATCH = 8192
 
 
 def module_of(model: Any) -> torch.nn.Module:
@@ -35,10 +34,19 @@ class Network:
         Whether it has scores of classes (one column is the margin of the second), or one value for each row.
     count : QueryCount, optional
         Counts the rows that it is asked for.
+    row_shape : tuple of int, optional
+        The shape in which the module takes a row, where that is not flat.
     """
 
-    def __init__(self, model: Any, *, classifies: bool, count: QueryCount | None = None) -> None:
-        self.module, self.classifies = module_of(model), classifies
+    def __init__(
+        self,
+        model: Any,
+        *,
+        classifies: bool,
+        count: QueryCount | None = None,
+        row_shape: tuple[int, ...] | None = None,
+    ) -> None:
+        self.module, self.classifies, self.row_shape = module_of(model), classifies, row_shape
         self._count = QueryCount() if count is None else count
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
@@ -59,7 +67,8 @@ class Network:
     def __call__(self, points: Tensor) -> Tensor:
         """Return scores (n, n_classes), or values (n,), in the dtype of the points."""
         self._count.rows += len(points)
-        output = self.module(points.to(self.dtype))
+        rows = points if self.row_shape is None else points.reshape(-1, *self.row_shape)
+        output = self.module(rows.to(self.dtype))
         if not isinstance(output, Tensor) or output.shape[0] != points.shape[0]:
             got = type(output).__name__ if not isinstance(output, Tensor) else f"shape {tuple(output.shape)}"
             raise ValueError(describe("model", f"a module with {points.shape[0]} outputs, one a row", got))
@@ -83,7 +92,7 @@ class Network:
         """Return scores (n, n_classes) or values (n,) of coded points, in evaluation mode."""
         parts: list[FloatArray] = []
         with self.evaluating(), torch.no_grad():
-            parts += [self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(len(points))]
+            parts += [self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(points)]
         return np.concatenate(parts)
 
     def seen(self, points: FloatArray, start: FloatArray) -> FloatArray:
@@ -103,7 +112,8 @@ def mode_warning(network: Network) -> tuple[str, ...]:
     return ("The model was in training mode; it was measured in evaluation mode and put back.",)
 
 
-def batches(n_rows: int) -> Iterator[slice]:
-    """Cut rows into batches."""
-    for start in range(0, n_rows, _BATCH):
-        yield slice(start, min(start + _BATCH, n_rows))
+def batches(points: FloatArray) -> Iterator[slice]:
+    """Cut rows into batches, the smaller the wider they are."""
+    n_rows, size = len(points), batch_size(points.shape[1])
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))

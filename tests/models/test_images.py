@@ -1,0 +1,206 @@
+"""Rows of any shape: images as a network takes them, with bounds certified through convolutions."""
+
+import copy
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from torch import nn
+
+from shiftmetrics import Result
+from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics.models.networks.lipschitz import layers_of
+from shiftmetrics.models.networks.spatial import Stretch, shape_after, spatial_map
+from shiftmetrics.models.table import Table
+from shiftmetrics.report import render_report
+
+ASKED: dict[str, Any] = {"cost": "unit", "bounds": (0, 1), "progress": False}
+THRESHOLDS = {"zero_one": 0.5, "log_loss": 1.5}
+
+
+def convolutional(seed: int = 0) -> nn.Sequential:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Sequential(
+            nn.Conv2d(1, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(6, 8, 3, stride=2, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(32, 10),
+        ).double()  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[nn.Sequential, np.ndarray, np.ndarray]:
+    """Return a trained network with 60 pictures of digits."""
+    X, y = load_digits(return_X_y=True)
+    images = X.reshape(-1, 1, 8, 8) / 16.0
+    module = convolutional()
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
+    x, labels = torch.as_tensor(images[:1200]), torch.as_tensor(y[:1200])
+    for step in range(80):
+        rows = torch.arange(step * 100, step * 100 + 200) % 1200
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(module(x[rows]), labels[rows]).backward()
+        optimizer.step()
+    return module.eval(), images[1200:1260], y[1200:1260]
+
+
+@pytest.mark.parametrize("loss", THRESHOLDS)
+def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> None:
+    module, images, y = digits
+    flat = nn.Sequential(nn.Unflatten(1, (1, 8, 8)), module)
+    asked = {"loss": loss, **ASKED}
+    result = model_stability(module, images, y, THRESHOLDS[loss], **asked)
+    same = model_stability(flat, images.reshape(60, 64), y, THRESHOLDS[loss], **asked)
+    assert result.route == same.route == "torch"
+    np.testing.assert_allclose(result.value, same.value, rtol=1e-12)
+    assert result.lower_bound == same.lower_bound
+    assert 0.0 < result.lower_bound < result.value
+    moved = result.moved_rows()
+    assert moved.shape == images.shape
+    np.testing.assert_array_equal(moved.reshape(60, 64), same.moved_rows())
+    assert moved.min() >= 0.0
+    assert moved.max() <= 1.0
+    distances = np.linalg.norm((moved - images).reshape(60, 64), axis=1)
+    np.testing.assert_allclose(distances, result.moved_distances, atol=1e-9)
+    with torch.no_grad():
+        scores = module(torch.tensor(moved))
+    told = nn.functional.cross_entropy(scores, torch.as_tensor(y), reduction="none").numpy()
+    if loss == "zero_one":
+        told = (scores.argmax(dim=1).numpy() != y).astype(float)
+    np.testing.assert_allclose(told, result.moved_losses, atol=1e-9)
+    assert result.table.names[:9:8] == ("0,0,0", "0,1,0")
+    assert result.split_rows().shape[1:] == (1, 8, 8)
+
+
+def test_tensors_travel_and_are_shown(digits: Any) -> None:
+    module, images, y = digits
+    tensor, module = torch.tensor(images, dtype=torch.float32), copy.deepcopy(module).float()
+    result = model_stability(module, tensor, torch.tensor(y), 0.5, **ASKED)
+    assert result.moved_rows().shape == (60, 1, 8, 8)
+    with torch.no_grad():
+        wrong = module(torch.tensor(result.moved_rows(), dtype=torch.float32)).argmax(dim=1).numpy() != y
+    np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
+    back = Result.from_json(result.to_json())
+    assert back.equals(result)
+    np.testing.assert_array_equal(back.moved_rows(), result.moved_rows())
+    assert list(result.places()[0].columns[:2]) == ["0,0,0", "0,0,1"]
+    assert re.search(r">0,\d,\d<", render_report(result))
+
+
+def test_any_function_of_images(digits: Any) -> None:
+    module, images, y = digits
+
+    def predict(pictures: np.ndarray) -> np.ndarray:
+        assert pictures.shape[1:] == (1, 8, 8)
+        with torch.no_grad():
+            return module(torch.tensor(pictures)).argmax(dim=1).numpy()
+
+    searched = model_stability(predict, images[:20], y[:20], 0.5, **ASKED, n_queries=300)
+    by_gradients = model_stability(module, images[:20], y[:20], 0.5, **ASKED)
+    assert searched.route == "blackbox"
+    moved = searched.moved_rows()
+    assert moved.shape == (20, 1, 8, 8)
+    np.testing.assert_array_equal(predict(moved) != y[:20], searched.moved_losses == 1.0)
+    assert by_gradients.lower_bound <= searched.value
+    assert by_gradients.value <= searched.value < 6.0 * by_gradients.value
+    centre = feature_stability(predict, images[:20], y[:20], 0.5, features=["0,3,4"], **ASKED)
+    assert centre.features[0].feature == "0,3,4"
+
+
+def test_costs_of_images(digits: Any) -> None:
+    module, images, y = digits
+    result = model_stability(module, images, y, 0.5, bounds=(0, 1), progress=False)
+    constant = (np.ptp(images, axis=0) == 0.0).sum()
+    assert any(f"{constant} of 64 columns are constant" in warning for warning in result.warnings)
+    assert max(map(len, result.warnings)) < 250
+    frozen = images.copy()
+    only = [f"0,{row},3" for row in range(8)]
+    moved = model_stability(module, frozen, y, 0.3, features=only, **ASKED).moved_rows()
+    assert {place[-1] for place in np.argwhere(moved != images).tolist()} == {3}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        nn.Conv2d(3, 5, 3, padding=1),
+        nn.Conv2d(3, 6, (3, 2), stride=2, padding=(2, 0), groups=3),
+        nn.Conv2d(3, 4, 3, dilation=2, padding="same"),
+        nn.Conv2d(3, 4, 3, padding=1, padding_mode="reflect"),
+        nn.AvgPool2d(2),
+        nn.AdaptiveAvgPool2d((2, 3)),
+    ],
+    ids=str,
+)
+def test_no_convolution_stretches_more_than_is_certified(part: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shiftmetrics.models.networks import spatial
+
+    shape = (3, 6, 6)
+    part = part.double()
+    matrix = spatial_map(part, shape, shape_after(part, shape))
+    assert isinstance(matrix, np.ndarray)
+    x = torch.as_tensor(np.random.default_rng(0).normal(size=(2, *shape)))
+    with torch.no_grad():
+        change = (part(x[:1]) - part(x[1:])).flatten().numpy()
+    np.testing.assert_allclose(matrix @ (x[0] - x[1]).flatten().numpy(), change, atol=1e-10)
+    exact = np.linalg.norm(matrix, ord=2)
+    monkeypatch.setattr(spatial, "_MOST_ENTRIES", 0)
+    bounds = [spatial_map(part, shape, shape_after(part, shape))]
+    monkeypatch.setattr(spatial, "_MOST_WORK", 0)
+    bounds.append(spatial_map(part, shape, shape_after(part, shape)))
+    if getattr(part, "padding_mode", "zeros") != "zeros":
+        assert bounds == [None, None]
+        return
+    for bound, loose in zip(bounds, (2.0, 4.0), strict=True):
+        assert isinstance(bound, Stretch)
+        assert exact <= bound.norm <= loose * exact
+
+
+@pytest.mark.parametrize(
+    "pool", [nn.MaxPool2d(2), nn.MaxPool2d(3, stride=2), nn.MaxPool2d(3, stride=1)], ids=str
+)
+def test_the_largest_of_windows_stretches_no_more_than_is_certified(pool: Any) -> None:
+    rng = np.random.default_rng(0)
+    bound = spatial_map(pool, (2, 7, 7), shape_after(pool, (2, 7, 7)))
+    first = torch.as_tensor(rng.normal(size=(500, 2, 7, 7)))
+    peaks = torch.zeros_like(first)
+    peaks[:, :, 3, 3] = 9.0  # in as many windows as a pixel can be
+    for second in (first + 0.1 * torch.randn_like(first), first + peaks):
+        change = (pool(first) - pool(second)).flatten(1).norm(dim=1)
+        assert bool((change <= bound.norm * (first - second).flatten(1).norm(dim=1) * (1 + 1e-9)).all())
+
+
+def test_no_slope_of_a_convolutional_network_is_steeper_than_its_bound(
+    digits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shiftmetrics.models.networks import spatial
+
+    module, images, _ = digits
+    unit = np.linspace(0.0, 2.0, 64)
+    points = torch.as_tensor(np.concatenate([images, 3.0 * images - 1.0])).requires_grad_(True)
+    scores = module(points)
+    (slope,) = torch.autograd.grad((scores[:, 3] - scores[:, 5]).sum(), points)
+    steepest = float((slope.flatten(1) * torch.as_tensor(unit)).norm(dim=1).max())
+    small = layers_of(module, (1, 8, 8)).in_units(unit).bound_of_gaps()[3, 5]
+    monkeypatch.setattr(spatial, "_MOST_ENTRIES", 0)
+    large = layers_of(module, (1, 8, 8)).in_units(unit).bound_of_gaps()[3, 5]
+    assert steepest <= small <= large < 20.0 * small
+    assert layers_of(nn.Sequential(nn.Conv2d(1, 2, 3), nn.InstanceNorm2d(2), nn.Flatten()), (1, 8, 8)) is None
+    assert layers_of(module) is None  # the size of its images is not known
+
+
+def test_rows_of_another_shape_are_refused(digits: Any) -> None:
+    _, images, y = digits
+    linear = LogisticRegression(max_iter=500).fit(images.reshape(60, 64), y)
+    with pytest.raises(ValueError, match=r"X must be of shape \(n_samples, 64\).*reshape"):
+        model_stability(linear, images, y, 0.5)
+    with pytest.raises(ValueError, match="background must be a table of the columns"):
+        model_stability(lambda rows: np.zeros(len(rows)), images, y, 0.99, background=images[:, :, :4])
+    with pytest.raises(ValueError, match="at least one row"):
+        Table.of(images[:0])
+    broken = images.copy()
+    broken[1, 0, 0, 2] = np.inf
+    with pytest.raises(ValueError, match="finite everywhere, got inf in column '0,0,2' at row 1"):
+        Table.of(broken)
