@@ -95,8 +95,8 @@ def most_sensitive_sample(
         sample = pd.concat(
             [sample, places.iloc[position].rename(columns=names).reset_index(drop=True)], axis=1
         )
-        for name, change in changes.items():
-            sample[f"{name} move"] = change[position]
+        moves = pd.DataFrame({f"{name} move": change[position] for name, change in changes.items()})
+        sample = pd.concat([sample, moves], axis=1)
     flipped = getattr(result, "flipped_labels", None)
     if flipped is not None:
         other = getattr(result, "split_flipped_labels", None)
