@@ -11,6 +11,7 @@ from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics.models.forests.boxes import LeafBoxes
 from shiftmetrics.models.forests.certificate import MOST_PAIRS, lower_bounds
 from shiftmetrics.models.forests.grid import Grid
+from shiftmetrics.models.forests.joint import certified_distances
 from shiftmetrics.models.forests.reached import losses_of
 from shiftmetrics.models.forests.search import (
     Field,
@@ -35,17 +36,23 @@ _FIRST_MOVES = 2
 
 def answer_by_search(question: Question, grid: Grid) -> Answer:
     """Answer for all moves of a sum of trees: an upper bound by search, with a certified lower one where cheap."""
-    lower = _lower(question, grid)
     if question.loss == "zero_one":
-        return replace(_nearest(question, grid), lower=lower)
-    return _first(question, grid, lower)
+        nearest = _nearest(question, grid)
+        assert isinstance(nearest.loss, ZeroOneLoss)
+        return replace(nearest, lower=_lower(question, grid, nearest.loss.distances))
+    return _first(question, grid, _lower(question, grid))
 
 
-def _lower(question: Question, grid: Grid) -> Loss | None:
+def _lower(question: Question, grid: Grid, found: FloatArray | None = None) -> Loss | None:
+    """Return a certified lower loss; with the distances of the errors ``found``, a sharper one."""
     boxes = LeafBoxes.of(grid)
     if len(boxes.leaf) * question.n_samples > MOST_PAIRS:
         return None
     squared, losses = lower_bounds(boxes, question.codes, question.y, question.loss)
+    if found is not None:
+        known = np.where(losses > 0.0, squared, np.inf).min(axis=1)
+        least = certified_distances(boxes, question.codes, question.y, known, found * found)
+        squared = np.where(losses > 0.0, np.maximum(squared, least[:, None]), squared)
     return CandidateLoss(losses, np.sqrt(squared), kind="lower_bound")
 
 
