@@ -161,7 +161,7 @@ def test_tokens_stay_integers():
     assert fit(model, tokens, torch.arange(8) % 2, epochs=2, rng=0, progress=False).losses.size == 2
 
 
-def test_progress_can_be_switched_off(network, capsys):
+def test_progress_can_be_switched_off(network, bars_at_once, capsys):
     fit(network(), X, Y, epochs=2, rng=0, progress=False)
     assert capsys.readouterr().err == ""
     fit(network(), X, Y, epochs=2, rng=0)

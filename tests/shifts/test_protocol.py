@@ -113,8 +113,8 @@ def test_a_shift_that_loses_rows_or_is_none_is_refused():
         apply_shift("blur", IMAGES, strength=1.0)
 
 
-def test_progress_can_be_shown(capsys):
-    CORRUPTIONS["blur"](IMAGES, strength=1.0, progress=True)
-    assert "Blur" in capsys.readouterr().err
+def test_progress_can_be_switched_off(bars_at_once, capsys):
     CORRUPTIONS["blur"](IMAGES, strength=1.0)
+    assert "Blur" in capsys.readouterr().err
+    CORRUPTIONS["blur"](IMAGES, strength=1.0, progress=False)
     assert capsys.readouterr().err == ""

@@ -97,7 +97,7 @@ def posterior_agreement_adam(
     floor: float | None = None,
     align: Align = "labels",
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AdamAgreementResult:
     """Posterior agreement as the papers compute it: Adam on beta, cut off at 0 after each step [1]_.
 
@@ -120,7 +120,7 @@ def posterior_agreement_adam(
         How the losses of a batch are joined. It matters only while gradients are as small as Adam's epsilon, 1e-8.
     rng : int, Generator or None
         Of the shuffles; recorded in the settings.
-    progress : bool, default False
+    progress : bool, default True
         Whether to show a progress bar over epochs.
 
     Returns

@@ -157,7 +157,7 @@ def agreement_curves(
     atol: float = 1e-5,
     max_iter: int = 200,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AgreementCurvesResult:
     """Agreement, AFR_P and AFR_T against the ratio of shifted rows and the power of the shift, for several models.
 
@@ -190,7 +190,7 @@ def agreement_curves(
         original rows and on all rows shifted, averaged over powers.
     atol : float, default 1e-5
         Certified gap of each point, in nats per sample.
-    progress : bool, default False
+    progress : bool, default True
         Whether to show a progress bar over models and powers.
 
     Returns

@@ -126,7 +126,7 @@ def agreement_matrix(
     atol: float = 1e-5,
     max_iter: int = 50,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> AgreementMatrixResult:
     """Posterior agreement of all pairs: of one model in several environments, or of several models on one sample.
 
@@ -143,7 +143,7 @@ def agreement_matrix(
         Certified gap (of a search over two betas: least gain) in nats per sample.
     max_iter : int, default 50
         Most turns of a search over two betas.
-    progress : bool, default False
+    progress : bool, default True
         Whether to show a progress bar over pairs.
 
     Returns

@@ -44,7 +44,7 @@ class SampleShift(ABC):
     whole_strength: ClassVar[bool] = False
 
     def __call__(
-        self, X: Any, /, *, strength: float, rng: Any = None, first_row: int = 0, progress: bool = False
+        self, X: Any, /, *, strength: float, rng: Any = None, first_row: int = 0, progress: bool = True
     ) -> Any:
         """Return the shifted sample, of the type, shape and order of ``X``.
 
@@ -59,7 +59,7 @@ class SampleShift(ABC):
         first_row : int, default 0
             Position of the first row of ``X`` in the whole sample, when it comes in batches: the batches then
             receive what the whole would have received.
-        progress : bool, default False
+        progress : bool, default True
             Whether to show a progress bar.
 
         Raises
@@ -114,7 +114,7 @@ class Chain:
     steps: tuple[tuple[Shift, float], ...]
 
     def __call__(
-        self, X: Any, /, *, strength: float = 1.0, rng: Any = None, first_row: int = 0, progress: bool = False
+        self, X: Any, /, *, strength: float = 1.0, rng: Any = None, first_row: int = 0, progress: bool = True
     ) -> Any:
         """Return the sample after all steps; see `SampleShift` for the parameters."""
         seed = seed_of(rng)

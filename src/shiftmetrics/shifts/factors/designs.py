@@ -101,7 +101,7 @@ def co_occurrence_samples(
     size: int = 128,
     jitter: float = 1.0,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> tuple[FactorSample, FactorSample]:
     """Draw the two sources of a co-occurrence design, row by row of one class.
 

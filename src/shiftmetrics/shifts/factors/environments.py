@@ -112,7 +112,7 @@ def factor_environments(
     size: int = 128,
     jitter: float = 1.0,
     rng: Any = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> tuple[FactorSample, ...]:
     """Draw digits in several environments, row by row of the same digit or at least of the same class.
 

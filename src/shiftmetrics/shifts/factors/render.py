@@ -44,7 +44,7 @@ def render_factors(
     jitter: float = 1.0,
     rng: Any = None,
     first_row: int = 0,
-    progress: bool = False,
+    progress: bool = True,
 ) -> npt.NDArray[np.uint8]:
     """Draw grey digits as colour images with the chosen factors.
 
@@ -63,7 +63,7 @@ def render_factors(
         Seed of the jitter. With one seed an image deviates in the same way whatever its factors are.
     first_row : int, default 0
         Position of the first digit in the whole sample, when it is drawn in batches.
-    progress : bool, default False
+    progress : bool, default True
         Whether to show a progress bar.
 
     Returns
