@@ -96,6 +96,17 @@ def test_a_prior_stands_inside() -> None:
     np.testing.assert_allclose(statistic.value, np.asarray(expected, float), rtol=1e-10)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_priors_may_be_tiny(n_classes: int) -> None:
+    scores, reference = oracles.noisy_pairs(0, 40, n_classes)
+    prior = np.array([1e-200, 1.0, 1.0][:n_classes])
+    pairs, grid = prepare_pairs(scores, reference, prior=prior), BetaGrid(low=0.5, high=4096.0)
+    # In most rows the two samples both predict the class that the prior all but excludes.
+    sums = grid_statistic(pairs, grid).value
+    single = [oracles.agreement(scores, reference, beta, prior=pairs.prior) * 40 for beta in grid.betas]
+    np.testing.assert_allclose(sums, single, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", [0, 1, 4])
 def test_other_array_libraries_give_the_same(seed: int) -> None:
     scores, reference = oracles.hard_pairs(seed)

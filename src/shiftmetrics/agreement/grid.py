@@ -219,7 +219,8 @@ def _sums_on_grid(
         ordered = pairs.plane_buffer("ordered", planes.shape[1:])
         ordered[...] = planes[:, order]
         planes, top, limits, weights = ordered, top[order], limits[order], weights[order]
-        active = np.searchsorted(gap[order], SETTLED / betas)
+        # A class that the prior all but excludes must win by more before the others are lost in rounding.
+        active = np.searchsorted(gap[order], (SETTLED + math.log(prior.max() / prior.min())) / betas)
         settled = np.zeros((2, n_rows + 1))  # sums from each row to the end
         settled[:, :-1] = np.cumsum((np.stack([limits, top]) * weights)[:, ::-1], axis=1)[:, ::-1]
         sums = np.stack(
@@ -254,7 +255,8 @@ def _sums_on_grid(
                 square = _contract(powers, second[:, :m, ...]) / total
                 rows = xp.stack(
                     [
-                        beta * top[:m] + xp.log(total[2, ...] / (total[0, ...] * total[1, ...])),
+                        # two logarithms, not three; of a product they would be one, which tiny priors underflow
+                        beta * top[:m] + xp.log(total[2, ...] / total[0, ...]) - xp.log(total[1, ...]),
                         top[:m] + _difference(mean),
                         _difference(square - mean * mean),
                     ]
