@@ -223,14 +223,14 @@ def write_document(
             f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
         )
     if arrays:
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         beside = path.with_suffix(".npz")
-        if beside.exists() and not path.exists():
+        if has_foreign_archive(path):
             raise ValueError(
                 f"path must not be {str(path)!r}: its arrays would replace {str(beside)!r}, which no JSON file goes "
                 "with. Choose another name, or remove that file."
             )
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
         text = json.dumps(document, indent=indent, allow_nan=False)
@@ -240,6 +240,11 @@ def write_document(
         text = json.dumps(document, indent=indent, allow_nan=False)
     write_text(path, text + "\n")
     return text
+
+
+def has_foreign_archive(path: Path) -> bool:
+    """Tell whether the ``.npz`` beside a JSON file that is not there yet exists: then it is someone else's."""
+    return not path.exists() and path.with_suffix(".npz").exists()
 
 
 def result_from_document(document: Any, path: Path | None = None) -> Result:

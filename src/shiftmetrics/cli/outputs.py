@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shiftmetrics._core.result import has_foreign_archive
 from shiftmetrics.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Output:
                     )
         if self.json is not None and self.json == self.report:
             raise ValueError(f"--json and --report must be two files, got {str(self.json)!r} twice.")
-        if self.json is not None and not self.json.exists() and self.json.with_suffix(".npz").exists():
+        if self.json is not None and has_foreign_archive(self.json):
             raise ValueError(
                 f"--json {self.json} keeps its arrays in {self.json.with_suffix('.npz').name}, which "
                 "exists and is not ours. Choose another name."
