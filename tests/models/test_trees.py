@@ -22,7 +22,6 @@ from shiftmetrics.models import model_stability
 from shiftmetrics.models.asking import ask
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
-from shiftmetrics.models.forests.scan import scan
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
 
@@ -371,25 +370,6 @@ def test_whole_numbers_that_may_move_by_fractions_are_told(moons) -> None:
     steps = model_stability(model, rounded, y, 0.6, integer=[0, 1])
     assert not any("integer" in warning for warning in steps.warnings)
     assert steps.value >= result.value
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_scan_knows_every_cell(name) -> None:
-    X, y = load_iris(return_X_y=True)
-    model = MODELS[name].fit(X, y)
-    question = ask(model, X, y)
-    grid = grid_of_question(question)
-    cells = grid.cells(X)
-    for along in scan(grid.trees, cells, grid.active):
-        axis = grid.axes[along.axis]
-        for cell in range(axis.n_cells):
-            points = X.copy()
-            axis.put(points, X, np.full(len(X), cell))
-            np.testing.assert_allclose(
-                along.outputs[:, cell], grid.forest.outputs(points), rtol=1e-9, atol=1e-9
-            )
-            inner = (axis.cells(points) == cell) | ~np.isfinite(axis.costs(X)[:, cell])
-            assert inner.all()
 
 
 @pytest.mark.realdata

@@ -59,9 +59,9 @@ def plot_novelty_table(
                 ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=9)
         ax.set_xticks(range(len(names)), names, rotation=30, ha="right", rotation_mode="anchor")
         ax.set_yticks(range(len(names)), names)
-        for edge in (len(names) - 1.5,):
-            ax.axhline(edge, color=INK, linewidth=0.8)
-            ax.axvline(edge, color=INK, linewidth=0.8)
+        edge = len(names) - 1.5
+        ax.axhline(edge, color=INK, linewidth=0.8)
+        ax.axvline(edge, color=INK, linewidth=0.8)
         ax.grid(visible=False)
         ax.tick_params(length=0)
         for spine in ax.spines.values():
