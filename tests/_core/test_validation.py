@@ -17,6 +17,7 @@ from shiftmetrics._core.validation import (
     check_choice,
     check_finite,
     check_integer,
+    check_keys,
     check_matrix,
     check_number,
     check_rng,
@@ -129,6 +130,17 @@ def test_a_choice_is_one_of_the_listed() -> None:
 def test_another_choice_lists_them(value: object) -> None:
     with refused(ValueError, f"divergence must be one of 'kl', 'chi2', got {value!r}."):
         check_choice(value, "divergence", ("kl", "chi2"))
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
+    known = ("name", "at_least", "at_most")
+    check_keys({"at_most": 1, "name": 2}, "rule", known)
+    with refused(ValueError, "rule must be a table of known keys, got 'at_leats'. Did you mean 'at_least'?"):
+        check_keys(["name", "at_leats"], "rule", known)
+    with refused(
+        ValueError, "rule must be a table of known keys, got 'x'. It may have name, at_least, at_most."
+    ):
+        check_keys(["x"], "rule", known)
 
 
 def test_a_seed_makes_a_generator_and_a_generator_passes() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,6 +86,23 @@ def check_choice(value: Any, argument: str, choices: Sequence[Choice]) -> Choice
                 return choice
     listed = ", ".join(repr(choice) for choice in choices)
     raise ValueError(describe(argument, f"one of {listed}", repr(value)))
+
+
+def check_keys(keys: Iterable[str], argument: str, known: Sequence[str]) -> None:
+    """Make sure that a table has known keys only; the message offers the nearest one.
+
+    Raises
+    ------
+    ValueError
+        At the first unknown key.
+    """
+    import difflib  # for messages only
+
+    for key in keys:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            remedy = f"Did you mean {near[0]!r}?" if near else f"It may have {', '.join(known)}."
+            raise ValueError(describe(argument, "a table of known keys", repr(key), remedy))
 
 
 def check_rng(rng: Any) -> np.random.Generator:
@@ -275,6 +292,7 @@ __all__ = [
     "check_choice",
     "check_finite",
     "check_integer",
+    "check_keys",
     "check_matrix",
     "check_number",
     "check_rng",
