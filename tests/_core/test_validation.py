@@ -148,6 +148,7 @@ def test_a_seed_makes_a_generator_and_a_generator_passes() -> None:
     generator = np.random.default_rng(0)
     assert check_rng(generator) is generator
     assert isinstance(check_rng(None), np.random.Generator)
+    assert len(check_rng(np.random.RandomState(0)).spawn(2)) == 2
 
 
 @pytest.mark.parametrize(

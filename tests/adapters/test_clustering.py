@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shiftmetrics.adapters.sklearn import DifferentialClustering
 
@@ -89,6 +90,9 @@ def test_it_is_cloned_and_works_in_a_pipeline_with_names() -> None:
         ({"y": [0, 1] * 5}, {"threshold": 0.0}, "threshold"),
         ({"y": [0, 1] * 5}, {"n_permutations": 0}, "n_permutations"),
         ({"y": [0, 1] * 5}, {"eta": 0.5}, "eta"),
+        ({"y": [0, 1] * 5}, {"n_modes": 0}, "n_modes"),
+        ({"y": [0, 1] * 5}, {"kernel": "precomputed"}, "kernel"),
+        ({"y": [0, 1] * 5}, {"random_state": -1}, "random_state"),
     ],
 )
 def test_arguments_are_checked(arguments: dict, options: dict, named: str) -> None:
@@ -99,3 +103,54 @@ def test_arguments_are_checked(arguments: dict, options: dict, named: str) -> No
 def test_it_must_be_fitted_first() -> None:
     with pytest.raises(NotFittedError):
         DifferentialClustering().predict(np.ones((2, 2)))
+
+
+def test_what_it_clusters_stays_the_same_when_it_gives_tables() -> None:
+    x, y, _ = samples()
+    table = pd.DataFrame(x, columns=["length", "width"])
+    model = DifferentialClustering(bandwidth=2.0).fit(table, reference=pd.DataFrame(y, columns=table.columns))
+    expected = model.predict(table)
+    model.set_output(transform="pandas")
+    np.testing.assert_array_equal(model.predict(table), expected)
+    np.testing.assert_array_equal(model.predict(table), model.labels_)
+
+
+@pytest.mark.parametrize(
+    "random_state", [3, np.int64(3), np.random.default_rng(3), np.random.RandomState(3), None]
+)
+def test_whatever_draws_is_taken(random_state: object) -> None:
+    x, y, kinds = samples()
+    model = DifferentialClustering(random_state=random_state).fit(x, reference=y)
+    assert agree(model.labels_, kinds) > 0.9
+
+
+def test_kinds_may_be_told_apart_by_their_angle() -> None:
+    rng = np.random.default_rng(0)
+    directions = np.eye(3)[np.repeat([0, 1, 2], 50)] * rng.uniform(0.1, 10.0, size=(150, 1))
+    x, y = directions + 0.01 * rng.normal(size=(150, 3)), directions[:50] + 0.01 * rng.normal(size=(50, 3))
+    model = DifferentialClustering(kernel="cosine").fit(x, reference=y)
+    assert model.n_clusters_ == 2
+    assert agree(model.labels_, np.repeat([0, 1, 2], 50)) > 0.95
+
+
+class _GivenOrigins(DifferentialClustering):
+    """Every other row is the reference: scikit-learn's checks give labels of classes, or none."""
+
+    def fit(self, X: object, y: object = None) -> DifferentialClustering:
+        shape = np.shape(getattr(X, "data", X) if type(X).__name__ == "_NotAnArray" else X)
+        return super().fit(X, np.arange(shape[0]) % 2 if shape else None)
+
+    def fit_predict(self, X: object, y: object = None) -> np.ndarray:
+        return self.fit(X).labels_
+
+    def fit_transform(self, X: object, y: object = None) -> np.ndarray:
+        return self.fit(X).transform(X)
+
+
+@parametrize_with_checks(
+    [_GivenOrigins(n_permutations=3)],
+    expected_failed_checks=lambda _: {"check_clustering": "what both samples hold is in no cluster"},
+    xfail_strict=True,
+)
+def test_it_keeps_the_conventions_of_scikit_learn(estimator: DifferentialClustering, check: object) -> None:
+    check(estimator)

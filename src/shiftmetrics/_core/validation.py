@@ -105,14 +105,16 @@ def check_keys(keys: Iterable[str], argument: str, known: Sequence[str]) -> None
             raise ValueError(describe(argument, "a table of known keys", repr(key), remedy))
 
 
-def check_rng(rng: Any) -> np.random.Generator:
-    """Return a Generator from a seed, a Generator or None (fresh entropy)."""
+def check_rng(rng: Any, argument: str = "rng") -> np.random.Generator:
+    """Return a Generator from a seed, a Generator or None (fresh entropy); of a RandomState, a seed is drawn."""
     if isinstance(rng, bool):
-        raise TypeError(describe("rng", "a seed, a numpy Generator or None", repr(rng)))
+        raise TypeError(describe(argument, "a seed, a numpy Generator or None", repr(rng)))
+    if isinstance(rng, np.random.RandomState):  # as a Generator it could not spawn others
+        rng = int(rng.randint(2**31 - 1))
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
-        raise type(error)(describe("rng", "a seed, a numpy Generator or None", repr(rng))) from error
+        raise type(error)(describe(argument, "a seed, a numpy Generator or None", repr(rng))) from error
 
 
 def seed_of(rng: Any) -> int:
@@ -129,8 +131,12 @@ def seed_of(rng: Any) -> int:
     return int(generator.integers(2**63))
 
 
-def check_matrix(value: Any, argument: str, *, min_rows: int = 1, min_columns: int = 1) -> Array:
+def check_matrix(
+    value: Any, argument: str, *, min_rows: int = 1, min_columns: int = 1, allow_nan: bool = False
+) -> Array:
     """Return a finite two-dimensional array, in its own array library, of at least the stated size.
+
+    With ``allow_nan`` it may hold NaN, but nothing infinite.
 
     Raises
     ------
@@ -149,7 +155,7 @@ def check_matrix(value: Any, argument: str, *, min_rows: int = 1, min_columns: i
         raise ValueError(describe(argument, f"an array of at least {min_rows} row(s)", f"{n_rows}"))
     if n_columns < min_columns:
         raise ValueError(describe(argument, f"an array of at least {min_columns} column(s)", f"{n_columns}"))
-    check_finite(array, argument)
+    check_finite(array, argument, allow_nan=allow_nan)
     return array
 
 
@@ -209,7 +215,7 @@ def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | Non
     return scaled
 
 
-def check_finite(array: Array, argument: str) -> None:
+def check_finite(array: Array, argument: str, *, allow_nan: bool = False) -> None:
     """Raise a ValueError that counts the values of ``array`` that are not finite and names the first."""
     if array.shape[0] == 0 or not _is_floating(array):
         return
@@ -221,7 +227,7 @@ def check_finite(array: Array, argument: str) -> None:
             total = float(namespace(block).sum(block))
         if not math.isfinite(total):
             values = to_float64(block)
-            bad = ~np.isfinite(values)
+            bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
             if bad.any():
                 raise ValueError(_not_finite(argument, values, bad, first_row=rows.start))
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.novelty.modes import MEMBERSHIP
 
@@ -27,15 +27,17 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
     ----------
     eta : float, default 1.0
         How many times as frequent as in the reference counts as new; at least 1.
+    kernel : {"gaussian", "cosine"} or callable, default "gaussian"
+        Similarity of two rows, as for `kernel_entropic_novelty`.
     bandwidth : float, "auto" or "median", default "auto"
         Bandwidth of the Gaussian kernel.
     n_modes : int, default 10
-        Most clusters.
+        Most clusters; at least 1.
     threshold : float, default 0.25
         Least membership of a row in a cluster, from 0 to 1.
     n_permutations : int, default 20
         Relabellings that tell which modes are significant; at least 1.
-    random_state : int or Generator, optional
+    random_state : int, Generator or RandomState, optional
         Draws rows, labels and whatever else is random. Default: a fixed seed.
 
     Attributes
@@ -66,6 +68,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         self,
         *,
         eta: float = 1.0,
+        kernel: Any = "gaussian",
         bandwidth: float | str = "auto",
         n_modes: int = 10,
         threshold: float = MEMBERSHIP,
@@ -73,6 +76,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         random_state: Any = None,
     ) -> None:
         self.eta = eta
+        self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_modes = n_modes
         self.threshold = threshold
@@ -89,7 +93,8 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         y : array of shape (n_samples,), optional
             Where each row of ``X`` comes from: 1 for the sample under test, 0 for the reference.
         reference : array or DataFrame of shape (n_reference, n_columns), optional
-            The reference, where ``X`` does not hold it.
+            The reference, where ``X`` does not hold it. A pipeline would hand it past the steps before this one: give
+            ``y`` there.
 
         Returns
         -------
@@ -102,15 +107,10 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
             than two of either, or an option is out of range.
         """
         check_number(self.threshold, "threshold", low=0.0, high=1.0, open_low=True)
-        if isinstance(self.n_permutations, int) and self.n_permutations < 1:
-            raise ValueError(
-                describe(
-                    "n_permutations",
-                    "at least 1",
-                    self.n_permutations,
-                    "The null tells which modes are clusters.",
-                )
-            )
+        check_integer(self.n_modes, "n_modes", low=1)
+        check_integer(self.n_permutations, "n_permutations", low=1)  # the null tells which modes are clusters
+        if not callable(self.kernel):
+            check_choice(self.kernel, "kernel", ("gaussian", "cosine"))
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if (y is None) == (reference is None):
             raise ValueError(
@@ -130,11 +130,12 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
             test,
             base,
             eta=self.eta,
+            kernel=self.kernel,
             bandwidth=self.bandwidth,  # type: ignore[arg-type]
             n_modes=self.n_modes,
             n_permutations=self.n_permutations,
             reverse=False,
-            rng=self.random_state,
+            rng=_seed(self.random_state),
             progress=False,
         )
         self.modes_ = tuple(mode for mode in self.result_.modes if mode.significant)
@@ -149,16 +150,11 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
 
     def transform(self, X: Any) -> FloatArray:
         """Return the membership of rows in each cluster, from 0 to 1: shape (n_samples, n_clusters_)."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
-        memberships = np.zeros((len(rows), self.n_clusters_))
-        for column, mode in enumerate(self.modes_):
-            memberships[:, column] = mode.score(rows)
-        return memberships
+        return self._memberships(X)
 
     def predict(self, X: Any) -> IntArray:
         """Return the cluster of each row: that of its largest membership, -1 where none reaches the threshold."""
-        return self._labels(self.transform(X))
+        return self._labels(self._memberships(X))
 
     def fit_predict(self, X: Any, y: Any = None, *, reference: Any = None) -> IntArray:
         """Fit, and return the cluster of each row of ``X``."""
@@ -175,12 +171,30 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         check_is_fitted(self)
         return np.array([f"mode{i + 1}" for i in range(self.n_clusters_)], dtype=object)
 
+    def _memberships(self, X: Any) -> FloatArray:
+        """Return what `transform` does, before it becomes a table where `set_output` asks for one."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        memberships = np.zeros((len(rows), self.n_clusters_))
+        for column, mode in enumerate(self.modes_):
+            memberships[:, column] = mode.score(rows)
+        return memberships
+
     def _labels(self, memberships: FloatArray) -> IntArray:
         if not memberships.shape[1]:
             return np.full(len(memberships), NONE, dtype=np.int64)
         labels: IntArray = memberships.argmax(axis=1).astype(np.int64)
         labels[memberships.max(axis=1) < self.threshold] = NONE
         return labels
+
+
+def _seed(random_state: Any) -> Any:
+    """Return what draws, as `kernel_entropic_novelty` takes it."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if random_state is not None:
+        check_rng(random_state, "random_state")
+    return random_state
 
 
 def _origin(y: Any, n_rows: int) -> Any:
