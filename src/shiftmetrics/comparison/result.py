@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,6 +95,19 @@ class ModelDifference(Record):
     p_adjusted: float
     standard_error: float | None = None
     simultaneous_interval: Interval | None = None
+
+    def reversed(self) -> ModelDifference:
+        """Return the same difference the other way round: of the second minus the first."""
+        return dataclasses.replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=-self.difference,
+            interval=_turned(self.interval),
+            simultaneous_interval=None
+            if self.simultaneous_interval is None
+            else _turned(self.simultaneous_interval),
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -228,6 +242,10 @@ class ComparisonResult(Result):
                 for pair in self.differences
             ]
         )
+
+
+def _turned(interval: Interval) -> Interval:
+    return dataclasses.replace(interval, low=-interval.high, high=-interval.low)
 
 
 def _end(interval: Interval | None, side: str) -> float:
