@@ -172,15 +172,15 @@ def _compare_results(paths: dict[str, str], output: Output, confidence: float, s
     from pathlib import Path
 
     from shiftmetrics._core.collection import read_results
+    from shiftmetrics.cli.sources import Source
     from shiftmetrics.comparison import compare_results
     from shiftmetrics.report import Context
 
+    output.check([Source(argument="SHIFTED", path=Path(path)) for path in paths.values()])
     results = {}
     for name, path in paths.items():
         if not Path(path).is_file():
             raise ValueError(f"SHIFTED must be a file, got {path!r}, which does not exist.")
-        if output.json is not None and output.json.resolve() == Path(path).resolve():
-            raise ValueError(f"--json {output.json} would overwrite {path}. Choose another name.")
         written = read_results(Path(path))
         if not written:
             raise ValueError(f"SHIFTED must be a file with a result, got {path!r}, which holds none.")

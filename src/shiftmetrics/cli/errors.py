@@ -47,20 +47,32 @@ class CommandGroup(TyperGroup):
         except BrokenPipeError:  # the reader of a pipe has seen enough, as in `| head`
             sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - stays open until the process ends
             raise typer.Exit(0) from None
-        except MemoryError as error:
-            fail(f"Out of memory. {error}".strip())
-        except (ValueError, TypeError, OSError, EOFError, ImportError) as error:
-            fail(str(error) or type(error).__name__)
         except Exception as error:
-            fail(
-                f"An unforeseen {type(error).__name__}: {error}. This is a defect of shiftmetrics; "
-                f"set {DEBUG_VARIABLE}=1 to see where it happened."
-            )
+            fail(message_of(error))
+
+
+def message_of(error: Exception) -> str:
+    """Return what to tell the user about an error: bad input in its own words, anything else as a defect."""
+    if isinstance(error, _UsageError):
+        return str(error.format_message())
+    if isinstance(error, MemoryError):
+        return f"Out of memory. {error}".strip()
+    if isinstance(error, ValueError | TypeError | OSError | EOFError | ImportError):
+        return str(error) or type(error).__name__
+    return (
+        f"An unforeseen {type(error).__name__}: {error}. This is a defect of shiftmetrics; "
+        f"set {DEBUG_VARIABLE}=1 to see where it happened."
+    )
+
+
+def say_error(message: str) -> None:
+    """Print ``error: message`` as one line on stderr."""
+    sys.stderr.write(f"error: {' '.join(message.split())}\n")
 
 
 def fail(message: str) -> NoReturn:
     """Print ``error: message`` as one line on stderr and leave with exit code 2."""
-    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    say_error(message)
     sys.exit(EXIT_ERROR)
 
 

@@ -1,12 +1,17 @@
-"""Where answers go: the terminal, a JSON file, an HTML report. All paths are checked before anything is computed."""
+"""Where answers go: the terminal, a JSON file, an HTML report. All paths are checked before anything is computed.
+
+A command that runs as a part of something larger, such as ``run``, hands its answers to a receiver instead.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shiftmetrics._core.result import has_foreign_archive
 from shiftmetrics.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
@@ -14,6 +19,29 @@ from shiftmetrics.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 if TYPE_CHECKING:
     from shiftmetrics._core.result import Result
     from shiftmetrics.report import Context
+
+
+class Receiver(Protocol):
+    """Who takes the answers of commands in place of the terminal and the files."""
+
+    def check(self, inputs: Sequence[Source]) -> None:
+        """Refuse inputs that must not be read; called before anything is computed."""
+
+    def receive(self, results: Mapping[str, Result], *, context: Context, notes: Sequence[str] = ()) -> None:
+        """Take the results of a command, the main one first, with what a report may show beside them."""
+
+
+_receiver: ContextVar[Receiver | None] = ContextVar("receiver", default=None)
+
+
+@contextmanager
+def received_by(receiver: Receiver) -> Iterator[None]:
+    """Let ``receiver`` take the answers of all commands that run inside the block."""
+    token = _receiver.set(receiver)
+    try:
+        yield
+    finally:
+        _receiver.reset(token)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +65,9 @@ class Output:
         ValueError
             If a folder is missing, a path is a folder, or a path is (or has beside it) one of the inputs.
         """
+        receiver = _receiver.get()
+        if receiver is not None:
+            receiver.check(inputs)
         taken = {source.path.resolve(): source.argument for source in reversed(inputs)}
         for option, path in (("--json", self.json), ("--report", self.report)):
             if path is None:
@@ -95,6 +126,10 @@ class Output:
         notes: Sequence[str] = (),
     ) -> None:
         """Write the files that were asked for, then print the results, in one JSON file and one report."""
+        receiver = _receiver.get()
+        if receiver is not None:
+            receiver.receive(results, context=context, notes=notes)
+            return
         # Files first: a reader of the output that leaves early, such as `head`, must not cost us a file.
         if self.json is not None:
             if len(results) == 1:

@@ -1,0 +1,193 @@
+"""Answers of several commands in one folder and on one page: what ``shiftmetrics run`` puts together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiftmetrics._core.result import has_foreign_archive
+from shiftmetrics.cli.sources import Source
+
+if TYPE_CHECKING:
+    from shiftmetrics._core.result import Result
+    from shiftmetrics.report import Context
+
+
+class InputsRead(Exception):  # noqa: N818 - a command that got this far is in order
+    """Ends a command whose inputs are read and right, before it computes anything."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """Where results go.
+
+    Attributes
+    ----------
+    path : Path
+        The folder, absolute.
+    """
+
+    path: Path
+
+    def result(self, name: str) -> Path:
+        """Return the JSON file of a measurement."""
+        return self.path / f"{name}.json"
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.path / "report.html"
+
+    @property
+    def junit(self) -> Path:
+        """The outcomes of rules."""
+        return self.path / "junit.xml"
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse a folder that cannot be one, or that holds files of others under our names.
+
+        Raises
+        ------
+        ValueError
+            What stands in the way.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"The output must be a folder, got the file {str(self.path)!r}.")
+        for file in (*map(self.result, names), self.report, self.junit):
+            if file.exists() and not _is_ours(file):
+                raise ValueError(
+                    f"The output {file.name} must not replace a file of another origin, got {str(file)!r}. "
+                    "Move it away, or choose another output folder."
+                )
+        for name in names:
+            if has_foreign_archive(self.result(name)):
+                archive = self.result(name).with_suffix(".npz")
+                raise ValueError(
+                    f"The output {archive.name} must not replace a file of another origin, got {str(archive)!r}. "
+                    "Move it away, or choose another output folder."
+                )
+
+    def remove(self, name: str) -> None:
+        """Remove what an earlier run measured under ``name``, so that nobody takes it for new."""
+        file = self.result(name)
+        if file.is_file():
+            file.unlink()
+            file.with_suffix(".npz").unlink(missing_ok=True)
+
+
+def _is_ours(file: Path) -> bool:
+    """Tell whether a file was written by this package: by the marks that all its files carry."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    if file.suffix != ".json":
+        return "shiftmetrics" in text[:1000]
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    return isinstance(document, Mapping) and "schema_version" in document
+
+
+@dataclass(kw_only=True)
+class Answer:
+    """Takes the answer of one command; a receiver of `shiftmetrics.cli.outputs`.
+
+    Attributes
+    ----------
+    name : str
+        The measurement.
+    written : dict of Path to str
+        All files that this run writes, and the measurement of each.
+    earlier : sequence of str
+        The measurements whose results it may read.
+    only_inputs : bool
+        Whether the command ends once its inputs are read.
+    """
+
+    name: str
+    written: Mapping[Path, str]
+    earlier: Sequence[str] = ()
+    only_inputs: bool = False
+    results: dict[str, Result] = field(default_factory=dict)
+    context: Context | None = None
+    notes: Sequence[str] = ()
+
+    def check(self, inputs: Sequence[Source]) -> None:
+        """Refuse inputs that this run would overwrite; results of earlier measurements may be read."""
+        for source in inputs:
+            path = source.path.resolve()
+            owner = self.written.get(path)
+            if owner is not None and not (owner in self.earlier and path.suffix == ".json"):
+                raise ValueError(
+                    f"{source.argument} must not be a file that this run has yet to write, got {source}. "
+                    "Choose another name or output folder; results of earlier measurements may be read."
+                )
+            if any(path == file.parent for file in self.written):
+                raise ValueError(f"{source.argument} must not be the output folder, got {source}.")
+            if owner is None and not path.exists():
+                raise ValueError(f"{source.argument} must be there, got {source}, which does not exist.")
+        if self.only_inputs:
+            raise InputsRead
+
+    def receive(self, results: Mapping[str, Result], *, context: Context, notes: Sequence[str] = ()) -> None:
+        """Keep the results: the main one under the name of the measurement, what goes beside it by its title."""
+        names = dict(
+            zip(
+                results, [self.name, *(f"{self.name}: {beside}" for beside in list(results)[1:])], strict=True
+            )
+        )
+        self.results = {names[key]: result for key, result in results.items()}
+        self.context = _renamed(context, names)
+        self.notes = notes
+
+    def write(self, path: Path) -> None:
+        """Write the results as the command itself would."""
+        if len(self.results) == 1:
+            next(iter(self.results.values())).to_json(path)
+            return
+        from shiftmetrics._core.collection import write_results
+
+        write_results(self.results, path)
+
+
+def one_context(contexts: Mapping[str, Context], **whole: Any) -> Context:
+    """Return the context of one page for the answers of several commands: what each says goes to its own section.
+
+    ``whole`` is what the context says of all of them, such as its description.
+    """
+    from shiftmetrics.report import Context
+
+    rows: dict[str, Any] = {}
+    remarks: dict[str, str] = {}
+    conclusions: dict[str, str] = {}
+    for name, context in contexts.items():
+        rows |= context.rows
+        remarks |= {name: _said(context), **context.remarks}
+        conclusions |= context.conclusions
+    return Context(rows=rows, remarks=remarks, conclusions=conclusions, **whole)
+
+
+def _renamed(context: Context, names: Mapping[str, str]) -> Context:
+    from dataclasses import replace
+
+    def under(parts: Mapping[str, Any]) -> dict[str, Any]:
+        return {names.get(key, key): part for key, part in parts.items()}
+
+    return replace(
+        context,
+        rows=under(context.rows),
+        remarks=under(context.remarks),
+        conclusions=under(context.conclusions),
+    )
+
+
+def _said(context: Context) -> str:
+    """Return the description, and after it the facts that it does not hold."""
+    said = context.description.casefold()
+    facts = [f"{name}: {value}." for name, value in context.facts.items() if value.casefold() not in said]
+    return " ".join([context.description, *facts])
