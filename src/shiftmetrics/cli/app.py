@@ -8,11 +8,14 @@ import typer
 
 from shiftmetrics._version import __version__
 from shiftmetrics.cli.agreement import agreement
+from shiftmetrics.cli.check import check
 from shiftmetrics.cli.compare import compare
 from shiftmetrics.cli.demo import demo
 from shiftmetrics.cli.doctor import doctor
 from shiftmetrics.cli.errors import CommandGroup
 from shiftmetrics.cli.novelty import novelty
+from shiftmetrics.cli.report import report
+from shiftmetrics.cli.run import run
 from shiftmetrics.cli.stability import stability
 
 app = typer.Typer(
@@ -46,11 +49,11 @@ def shiftmetrics(
     Files are csv, csv.gz, parquet, npy or npz; write `runs.npz:scores` for an array inside an npz file and
     `runs.npz:scores[3,1]` for a part of it. The sample under test comes first, the baseline second.
 
-    Exit codes: 0 done, 2 an error.
+    Exit codes: 0 done, 1 a rule failed, 2 an error.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-for command in (demo, agreement, stability, novelty, compare, doctor):
+for command in (demo, agreement, stability, novelty, compare, check, run, report, doctor):
     app.command()(command)

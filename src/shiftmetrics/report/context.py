@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shiftmetrics.rules import RulesResult
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
@@ -66,6 +68,8 @@ class Context:
         A sentence for the section of the result of each name: how its numbers came about.
     conclusions : mapping of str to str
         A sentence for its verdict: what the numbers mean here.
+    rules : RulesResult, optional
+        How rules on the results ended, from `shiftmetrics.rules.check_results`.
     """
 
     description: str = ""
@@ -73,3 +77,4 @@ class Context:
     rows: Mapping[str, Rows] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     conclusions: Mapping[str, str] = field(default_factory=dict)
+    rules: RulesResult | None = None

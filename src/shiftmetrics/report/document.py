@@ -96,6 +96,7 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
         version=__version__,
         css=Markup(stylesheet()),
         context=context,
+        gate=verdict.gate_of(context.rules),
         verdicts=[verdict.verdict_of(name, result, context) for name, result in named.items()],
         warnings=verdict.warnings_of(named),
         sections=sections.build_sections(named, context, detail),

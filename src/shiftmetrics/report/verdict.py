@@ -1,4 +1,4 @@
-"""The verdict: one card for each result, with its value, its sentence and its direction."""
+"""The verdict: how rules ended, and one card for each result, with its value, its sentence and its direction."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.report.context import Context
 from shiftmetrics.report.facts import direction_of, family_of, percent
+from shiftmetrics.rules import Outcome, RulesResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,38 @@ class Verdict:
     meter: float | None = None
     meter_text: str = ""
     meter_is_new: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """How rules ended: a sentence, and a line for each outcome, what stands in the way first."""
+
+    says: str
+    ended: str
+    lines: tuple[Outcome, ...]
+    n_more: int
+    unchecked: str
+
+
+MOST_OUTCOMES = 200
+"""Lines for the outcomes of rules."""
+
+ORDER = ("error", "failed", "warned", "passed")
+
+
+def gate_of(checked: RulesResult | None) -> Gate | None:
+    """Return how rules ended, where there are any."""
+    if checked is None:
+        return None
+    ended = "passed" if checked.passed else "error" if checked.errors else "failed"
+    lines = sorted(checked.outcomes, key=lambda outcome: ORDER.index(outcome.ended))
+    return Gate(
+        says=checked.headline().partition(": ")[2],
+        ended=ended,
+        lines=tuple(lines[:MOST_OUTCOMES]),
+        n_more=max(0, len(lines) - MOST_OUTCOMES),
+        unchecked=", ".join(checked.unchecked),
+    )
 
 
 def verdict_of(name: str, result: Result, context: Context) -> Verdict:

@@ -56,6 +56,11 @@ class Outcome(Record):
         """The name of the result, with the row of its table."""
         return f"{self.result}, {self.row}" if self.row else self.result
 
+    @property
+    def with_reason(self) -> str:
+        """What was found, and after it why the rule is there."""
+        return f"{self.text} {self.rule.reason}".strip()
+
     def __str__(self) -> str:
         return f"{self.rule.name}: {self.ended}. {self.where + ': ' if self.where else ''}{self.text}"
 
@@ -112,7 +117,7 @@ class RulesResult(Record):
             "could not be made": len(self.errors),
         }
         said = ", ".join(f"{count} {what}" for what, count in ended.items() if count)
-        verdict = "Passed" if self.passed else "Failed" if self.failed else "Error"
+        verdict = "Passed" if self.passed else "Error" if self.errors else "Failed"
         return f"{verdict}: {checks}{of}, {said}."
 
     def __str__(self) -> str:
