@@ -1,6 +1,7 @@
 """Features of images, texts and tables: what encoders get, what is refused, and what the cache knows."""
 
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,24 @@ def test_a_callable_gets_items_as_they_are():
     assert seen[0] == seen[1] == TEXTS
     np.testing.assert_array_equal(seen[2], IMAGES)
     assert list(seen[3].columns) == list(TABLE.columns)
+
+
+def test_a_part_of_a_column_is_a_list_of_texts():
+    column = pd.Series([*TEXTS, "a film"])
+    encoder = TfidfEncoder().fit(TEXTS)
+    for part in (column[2:4], column[[3, 2, 0]]):
+        np.testing.assert_array_equal(embed(part, encoder=encoder), embed(part.tolist(), encoder=encoder))
+
+
+@pytest.mark.parametrize(
+    ("encoder", "items"),
+    [(PCAEncoder(n_components=2), IMAGES), (TfidfEncoder(), TEXTS), (TableEncoder(), TABLE)],
+)
+def test_what_has_learned_survives_pickling(encoder, items):
+    fitted = encoder.fit(items)
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy(items), fitted(items))
+    assert copy.identity == fitted.identity
 
 
 # --- networks --------------------------------------------------------------------------------------------
@@ -334,6 +353,16 @@ def test_a_damaged_file_is_computed_again():
     assert encoder.calls == 4
 
 
+def test_a_file_of_another_shape_is_computed_again(tmp_path):
+    features = embed(IMAGES, encoder="pixels", cache=tmp_path)
+    [file] = tmp_path.glob("*.npz")
+    for other in (np.ones(len(IMAGES)), np.ones((2, 3)), np.float64(1.0)):
+        np.savez(file, features=other)
+        np.testing.assert_array_equal(embed(IMAGES, encoder="pixels", cache=tmp_path), features)
+    with pytest.raises(TypeError, match="cache must be True, False, a folder or an EmbeddingCache, got None"):
+        embed(IMAGES, encoder="pixels", cache=None)
+
+
 def test_a_folder_that_cannot_be_used_is_a_warning(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="Embeddings are not kept"):
@@ -376,6 +405,28 @@ def test_a_folder_that_cannot_be_used_is_a_warning(tmp_path):
 def test_bad_input_is_named(items, options, error, message):
     with pytest.raises(error, match=message):
         embed(items, **options)
+
+
+def test_a_table_must_have_the_columns_that_were_learned():
+    encoder = TableEncoder().fit(TABLE)
+    shuffled = TABLE[["wild", "kind", "age"]]
+    np.testing.assert_array_equal(embed(shuffled, encoder=encoder), embed(TABLE, encoder=encoder))
+    others = (
+        TABLE.rename(columns={"age": "Age"}),
+        TABLE.assign(more=1.0),
+        TABLE[["age"]],
+        TABLE[["age"]].to_numpy(),
+    )
+    for other in others:
+        with pytest.raises(ValueError, match="items must be of the columns that were learned"):
+            embed(other, encoder=encoder)
+
+
+def test_names_of_files_are_not_taken_for_texts(folder):
+    with pytest.raises(TypeError, match=r"name of a folder goes into pathlib\.Path"):
+        embed(str(folder), encoder="pixels")
+    with pytest.raises(TypeError, match=r"names of files go into pathlib\.Path"):
+        embed([str(file) for file in image_files(folder)], encoder="pixels")
 
 
 def test_missing_files_are_named(tmp_path):

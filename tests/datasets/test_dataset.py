@@ -88,6 +88,16 @@ def test_images_are_read_as_rgb(tmp_path):
     assert images.read([], size=4).shape == (0, 4, 4, 3)
 
 
+def test_sixteen_bits_a_pixel_keep_their_greys(tmp_path):
+    greys = np.arange(16, dtype=np.uint16).reshape(4, 4) * 4369
+    Image.fromarray(greys).save(tmp_path / "deep.png")
+    Image.fromarray(greys.astype(np.float32)).save(tmp_path / "float.tiff")
+    images = ImageFiles(tmp_path, ["deep.png", "float.tiff"])
+    np.testing.assert_array_equal(images.read([0])[0, :, :, 1], greys >> 8)
+    with pytest.raises(ValueError, match=r"float\.tiff' must have 8 or 16 bits a pixel, got 32"):
+        images.read([1])
+
+
 def test_images_of_several_sizes_are_resized_or_refused(tmp_path):
     images = write_images(tmp_path, [4, 6])
     with pytest.raises(ValueError, match=r"must have one size, got \[\(4, 4, 3\), \(6, 6, 3\)\]. Pass size="):

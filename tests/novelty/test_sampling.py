@@ -107,6 +107,11 @@ def test_bad_input_is_named(mode, latents, change, error, message):
         sample_mode(mode, arguments.pop("latents"), arguments.pop("n_samples"), **arguments)
 
 
+def test_what_is_no_mode_is_named(latents):
+    with pytest.raises(TypeError, match=r"mode must be a Mode, such as result.modes\[0\], got int"):
+        sample_mode(0, latents, 3)
+
+
 def test_a_mode_read_from_a_file_has_no_members(latents):
     result = kernel_entropic_novelty(latents, latents[:40], bandwidth=2.0, rng=0)
     mode = Result.from_json(result.to_json()).modes[0]

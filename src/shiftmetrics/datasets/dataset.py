@@ -177,7 +177,7 @@ class ImageFiles(Sequence[Path]):
         FileNotFoundError
             If a file is missing.
         ValueError
-            If a file is not an image, or the images differ in size.
+            If a file is not an image or has 32 bits a pixel, or the images differ in size.
         """
         from PIL import Image, UnidentifiedImageError
 
@@ -191,7 +191,7 @@ class ImageFiles(Sequence[Path]):
                 )
             try:
                 with Image.open(path) as image:
-                    picture = image.convert("RGB")
+                    picture = _in_colour(image, path)
             except (UnidentifiedImageError, OSError) as error:
                 raise ValueError(
                     f"The file {str(path)!r} must be an image, got one that cannot be read ({error}). "
@@ -208,3 +208,19 @@ class ImageFiles(Sequence[Path]):
                 f"The images must have one size, got {sorted(shapes)[:3]}. Pass size= to resize them."
             )
         return np.stack(images)
+
+
+def _in_colour(image: Any, path: Path) -> Any:
+    """Return an opened image with 8 bits for each of red, green and blue.
+
+    Pillow would cut 16 bits off at 255, which leaves hardly anything but white.
+    """
+    from PIL import Image
+
+    if image.mode.startswith("I;16"):
+        image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    elif image.mode in ("I", "F"):
+        raise ValueError(
+            f"The file {str(path)!r} must have 8 or 16 bits a pixel, got 32. Read it yourself, and give an array."
+        )
+    return image.convert("RGB")

@@ -53,7 +53,7 @@ def sample_mode(
         If ``latents`` have not one row for each row of the sample, fewer than two rows are members, an option is out
         of range, or the mode was read back from a file.
     TypeError
-        If ``latents`` are not numbers.
+        If ``latents`` are not numbers, or ``mode`` is no mode.
 
     Notes
     -----
@@ -69,6 +69,8 @@ def sample_mode(
     >>> sample_mode(result.modes[0], latents, 200, rng=0).mean(axis=0).round()
     array([5., 5.])
     """
+    if not isinstance(mode, Mode):
+        raise TypeError(describe("mode", "a Mode, such as result.modes[0]", type(mode).__name__))
     n_samples = check_integer(n_samples, "n_samples", low=1)
     threshold = check_number(threshold, "threshold", low=0.0, high=1.0)
     if not isinstance(shrinkage, str):

@@ -114,7 +114,7 @@ def embed(
     key = None if store is None else _key(known, encode, learned, identity)
     if store is not None and key is not None:
         found = store.get(key)
-        if found is not None and len(found) == len(known):
+        if found is not None and found.ndim == 2 and len(found) == len(known):
             return found
     if learned is not None:
         encode = encode.fit(learned)
@@ -142,7 +142,9 @@ def _store(cache: Any) -> EmbeddingCache | None:
         return cache
     if isinstance(cache, bool):
         return EmbeddingCache() if cache else None
-    return EmbeddingCache(folder=os.fspath(cache))
+    if not isinstance(cache, str | os.PathLike):
+        raise TypeError(describe("cache", "True, False, a folder or an EmbeddingCache", repr(cache)))
+    return EmbeddingCache(folder=cache)
 
 
 def _key(items: Items, encode: Any, learned: Items | None, identity: str | None) -> str | None:

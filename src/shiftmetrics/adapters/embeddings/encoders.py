@@ -134,23 +134,23 @@ class PCAEncoder(LearnedEncoder):
         check_integer(self.n_components, "n_components", low=1)
 
     def _learn(self, items: Any) -> Callable[[Any], Any]:
+        return _Components(items, self.n_components).transform
+
+
+class _Components:
+    """Fitted principal components."""
+
+    def __init__(self, items: Any, n_components: int) -> None:
         from sklearn.decomposition import PCA
 
         rows = _flat(items)
-        n_components = min(self.n_components, *rows.shape)
-        model = PCA(n_components, svd_solver="auto", random_state=0).fit(rows)
+        self.model = PCA(min(n_components, *rows.shape), svd_solver="auto", random_state=0).fit(rows)
 
-        def transform(block: Any) -> Any:
-            flat = _flat(block)
-            if flat.shape[1] != model.n_features_in_:
-                raise ValueError(
-                    describe(
-                        "items", f"of {model.n_features_in_} pixels or columns, as learned", flat.shape[1]
-                    )
-                )
-            return model.transform(flat)
-
-        return transform
+    def transform(self, items: Any) -> Any:
+        rows, learned = _flat(items), self.model.n_features_in_
+        if rows.shape[1] != learned:
+            raise ValueError(describe("items", f"of {learned} pixels or columns, as learned", rows.shape[1]))
+        return self.model.transform(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,17 +239,32 @@ class TableEncoder(LearnedEncoder):
     kind: ClassVar[Kind | None] = "table"
 
     def _learn(self, items: Any) -> Callable[[Any], Any]:
+        return _Columns(items).transform
+
+
+class _Columns:
+    """Fitted scales of the columns of a table, and the values that columns of words hold."""
+
+    def __init__(self, items: Any) -> None:
         from sklearn.compose import make_column_selector, make_column_transformer
         from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-        if not hasattr(items, "columns"):
-            return StandardScaler().fit(items).transform  # type: ignore[no-any-return]
-        words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        model = make_column_transformer(
-            (StandardScaler(), make_column_selector(dtype_include=["number", "bool"])),
-            (words, make_column_selector(dtype_exclude=["number", "bool"])),
-        )
-        return model.fit(items).transform  # type: ignore[no-any-return]
+        self.names = list(items.columns) if hasattr(items, "columns") else None
+        model = StandardScaler()
+        if self.names is not None:
+            words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+            model = make_column_transformer(
+                (StandardScaler(), make_column_selector(dtype_include=["number", "bool"])),
+                (words, make_column_selector(dtype_exclude=["number", "bool"])),
+            )
+        self.model = model.fit(items)
+
+    def transform(self, items: Any) -> Any:
+        given = list(items.columns) if hasattr(items, "columns") else None
+        if self.names is not None and (given is None or set(given) != set(self.names)):
+            got = "an array without names" if given is None else f"{given}"
+            raise ValueError(describe("items", f"of the columns that were learned, {self.names}", got))
+        return self.model.transform(items)
 
 
 _PLURAL = {"images": "images", "texts": "texts", "table": "rows of a table"}
@@ -258,7 +273,8 @@ _PLURAL = {"images": "images", "texts": "texts", "table": "rows of a table"}
 def _flat(items: Any) -> npt.NDArray[Any]:
     """Return each image as a row of float64, whole numbers 0..255 as 0..1; numbers of a table stay as they are."""
     if isinstance(items, list):
-        raise TypeError(describe("items", "images or rows of numbers", "texts", "Use encoder='tfidf'."))
+        remedy = "Use encoder='tfidf'; names of files go into pathlib.Path."
+        raise TypeError(describe("items", "images or rows of numbers", "texts", remedy))
     array = to_numpy(as_array(items, "items"))
     scale = 255.0 if array.dtype == np.uint8 and array.ndim > 2 else 1.0
     flat: npt.NDArray[Any] = to_float64(array).reshape(len(array), -1) / scale

@@ -140,8 +140,10 @@ def _kind(value: Any, argument: str) -> tuple[Kind, Any]:
     if is_table(value):
         return "table", value
     if isinstance(value, str | bytes):
-        raise TypeError(describe(argument, _EXPECTED, repr(value)[:60], "Put a single text into a list."))
+        remedy = "Put a single text into a list; the name of a folder goes into pathlib.Path."
+        raise TypeError(describe(argument, _EXPECTED, repr(value)[:60], remedy))
     if _is_sequence(value):
+        value = value.tolist() if hasattr(value, "tolist") else value  # a Series answers by its index
         first = value[0] if len(value) else ""
         if isinstance(first, Path):
             return "images", _existing(ImageFiles(Path(), [str(_path(item, argument)) for item in value]))
