@@ -143,3 +143,36 @@ def test_the_route_gives_modes_of_all_rows_and_the_score_of_some() -> None:
     all_rows = kernel_entropic_novelty(x, y, bandwidth=6.0, method="krylov", n_permutations=0)
     assert all_rows.score_rows is None
     assert all_rows.value == pytest.approx(exact.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_short_directions_do_not_spoil_the_modes(seed: int) -> None:
+    # Under a wide kernel the spectrum falls so fast that new directions are hardly longer than their rounding errors.
+    rng = np.random.default_rng([seed, 5])
+    x, y = samples(seed, 40, 40, 2)
+    shares = [weights / weights.sum() for weights in (rng.uniform(0.01, 1, 40), rng.exponential(size=40))]
+    exact = kernel_entropic_novelty(
+        x,
+        y,
+        bandwidth=5.0,
+        method="dense",
+        n_permutations=0,
+        sample_weight=shares[0],
+        reference_weight=shares[1],
+    )
+    product = KernelProduct(FeatureGram(x, y, GaussianKernel(5.0)), stored=True)
+    top = top_modes(product, np.r_[shares[0], -shares[1]], 10, rng=rng)
+    assert top.converged
+    assert top.bounds.max() < 1e-7
+    np.testing.assert_allclose(top.eigenvalues[:3], exact.eigenvalues[:3], atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["cosine", lambda a, b: np.sign(a) @ np.sign(b).T])
+def test_a_kernel_of_rank_one_leaves_nothing_new(kernel: object) -> None:
+    # At eta = 1 the difference is 0, and no vector has a length: that is no sign of an indefinite kernel.
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 1)), rng.normal(size=(30, 1))
+    result = kernel_entropic_novelty(x, y, kernel=kernel, method="krylov")
+    assert result.status is NoveltyStatus.EXACT
+    assert result.value == 0.0
+    assert len(result.eigenvalues) == 0

@@ -30,10 +30,12 @@ _MAX_STEPS = 300
 _DEPENDENT = 1e-10
 """A direction of a new block below this share of its longest is a combination of the others."""
 
-_NOISE = 1e2
+_NOISE = 1e4
 """A vector whose squared length is less than this many of its rounding errors has no direction worth keeping."""
 
 _INDEFINITE = 1e-7
+_DIRECTIONLESS = 1e-6
+"""K takes vectors without a length to at most the root of its rounding errors, times their size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,16 +183,19 @@ def top_modes(
     # D K times anything has no part along vectors that K takes to 0 (of repeated rows, say). Such parts have no
     # length, so they would stay while residuals shrink, until nothing but their rounding errors were left.
     start = scale / np.abs(scale).max() * product(rng.normal(size=(n_rows, width)))
+    image = product(start)
     nothing = np.empty((n_rows, 0))
     # Q with Q' K Q = 1, and K Q
-    basis, images, indefinite = _orthonormal(start, product(start), nothing, nothing)
+    basis, images, indefinite = _orthonormal(start, image, nothing, nothing)
     indefinite = indefinite and not trusted
-    if not basis.shape[1]:  # no vector has a length: the kernel is not one
-        return TopModes(np.empty(0), np.empty(0), nothing, nothing, 2, False, True)
+    if not basis.shape[1]:
+        # Vectors of no length: D K is 0, as for rows that are all alike, unless a kernel that is not positive
+        # semidefinite takes them to others than 0.
+        sizes = float(np.abs(image).max()), float(np.abs(start).max()) * n_rows
+        indefinite = indefinite or (not trusted and sizes[0] > _DIRECTIONLESS * sizes[1])
+        return TopModes(np.empty(0), np.empty(0), nothing, nothing, 2, not indefinite, indefinite)
     for step in range(_MAX_STEPS):
-        projected = images.T @ (scale * images)  # Q' K D K Q
-        theta, rotation = np.linalg.eigh(0.5 * (projected + projected.T))
-        theta, rotation = theta[::-1], rotation[:, ::-1]
+        theta, rotation = _projected_spectrum(basis, images, scale)
         vectors, values = basis @ rotation[:, :width], images @ rotation[:, :width]
         residual = scale * values - vectors * theta[:width]
         along = images.T @ residual  # 0 but for rounding
@@ -223,6 +228,23 @@ def top_modes(
         converged=converged,
         indefinite=indefinite,
     )
+
+
+def _projected_spectrum(
+    basis: FloatArray, images: FloatArray, scale: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of D K in the span of a basis, largest first, and their vectors.
+
+    Short directions make a basis less and less orthonormal, so its own inner products are used: taken for 1, they
+    would spoil all vectors in the end.
+    """
+    products = basis.T @ images
+    lengths, turned = np.linalg.eigh(0.5 * (products + products.T))
+    half = turned[:, lengths > 0.5] / np.sqrt(lengths[lengths > 0.5])
+    values = images @ half
+    projected = values.T @ (scale * values)  # Q' K D K Q
+    theta, rotation = np.linalg.eigh(0.5 * (projected + projected.T))
+    return theta[::-1], half @ rotation[:, ::-1]
 
 
 def _orthonormal(
