@@ -1,0 +1,163 @@
+"""Results in MLflow: metrics, parameters, tags, and the files of a result, by one call inside a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import numbers
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shiftmetrics._core.result import Result
+from shiftmetrics._core.validation import describe
+from shiftmetrics._version import __version__
+from shiftmetrics.comparison import ComparisonResult
+from shiftmetrics.report import Context, write_report
+
+LONGEST_PARAM = 500
+"""Characters of a parameter's value: what every store of MLflow takes."""
+
+LONGEST_TAG = 5000
+_REFUSED = re.compile(r"[^\w\-. /]")
+"""Characters that MLflow refuses in names."""
+
+
+def log_result(
+    result: Result,
+    name: str | None = None,
+    *,
+    report: bool = True,
+    context: Context | None = None,
+    step: int | None = None,
+) -> None:
+    """Log a result to the active run of MLflow; without one, MLflow begins a run.
+
+    Parameters
+    ----------
+    result : Result
+        Of any measure.
+    name : str, optional
+        What stands before the names in MLflow; it tells several results of one run apart. Default: the measure, such
+        as "posterior_agreement".
+    report : bool, default True
+        Whether to add the HTML report to the artifacts.
+    context : Context, optional
+        What the report may show besides, as in `shiftmetrics.write_report`.
+    step : int, optional
+        The step of the metrics, such as an epoch.
+
+    Raises
+    ------
+    ImportError
+        If MLflow is missing.
+    TypeError
+        If ``result`` is not a result.
+    ValueError
+        If ``name`` is empty.
+
+    Notes
+    -----
+    Metrics are ``name/value``, ``name/error_bound``, ``name/interval_low``, ``name/interval_high`` and every other
+    number of the result, such as ``name/normalized``; of a comparison, ``name/model/MODEL`` for each model. Numbers
+    that are not finite are left out: stores of MLflow change or refuse them. Parameters are the settings, cut off at
+    500 characters; tags the status, the sentence of the result and the version. The artifacts ``name/result.json``,
+    its arrays ``name/result.npz`` and ``name/report.html`` hold everything: `Result.from_json` reads it back.
+
+    Examples
+    --------
+    ``with mlflow.start_run(): log_result(posterior_agreement(scores, reference_scores), "noise")``
+    """
+    mlflow = _mlflow()
+    if not isinstance(result, Result):
+        raise TypeError(describe("result", "a result of a measure", type(result).__name__))
+    name = _name(result.measure if name is None else name)
+    mlflow.log_metrics({f"{name}/{key}": number for key, number in metrics_of(result).items()}, step=step)
+    mlflow.log_params({f"{name}/{key}": text for key, text in params_of(result).items()})
+    mlflow.set_tags(
+        {
+            f"{name}/status": str(result.status),
+            f"{name}/headline": result.headline()[:LONGEST_TAG],
+            "shiftmetrics.version": __version__,
+        }
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        result.to_json(Path(folder) / "result.json")
+        if report:
+            write_report({name: result}, Path(folder) / "report.html", title=result.title, context=context)
+        mlflow.log_artifacts(folder, artifact_path=name)
+
+
+def metrics_of(result: Result) -> dict[str, float]:
+    """Return every finite number of a result under the name of its field or property; see `log_result`.
+
+    Examples
+    --------
+    >>> from shiftmetrics import FixedLoss, stability_criterion
+    >>> from shiftmetrics.adapters.mlflow import metrics_of
+    >>> metrics_of(stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5))["base_risk"]
+    0.25
+    """
+    found = {key: getattr(result, key) for key in _attributes(type(result))}
+    if result.interval is not None:
+        found |= {"interval_low": result.interval.low, "interval_high": result.interval.high}
+    if isinstance(result, ComparisonResult):
+        found |= {f"model/{_name(model.name)}": model.value for model in result.models}
+    return {
+        key: float(number)
+        for key, number in found.items()
+        if isinstance(number, numbers.Real) and not isinstance(number, bool) and math.isfinite(number)
+    }
+
+
+def params_of(result: Result) -> dict[str, str]:
+    """Return the settings of a result as short texts; parts of a setting after a dot, as in ``versions.numpy``.
+
+    Examples
+    --------
+    >>> from shiftmetrics import FixedLoss, stability_criterion
+    >>> from shiftmetrics.adapters.mlflow import params_of
+    >>> params_of(stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5))["threshold"]
+    '0.5'
+    """
+    return {key: _cut(str(value)) for key, value in _flat(result.settings)}
+
+
+def _mlflow() -> Any:
+    try:
+        import mlflow
+    except ImportError as error:
+        raise ImportError(
+            "shiftmetrics.adapters.mlflow needs MLflow: pip install 'shiftmetrics[mlflow]'"
+        ) from error
+    return mlflow
+
+
+def _name(text: str) -> str:
+    """Return a name that MLflow takes, as metric and as folder."""
+    name = _REFUSED.sub("_", text).strip("/ .")
+    if not name:
+        raise ValueError(describe("name", "a name for the result", repr(text)))
+    return name
+
+
+def _attributes(cls: type[Result]) -> list[str]:
+    """Return the names of the fields and of the public properties of a class of results."""
+    fields = [field.name for field in dataclasses.fields(cls) if field.repr]
+    properties = [name for name, _ in inspect.getmembers(cls, lambda part: isinstance(part, property))]
+    return [*fields, *(name for name in properties if not name.startswith("_"))]
+
+
+def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{_name(str(key))}.")
+        else:
+            yield f"{before}{_name(str(key))}", value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_PARAM else text[: LONGEST_PARAM - 4] + " ..."
