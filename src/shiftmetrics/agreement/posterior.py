@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.resampling import Units
-from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.result import Interval, Result, format_number, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_integer, check_number, seed_of
 from shiftmetrics.agreement.channel import equivalent_error
@@ -109,6 +110,36 @@ class PosteriorAgreementResult(Result):
     curve_bound: FloatArray
     n_evaluations: int
     n_passes: int
+
+    @property
+    def normalized_error_bound(self) -> float:
+        """Numerical error of ``normalized``."""
+        return self.error_bound / math.log(self.n_classes)
+
+    @property
+    def normalized_interval(self) -> Interval | None:
+        """Sampling interval of ``normalized``, where there is one of the value."""
+        return self._interval_by(lambda value: value / math.log(self.n_classes))
+
+    @property
+    def equivalent_error_bound(self) -> float:
+        """Numerical error of ``equivalent_error``."""
+        low, high = (
+            equivalent_error(self.value + sign * self.error_bound, self.n_classes) for sign in (1, -1)
+        )
+        return max(self.equivalent_error - low, high - self.equivalent_error)
+
+    @property
+    def equivalent_error_interval(self) -> Interval | None:
+        """Sampling interval of ``equivalent_error``, where there is one of the value."""
+        return self._interval_by(lambda value: equivalent_error(value, self.n_classes))
+
+    def _interval_by(self, scale: Callable[[float], float]) -> Interval | None:
+        """Return the interval on another scale, on which higher agreement may be a lower number."""
+        if self.interval is None:
+            return None
+        low, high = sorted(map(scale, (self.interval.low, self.interval.high)))
+        return dataclasses.replace(self.interval, low=low, high=high)
 
     def headline(self) -> str:
         """Return one sentence with the value and the channel it equals."""

@@ -17,6 +17,9 @@ ARGUMENTS = {
     "reference_scores": "REFERENCE",
     "sample_weight": "--weight",
     "prior": "--prior",
+    "groups": "--groups",
+    "confidence_level": "--confidence",
+    "n_resamples": "--resamples",
 }
 
 
@@ -40,6 +43,25 @@ def agreement(
             help="Class prior: uniform, predicted (use it to select models), numbers such as 0.2,0.8, or a file.",
         ),
     ] = "uniform",
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            "--confidence",
+            metavar="LEVEL",
+            help="Add a sampling interval of this level, such as 0.95; comparisons and gates need one.",
+            show_default=False,
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="COLUMN|FILE",
+            help="Rows that belong together, such as versions of one picture: drawn together.",
+        ),
+    ] = None,
+    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap draws of the interval.")] = 1000,
+    seed: options.Seed = 0,
     id_column: options.Id = None,
     columns: options.Columns = None,
     label: options.Label = None,
@@ -55,6 +77,8 @@ def agreement(
     Rows of the two files are the same observations, before and after the shift.
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --label truth --report report.html`
+
+    Example: `shiftmetrics agreement noisy.csv clean.csv --id image --confidence 0.95 --json agreement.json`
     """
     from shiftmetrics.agreement import posterior_agreement
     from shiftmetrics.cli.errors import named_arguments
@@ -66,12 +90,19 @@ def agreement(
     output.check_folders()
     read: dict[str, Any] = {
         "role": "scores", "id_column": id_column, "columns": columns, "label": label, "weight": weight,
+        "groups": groups,
     }  # fmt: skip
     first = read_sample(shifted, "SHIFTED", **read)
     second = read_sample(reference, "REFERENCE", **read)
     output.check([first.source, second.source])
     align_samples(first, second, align=align, rows=True)
     labels = same_labels(first, second, label)
+    if groups is not None and confidence is None:
+        raise ValueError(
+            "--groups must go with --confidence: groups are for the interval. Add --confidence 0.95."
+        )
+    if groups is not None and first.groups is None:
+        raise ValueError(f"--groups must name a column of SHIFTED, got {groups!r}.")
     chosen_prior = class_prior(prior)
     with named_arguments(ARGUMENTS):
         result = posterior_agreement(
@@ -80,6 +111,10 @@ def agreement(
             kind=kind,
             prior=chosen_prior,
             sample_weight=shared_weights(first, second, weight),
+            confidence_level=confidence,
+            n_resamples=resamples,
+            groups=first.groups,
+            rng=seed,
         )
     from shiftmetrics.report import Context, Rows
 

@@ -137,7 +137,10 @@ class Output:
             else:
                 from shiftmetrics._core.collection import write_results
 
-                write_results(results, self.json)
+                # As in a file of one result, the name of the file is that of the measure; the others stand beside it.
+                stem, (first, *others) = self.json.stem, results
+                beside = {f"{stem}: {other}": results[other] for other in others}
+                write_results({stem: results[first], **beside}, self.json)
         if self.report is not None:
             from shiftmetrics.report import write_report
 

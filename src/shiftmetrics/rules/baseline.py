@@ -63,9 +63,11 @@ def worse_by(rule: Rule, result: Result, now: Reading, earlier: Reading) -> Read
     if now.low is None or now.high is None or earlier.low is None or earlier.high is None:
         raise ValueError(f"The field {rule.field!r} must be a number to be worse than another one.")
     sign = 1.0 if _higher_is_better(rule, result) else -1.0
-    low, high = sorted([sign * _minus(earlier.low, now.high), sign * _minus(earlier.high, now.low)])
+    if now.value == earlier.value:  # the same computation has the same error
+        return Reading(value=0.0, low=0.0, high=0.0)
+    low, high = sorted([sign * (earlier.low - now.high), sign * (earlier.high - now.low)])
     return Reading(
-        value=sign * _minus(float(earlier.value), float(now.value)),
+        value=sign * (float(earlier.value) - float(now.value)),
         low=low,
         high=high,
         because=now.because or earlier.because,
@@ -115,10 +117,6 @@ def _higher_is_better(rule: Rule, result: Result) -> bool:
             'Add better = "higher" or better = "lower".'
         )
     return result.higher_is_better
-
-
-def _minus(first: float, second: float) -> float:
-    return 0.0 if first == second else first - second  # inf is not worse than inf
 
 
 def _check_settings(now: Mapping[str, Any], earlier: Mapping[str, Any], path: str) -> None:

@@ -225,7 +225,8 @@ def _counted(end: float, reading: Reading, rule: Rule) -> str:
     """Say which end of what is uncertain was counted, where that is not the value itself."""
     if not reading.because or _apart(end, rule) == _apart(reading.value, rule):
         return ""
-    return f", counted as {_apart(end, rule)} ({', '.join(reading.because)})"
+    nothing = abs(end) <= 1e-9 * abs(float(reading.value) - end)  # rounding around zero
+    return f", counted as {_apart(0.0 if nothing else end, rule)} ({', '.join(reading.because)})"
 
 
 def _apart(number: Any, rule: Rule) -> str:

@@ -217,6 +217,8 @@ def _total(value: float, ends: list[float], sign: float) -> float:
 def _companion(place: Place, what: str) -> Any:
     """Return the companion of a field by its name, such as ``reverse_error_bound``, or that of the value."""
     names = [f"{place.name}_{what}", *([what] if place.name in MAIN else [])]
+    if place.name.endswith("_error") and what == "error_bound":
+        names.append(f"{place.name}_bound")  # as of an equivalent error
     for name in names:
         holder = place.holder
         found = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)

@@ -83,7 +83,9 @@ def _tables(result: Result) -> Iterator[list[Any]]:
     ]
     for name in makers:
         if not name.startswith("_"):
-            rows = getattr(result, name)().reset_index().to_dict("records")
+            frame = getattr(result, name)()
+            named = [level for level in frame.index.names if level is not None and level not in frame.columns]
+            rows = (frame.reset_index(named) if named else frame).to_dict("records")
             if rows:
                 yield rows
 
