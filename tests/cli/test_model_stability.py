@@ -278,13 +278,13 @@ def test_columns_that_the_model_needs(fails, place):
     assert "FILE must have the columns that --model was fitted on, got none called 'ward'" in message
 
 
-def test_missing_values_are_named(fails, place, rows, tmp_path):
+def test_missing_cells_that_the_model_refuses_are_named(fails, place, rows, tmp_path):
     rows.loc[3, "pulse"] = np.nan
     rows.to_csv(tmp_path / "rows.csv", index=False)
     message = fails(
         "stability", tmp_path / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4"
     )
-    assert "FILE must be free of missing values, got 1 in column 'pulse'" in message
+    assert "FILE must be free of missing cells for this Pipeline, got 1 in column 'pulse'" in message
 
 
 def test_bounds_as_they_are_typed():

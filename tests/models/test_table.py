@@ -78,8 +78,10 @@ def test_codes_survive_the_round_trip(seed: int) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"age": [20.0, np.nan, 60.0]}, "missing values, got 1 in column 'age', the first at row 1"),
-        ({"name": ["a", None, "b"]}, "missing values, got 1 in column 'name'"),
+        (
+            {"name": pd.Series([None, np.nan, "b"], index=list("pqr"), dtype=object)},
+            "one way in each column, got none and nan in column 'name'",
+        ),
         ({"income": [1.0, np.inf, 2.0]}, "got inf in column 'income' at row 1"),
         ({"name": ["a", 3, "b"]}, "mixed values in column 'name'"),
         ({"age": pd.to_datetime(["2020-01-01"] * 3)}, "dates in column 'age'"),
@@ -88,6 +90,79 @@ def test_codes_survive_the_round_trip(seed: int) -> None:
 def test_what_cannot_be_coded_names_its_column(change: dict[str, object], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         Table.of(frame().assign(**change))
+
+
+def with_holes() -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "float": [1.5, np.nan, 2.0],
+            "Int64": pd.array([1, None, 3], dtype="Int64"),
+            "Float64": pd.array([1.5, None, 3.0], dtype="Float64"),
+            "boolean": pd.array([True, None, False], dtype="boolean"),
+            "string": pd.array(["x", None, "y"], dtype="string"),
+            "None": pd.Series(["x", None, "y"], dtype=object),
+            "nan": pd.Series(["x", np.nan, "y"], dtype=object),
+            "NaT": pd.Series(["x", pd.NaT, "y"], dtype=object),
+            "bools": pd.Series([True, None, False], dtype=object),
+            "category": pd.Categorical(["u", None, "v"]),
+            "text": ["q", None, "r"],
+            "empty": [np.nan] * 3,
+            "nothing": pd.Series([None] * 3, dtype=object),
+            "whole": [1, 2, 3],
+        }
+    )
+    return frame.set_axis(["p", "q", "r"], axis=0)
+
+
+def test_missing_cells_come_back_as_they_were_written() -> None:
+    frame = with_holes()
+    table = Table.of(frame)
+    np.testing.assert_array_equal(np.isnan(table.codes), frame.isna())
+    back = table.decode(table.codes, index=frame.index)
+    pd.testing.assert_frame_equal(back, frame)
+    for name in frame:
+        written, came = frame[name].iloc[1], back[name].iloc[1]
+        assert written is came or (isinstance(written, float) and isinstance(came, float)) or name == "whole"
+    kinds = {column.name: column.missing for column in table.columns}
+    assert kinds["float"] == kinds["text"] == "nan"
+    assert (kinds["None"], kinds["NaT"], kinds["Int64"], kinds["whole"]) == ("none", "NaT", "NA", None)
+
+
+def test_nullable_integers_become_nullable_floats_between_whole_numbers() -> None:
+    table = Table.of(with_holes()[["Int64", "Float64"]])
+    codes = table.codes.copy()
+    codes[0] = [1.25, 2.25]
+    moved = table.decode(codes)
+    assert moved.dtypes.astype(str).tolist() == ["Float64", "Float64"]
+    assert moved["Int64"].tolist()[::2] == [1.25, 3.0]
+    assert moved["Int64"].iloc[1] is pd.NA
+
+
+def test_arrays_of_objects_with_missing_cells() -> None:
+    numbers = Table.of([[1.0, None], [2, 3]])
+    assert [column.kind for column in numbers.columns] == ["number", "number"]
+    np.testing.assert_array_equal(numbers.decode(numbers.codes), [[1.0, np.nan], [2.0, 3.0]])
+    mixed = Table.of(np.array([["a", None, 1.0], ["b", "c", None]], dtype=object))
+    assert [column.kind for column in mixed.columns] == ["category", "category", "number"]
+    assert mixed.decode(mixed.codes)[0].tolist() == ["a", None, 1.0]
+    background = np.array([["b", "c", 4.0], ["a", None, np.nan]], dtype=object)
+    np.testing.assert_array_equal(mixed.coded(background), [[1.0, 0.0, 4.0], [0.0, np.nan, np.nan]])
+
+
+def test_tables_with_missing_cells_travel_as_json() -> None:
+    from shiftmetrics._core.record import decode, encode
+
+    frame = with_holes()
+    table = Table.of(frame)
+    stored: list[np.ndarray] = []
+
+    def keep(_name: str, array: np.ndarray) -> dict[str, object]:
+        stored.append(array)
+        return {"array": len(stored) - 1, "dtype": "", "shape": []}
+
+    back = decode(encode(table, keep), lambda part: stored[part["array"]])
+    assert back.equals(table)
+    pd.testing.assert_frame_equal(back.decode(back.codes, index=back.labels), frame, check_index_type=False)
 
 
 def test_shapes_and_names_that_cannot_be() -> None:

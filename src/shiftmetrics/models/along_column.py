@@ -38,21 +38,24 @@ def answer_along_column(question: Question) -> Answer | None:
     losses = _losses_at(question, column, values)
     if question.loss == "zero_one":
         return _nearest(question, column, values, losses)
-    distances = np.abs(values - question.codes[:, column, None]) / domain.unit[column]
+    distances = _distances(question, column, values)
+    distances[:, 0] = 0.0
     return _Candidates(question, column, values, CandidateLoss(losses, distances)).answer()
 
 
 def _states(question: Question, flip: Flip) -> Answer:
     """Try all states of each row; its own comes first."""
     own, n_states = flip.state_of(question.codes), len(flip.states)
+    stuck = flip.is_stuck(question.codes)
+    own = np.where(stuck, -1, own)
     order = (np.maximum(own, 0)[:, None] + np.arange(n_states)) % n_states
-    if (own < 0).any():  # rows in no state stay, or take one of them
+    if (own < 0).any():  # rows in no state stay, or take one of them unless cells are missing
         order = np.concatenate([np.full((len(own), 1), -1), order], axis=1)
     losses = np.empty(order.shape)
     everyone = np.arange(question.n_samples)
     for choice in range(order.shape[1]):
         points = question.codes.copy()
-        able = np.flatnonzero(order[:, choice] >= 0)
+        able = np.flatnonzero((order[:, choice] >= 0) & ~stuck)
         part = points[able]
         flip.put(part, order[able, choice])
         points[able] = part
@@ -60,12 +63,16 @@ def _states(question: Question, flip: Flip) -> Answer:
     distances = np.where(order == own[:, None], 0.0, flip.distance)
     repeats = (order == own[:, None]) & (np.arange(order.shape[1]) > 0)
     distances[repeats] = np.inf
+    distances[stuck] = np.inf
     distances[:, 0] = 0.0
 
     def places(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
         assert choices is not None
         points = question.codes[rows].copy()
-        flip.put(points, order[rows, choices])
+        away = np.flatnonzero(order[rows, choices] >= 0)
+        part = points[away]
+        flip.put(part, order[rows, choices][away])
+        points[away] = part
         return points
 
     return Answer(loss=CandidateLoss(losses, distances, kind="exact"), points=places)
@@ -76,6 +83,7 @@ def _grid(question: Question, column: int) -> FloatArray:
     held = question.codes[:, column]
     if question.background is not None:
         held = np.concatenate([held, question.background[:, column]])
+    held = held[~np.isnan(held)]
     low, high = float(held.min()), float(held.max())
     room = 0.5 * (high - low) + question.domain.unit[column]
     quantiles = np.quantile(held, np.linspace(0.0, 1.0, _N_QUANTILES), method="nearest")
@@ -101,6 +109,12 @@ def _losses_at(question: Question, column: int, values: FloatArray) -> FloatArra
         points[:, column] = values[rows].ravel()
         losses[rows] = question.losses(points, np.repeat(rows, n_values)).reshape(len(rows), n_values)
     return losses
+
+
+def _distances(question: Question, column: int, values: FloatArray) -> FloatArray:
+    """Return how far values of shape (n_samples, n_values) are; inf where the cell is missing."""
+    distances = np.abs(values - question.codes[:, column, None]) / question.domain.unit[column]
+    return np.where(np.isnan(distances), np.inf, distances)
 
 
 def _nearest(question: Question, column: int, values: FloatArray, losses: FloatArray) -> Answer:
@@ -199,7 +213,7 @@ class _Candidates:
         value, losses, places = worth(0.5 * (low + high))
         if not (value > best.value + _GAIN * (1.0 + np.abs(best.value))).any():
             return None
-        distances = np.abs(places - question.codes[:, column]) / question.domain.unit[column]
+        distances = _distances(question, column, places[:, None])[:, 0]
         grown = replace(
             self,
             values=np.concatenate([self.values, places[:, None]], axis=1),

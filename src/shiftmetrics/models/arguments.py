@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import is_table
+from shiftmetrics._core.arrays import FloatArray, is_table
 from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.validation import check_vector, describe
-from shiftmetrics.models.outputs import class_scores, is_module, predicted_labels
+from shiftmetrics.models.outputs import call, class_scores, is_module, predicted_labels
 from shiftmetrics.models.question import LossName, class_positions
 from shiftmetrics.models.table import Table
+
+_MOST_ASKED = 256
+"""Rows with missing cells that a model is tried on."""
 
 
 def check_columns(model: Any, X: Any) -> None:
@@ -60,6 +63,53 @@ def check_columns(model: Any, X: Any) -> None:
     raise ValueError(
         describe("X", "a table with the columns that the model was fitted on, in their order", text, remedy)
     )
+
+
+def check_missing_cells(model: Any, table: Table, codes: FloatArray, argument: str = "X") -> None:
+    """Refuse missing cells where the model does: it is asked about one row for each column that has some.
+
+    Raises
+    ------
+    ValueError
+        If the model raises an error for these rows but not for complete ones, or answers NaN; the columns are named.
+    """
+    missing = np.isnan(codes)
+    incomplete = missing.any(axis=1)
+    if not incomplete.any():
+        return
+    columns = np.flatnonzero(missing.any(axis=0))
+    asked = np.unique(missing[:, columns].argmax(axis=0))[:_MOST_ASKED]
+    said = ""
+    try:
+        if not any(np.isnan(part).any() for part in _answers(model, table.decode(codes[asked]))):
+            return
+        said = "it answers NaN"
+    except Exception as error:
+        if not incomplete.all():
+            _answers(
+                model, table.decode(codes[~incomplete][:1])
+            )  # raises where this is not about missing cells
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason: Exception | None = error
+    else:
+        reason = None
+    counts = missing.sum(axis=0)
+    shown = ", ".join(f"{counts[column]:,} in column {table.names[column]!r}" for column in columns[:3])
+    more = f" and some in {len(columns) - 3} more" if len(columns) > 3 else ""
+    raise ValueError(
+        describe(
+            argument, f"free of missing cells for this {type(model).__name__}", f"{shown}{more}",
+            f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. "
+            f"The model says: {said}",
+        )
+    ) from reason  # fmt: skip
+
+
+def _answers(model: Any, X: Any) -> list[FloatArray]:
+    """Return what a model answers, as far as it is numbers."""
+    ways = [getattr(model, name, None) for name in ("predict", "predict_proba", "decision_function")]
+    answers = [np.asarray(way(X)) for way in ways if way is not None] or [call(model, X)]
+    return [answer.astype(np.float64) for answer in answers if answer.dtype.kind == "f"]
 
 
 def check_targets(

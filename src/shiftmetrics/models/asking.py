@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import is_table
 from shiftmetrics._core.validation import check_integer, check_rng
-from shiftmetrics.models.arguments import check_columns, check_targets
+from shiftmetrics.models.arguments import check_columns, check_missing_cells, check_targets
 from shiftmetrics.models.encoders import encoded_categories
 from shiftmetrics.models.outputs import check_model
 from shiftmetrics.models.question import LossName, Question
@@ -43,10 +43,12 @@ def ask(
     check_columns(model, X)
     levels = encoded_categories(model, list(X.columns) if is_table(X) else range(np.shape(X)[-1]))
     table = Table.of(X, categorical=() if categorical is None else categorical, levels=levels)
+    check_missing_cells(model, table, table.codes)
     others = None
     if background is not None:
         check_columns(model, background)
         others = table.coded(background, "background")
+        check_missing_cells(model, table, others, "background")
     positions, classes = check_targets(model, X, y, loss, table)
     domain = domain_of(
         table.codes,

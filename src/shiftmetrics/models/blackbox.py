@@ -14,6 +14,7 @@ from shiftmetrics.models.decision import CounterExamples, nearest_counterexample
 from shiftmetrics.models.decision.space import MoveSpace
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
+from shiftmetrics.stability.domain import differs
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STARTS = 4096
@@ -156,7 +157,7 @@ class _Climb:
         question = self.question
         start, value = self.columns.best(dual, question.theta1)
         away, value_away = self.columns.best_away(dual, question.theta1)
-        resting = (start == question.codes).all(axis=1)
+        resting = np.asarray(~differs(start, question.codes).any(axis=1))
         start = np.where(resting[:, None], away, start)
         points, losses = self.climber.climb(start, dual, np.where(resting, value_away, value))
         found = np.isfinite(losses)

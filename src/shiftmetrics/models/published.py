@@ -104,6 +104,15 @@ def take_steps(
 def _gradients(question: Question, method: str) -> tuple[PointLoss, Loss | None]:
     """Return the loss of the model with its gradient, and the exact worst cases where they are known."""
     if is_network(question.model):
+        if np.isnan(question.codes).any():
+            raise ValueError(
+                describe(
+                    "X",
+                    f"free of missing cells for a network and method={method!r}",
+                    "some",
+                    'Use method="auto".',
+                )
+            )
         return _of_network(question), None
     linear = LinearRoute().accepts(question.model, question.loss)
     scores = AdditiveScores.of(question) if linear else None
@@ -159,7 +168,7 @@ def _of_scores(question: Question, scores: AdditiveScores) -> PointLoss:
 
     def point_loss(points: FloatArray) -> tuple[FloatArray, FloatArray]:
         losses, change = slope(scores(points, question))
-        return np.asarray(losses), np.asarray(change @ weights)
+        return np.asarray(losses), np.where(np.isnan(points), 0.0, change @ weights)
 
     return point_loss
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,34 +13,14 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, is_table, to_numpy
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
+from shiftmetrics.models.coding import (
+    TableColumn,
+    code_column,
+    decode_column,
+    inferred,
+    whole_where_possible,
+)
 from shiftmetrics.stability.domain import positions_of
-
-ColumnKind = Literal["number", "category"]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TableColumn(Record):
-    """One column: how its values are coded.
-
-    Attributes
-    ----------
-    name : str
-        Its name; ``x0``, ``x1``, ... in arrays.
-    label : str or int
-        Its label in the table.
-    kind : {"number", "category"}
-        Categories are coded as 0, 1, ...
-    dtype : str
-        Its dtype in the table.
-    categories : tuple or None
-        The values that the codes stand for.
-    """
-
-    name: str
-    label: Any
-    kind: ColumnKind
-    dtype: str
-    categories: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +32,7 @@ class Table(Record):
     columns : tuple of TableColumn
         Its columns.
     codes : array of shape (n_samples, n_features)
-        Numbers, and the numbers of categories.
+        Numbers, and the numbers of categories; NaN where a cell is missing.
     is_frame : bool
         Whether the model sees a pandas DataFrame, or else an array.
     row_labels : array of shape (n_samples,) or None
@@ -88,7 +68,8 @@ class Table(Record):
         Parameters
         ----------
         X : array_like of shape (n_samples, ...) or DataFrame of shape (n_samples, n_features)
-            Rows. Columns of text, bool or a categorical dtype are categories, all others are numbers.
+            Rows. Columns of text, bool or a categorical dtype are categories, all others are numbers. Cells may be
+            missing (NaN, None, pandas' NA or NaT), written in one way in each column.
         categorical : sequence of str or int
             Columns of numbers that stand for categories.
         levels : dict of int to sequence, optional
@@ -100,7 +81,8 @@ class Table(Record):
         Raises
         ------
         ValueError
-            If ``X`` has no rows, repeated column names, or a missing or infinite value, whose column is named.
+            If ``X`` has no rows, repeated column names, an infinite value, or missing cells of several kinds in one
+            column, which is named.
         TypeError
             If a column is neither numbers nor categories.
         """
@@ -122,9 +104,10 @@ class Table(Record):
             if array.ndim > 2:
                 row_shape = tuple(array.shape[1:])
                 array = array.reshape(len(array), math.prod(row_shape))
-            frame = pd.DataFrame(array, copy=False)
-            if array.dtype.kind in "OUS":
-                frame = frame.infer_objects()
+            mixed = array.dtype.kind in "OUS"
+            frame = pd.DataFrame(array, copy=False, dtype=object if mixed else None)
+            if mixed:
+                frame = pd.DataFrame({label: inferred(frame[label]) for label in frame.columns})
         if 0 in frame.shape:
             raise ValueError(
                 describe(argument, "a table of at least one row and column", f"shape {frame.shape}")
@@ -137,7 +120,7 @@ class Table(Record):
             raise ValueError(describe(argument, "a table with distinct column names", f"repeated {repeated}"))
         marked = set(positions_of(categorical, names, "categorical").tolist())
         coded = [
-            _code(
+            code_column(
                 frame.iloc[:, place],
                 names[place],
                 is_category=place in marked,
@@ -229,26 +212,18 @@ class Table(Record):
         if not self.is_frame and all(column.kind == "number" for column in self.columns):
             kinds = {column.dtype for column in self.columns}
             dtype = np.dtype(kinds.pop()) if len(kinds) == 1 else np.dtype(np.float64)
-            return _numbers(codes, dtype)
+            return whole_where_possible(codes, dtype)
         import pandas as pd
 
-        parts = {}
-        for place, column in enumerate(self.columns):
-            held = np.ascontiguousarray(codes[:, place])
-            own: Any = self.dtypes[place] if self.dtypes is not None else column.dtype
-            if column.categories is None:
-                parts[place] = pd.Series(_number_series(held, own), index=index)
-                continue
-            positions = held.astype(np.int64)
-            if isinstance(own, pd.CategoricalDtype) or own == "category":
-                known = own if isinstance(own, pd.CategoricalDtype) else None
-                if known is None or list(known.categories) != list(column.categories):
-                    known = pd.CategoricalDtype(list(column.categories))
-                parts[place] = pd.Series(pd.Categorical.from_codes(positions, dtype=known), index=index)
-            else:
-                values = np.empty(len(column.categories), dtype=object)
-                values[:] = column.categories
-                parts[place] = pd.Series(values[positions], index=index, dtype=object).astype(own)
+        parts = {
+            place: decode_column(
+                column,
+                np.ascontiguousarray(codes[:, place]),
+                column.dtype if self.dtypes is None else self.dtypes[place],
+                index,
+            )
+            for place, column in enumerate(self.columns)
+        }
         frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=index)
         frame.columns = pd.Index([column.label for column in self.columns])
         return frame if self.is_frame else frame.to_numpy()
@@ -263,85 +238,6 @@ class Table(Record):
         if self.index is not None:
             return self.index
         return None if self.row_labels is None else pd.Index(self.row_labels)
-
-
-def _code(
-    series: Any, name: str, *, is_category: bool, levels: Sequence[Any] | None, argument: str
-) -> tuple[TableColumn, FloatArray]:
-    """Return the column and its codes."""
-    import pandas as pd
-
-    dtype = series.dtype
-    missing = series.isna().to_numpy()
-    if missing.any():
-        raise ValueError(
-            describe(
-                argument,
-                "free of missing values",
-                f"{int(missing.sum())} in column {name!r}, the first at row {int(missing.argmax())}",
-                "Drop or impute these rows first.",
-            )
-        )
-    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-    if numeric and not is_category and levels is None:
-        numbers = series.to_numpy(dtype=np.float64)
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            raise ValueError(
-                describe(
-                    argument,
-                    "finite everywhere",
-                    f"{numbers[infinite][0]:g} in column {name!r} at row {int(infinite.argmax())}",
-                    "Drop or clip these rows first.",
-                )
-            )
-        return TableColumn(name=name, label=series.name, kind="number", dtype=str(dtype)), numbers
-    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        raise TypeError(
-            describe(
-                argument,
-                "a table of numbers and categories",
-                f"dates in column {name!r}",
-                "Turn them into numbers.",
-            )
-        )
-    if levels is not None:
-        categories = list(levels)
-        categories += [value for value in pd.unique(series) if value not in set(categories)]
-    elif isinstance(dtype, pd.CategoricalDtype):
-        categories = list(dtype.categories)
-    elif pd.api.types.is_bool_dtype(dtype):
-        categories = [False, True]
-    else:
-        try:
-            categories = sorted(pd.unique(series))
-        except TypeError as error:
-            raise TypeError(
-                describe(argument, "a table of numbers and categories", f"mixed values in column {name!r}")
-            ) from error
-    places = {value: place for place, value in enumerate(categories)}
-    codes = np.array([places[value] for value in series.tolist()], dtype=np.float64)
-    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in categories)
-    kept = "category" if isinstance(dtype, pd.CategoricalDtype) else str(dtype)
-    column = TableColumn(name=name, label=series.name, kind="category", dtype=kept, categories=plain)
-    return column, codes
-
-
-def _numbers(codes: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return the codes in an integer dtype where nothing is lost, else as float64."""
-    if dtype.kind in "iu" and codes.size and (codes == np.rint(codes)).all():
-        limits = np.iinfo(dtype)
-        if codes.min() >= limits.min and codes.max() <= limits.max:
-            return codes.astype(dtype)
-    return codes
-
-
-def _number_series(held: FloatArray, dtype: Any) -> Any:
-    """Return a column of numbers in its own dtype where nothing is lost, else as float64."""
-    import pandas as pd
-
-    kind: Any = getattr(pd.api.types.pandas_dtype(dtype), "numpy_dtype", pd.api.types.pandas_dtype(dtype))
-    return _numbers(held, np.dtype(kind))
 
 
 def _plain_labels(index: Any) -> npt.NDArray[Any]:

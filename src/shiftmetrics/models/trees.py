@@ -65,7 +65,8 @@ def _about_whole_numbers(question: Question) -> tuple[str, ...]:
     """Warn of counts that may move by fractions: trees split right beside them, where a tiny move is enough."""
     free = question.domain.sliding & ~question.domain.integer
     codes = question.codes[:, free]
-    names = np.array(question.domain.names)[free][(codes == np.rint(codes)).all(axis=0)]
+    whole = ((codes == np.rint(codes)) | np.isnan(codes)).all(axis=0)
+    names = np.array(question.domain.names)[free][whole]
     if not names.size:
         return ()
     shown = ", ".join(names[:3]) + (f" and {names.size - 3} more" if names.size > 3 else "")

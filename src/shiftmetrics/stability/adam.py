@@ -121,6 +121,7 @@ def run_adam(
                 if limits is not None:
                     np.clip(points, *limits, out=points)
                     np.divide(points - start, unit, out=moves, where=unit > 0.0)
+                    np.nan_to_num(moves, copy=False, nan=0.0)  # cells that are missing stay so
                 losses, gradients = loss(points)
             squared = np.einsum("ij,ij->i", moves, moves)
         moment = _moment(dual, theta1, losses, squared, weights, divergence)

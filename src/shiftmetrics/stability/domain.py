@@ -1,7 +1,8 @@
 """Where rows may move and at what distance: units, bounds, frozen columns, whole steps, categories that flip.
 
 Rows are coded as a float64 matrix. A column of categories holds their numbers (0, 1, ...); a one-hot group is
-several columns that hold one of a few patterns. Everything else is a number.
+several columns that hold one of a few patterns. Everything else is a number. NaN is a missing cell, and stays one: a
+change from or to it is infinitely far.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import describe
+
+FAR = 1e150
+"""Stands for an infinite distance, so that its square is a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,20 +34,35 @@ class Flip:
         What these columns may hold.
     distance : float
         Distance (unsquared) of a flip, whatever the two states.
+    stuck : array of shape (n_stuck, n_columns) or None
+        What rows hold where cells are missing. Such rows stay as they are; these are numbered after the states.
     """
 
     name: str
     columns: IntArray
     states: FloatArray
     distance: float
+    stuck: FloatArray | None = None
+
+    @property
+    def patterns(self) -> FloatArray:
+        """The states, then what rows with missing cells hold."""
+        return self.states if self.stuck is None else np.concatenate([self.states, self.stuck])
 
     def state_of(self, points: FloatArray) -> IntArray:
         """Return the number of the state of each point, -1 where it is in none."""
         held = points[:, self.columns]
         state = np.full(len(points), -1, dtype=np.int64)
-        for number, pattern in enumerate(self.states):
-            state[(held == pattern).all(axis=1)] = number
+        for number, pattern in enumerate(self.patterns):
+            same = held == pattern
+            if np.isnan(pattern).any():
+                same |= np.isnan(held) & np.isnan(pattern)
+            state[same.all(axis=1)] = number
         return state
+
+    def is_stuck(self, points: FloatArray) -> BoolArray:
+        """Tell which points miss a cell of these columns."""
+        return np.asarray(np.isnan(points[:, self.columns]).any(axis=1))
 
     def nearest_state(self, points: FloatArray) -> IntArray:
         """Return the number of the state that is nearest to each point."""
@@ -53,7 +72,7 @@ class Flip:
 
     def put(self, points: FloatArray, states: IntArray) -> None:
         """Set the state of each point, in place."""
-        points[:, self.columns] = self.states[states]
+        points[:, self.columns] = self.patterns[states]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,15 +146,23 @@ class Domain:
         numbers = ~self.flipping
         step = (points[:, numbers] - start[:, numbers]) / self.unit[numbers]
         squared = np.einsum("ij,ij->i", step, step)
+        if np.isnan(squared).any():  # missing cells: they stay, at no cost, or the point is out of reach
+            unchanged = ~differs(points[:, numbers], start[:, numbers])
+            step = np.where(unchanged, 0.0, np.where(np.isnan(step), np.inf, step))
+            squared = np.einsum("ij,ij->i", step, step)
         for flip in self.flips:
-            changed = (points[:, flip.columns] != start[:, flip.columns]).any(axis=1)
+            changed = differs(points[:, flip.columns], start[:, flip.columns]).any(axis=1)
             if changed.any():
                 squared[changed] += flip.distance**2
+                squared[changed & (flip.is_stuck(points) | flip.is_stuck(start))] = np.inf
         distance: FloatArray = np.sqrt(squared)
         return distance
 
     def limits(self, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the lowest and highest place of each row in each column; for categories, where they stand."""
+        """Return the lowest and highest place of each row in each column; for categories, where they stand.
+
+        Both are NaN where a cell is missing.
+        """
         free = self.sliding
         low = np.where(free, np.minimum(self.lower, start), start)
         high = np.where(free, np.maximum(self.upper, start), start)
@@ -147,9 +174,13 @@ class Domain:
         return low, high
 
     def clip(self, points: FloatArray, start: FloatArray) -> FloatArray:
-        """Return the valid points nearest to ``points``, column by column."""
+        """Return the valid points nearest to ``points``, column by column.
+
+        What is missing in a row stays missing; what is missing in a point alone stays as it is in its row.
+        """
         low, high = self.limits(start)
         flipping = self.flipping
+        points = np.where(np.isnan(points), start, points)
         inside = np.where(flipping, start, np.clip(points, low, high))
         whole = self.sliding & self.integer
         if whole.any():
@@ -157,24 +188,53 @@ class Domain:
             inside = np.where(whole, np.clip(steps, low, high), inside)
         for flip in self.movable_flips:
             flip.put(inside, flip.nearest_state(points))
+            stuck = flip.is_stuck(start)
+            if stuck.any():
+                inside[np.ix_(stuck, flip.columns)] = start[np.ix_(stuck, flip.columns)]
         return inside
 
     def valid(self, points: FloatArray, start: FloatArray) -> BoolArray:
         """Tell which points their rows may move to."""
         low, high = self.limits(start)
         flipping = self.flipping
-        fine: BoolArray = np.all(((points >= low) & (points <= high)) | flipping, axis=1)
+        same = ~differs(points, start)
+        fine: BoolArray = np.all(((points >= low) & (points <= high)) | flipping | same, axis=1)
         whole = self.sliding & self.integer
         if whole.any():
-            step = (points - start)[:, whole]
+            step = np.where(same, 0.0, points - start)[:, whole]
             fine &= np.all(np.abs(step - np.rint(step)) <= 1e-9 * np.maximum(1.0, np.abs(step)), axis=1)
         able = {id(flip) for flip in self.movable_flips}
         for flip in self.flips:
+            stays = same[:, flip.columns].all(axis=1)
             if id(flip) in able:
-                fine &= flip.state_of(points) >= 0
-            else:
-                fine &= (points[:, flip.columns] == start[:, flip.columns]).all(axis=1)
+                state = flip.state_of(points)
+                stays |= (state >= 0) & (state < len(flip.states)) & ~flip.is_stuck(start)
+            fine &= stays
         return fine
+
+    def squared_gaps(self, rows: FloatArray, others: FloatArray) -> FloatArray:
+        """Return how far apart rows are in the columns that may move, squared, of shape (n_rows, n_others).
+
+        A cell that is missing on either side is in no way: it stays as it is. A flip without a price adds 1e300.
+        """
+        from scipy.spatial.distance import cdist
+
+        columns = np.flatnonzero(self.sliding)
+        first, second = (part[:, columns] / self.unit[columns] for part in (rows, others))
+        here, there = ~np.isnan(first), ~np.isnan(second)
+        squared: FloatArray = np.zeros((len(rows), len(others)))
+        if here.all() and there.all():
+            if columns.size:
+                squared = cdist(first, second, "sqeuclidean")
+        else:
+            first, second = np.where(here, first, 0.0), np.where(there, second, 0.0)
+            squared = np.square(first) @ there.T + here @ np.square(second).T - 2.0 * first @ second.T
+            squared = np.maximum(squared, 0.0)
+        for flip in self.movable_flips:
+            apart = flip.state_of(rows)[:, None] != flip.state_of(others)[None, :]
+            apart &= ~flip.is_stuck(rows)[:, None] & ~flip.is_stuck(others)[None, :]
+            squared += apart * min(flip.distance, FAR) ** 2
+        return squared
 
     def positions(self, features: Any, argument: str = "features") -> IntArray:
         """Return the positions of columns given by name or position.
@@ -199,6 +259,14 @@ class Domain:
         for flip in self.flips:
             mask[flip.columns] = mask[flip.columns].any()
         return replace(self, movable=self.movable & mask)
+
+
+def differs(points: FloatArray, start: FloatArray) -> BoolArray:
+    """Tell which cells are not the same; two missing ones are."""
+    changed: BoolArray = points != start
+    if changed.any():
+        changed &= ~(np.isnan(points) & np.isnan(start))
+    return changed
 
 
 def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray:

@@ -34,7 +34,8 @@ def domain_of(
     Parameters
     ----------
     X : array_like of shape (n_samples, n_features)
-        Rows under evaluation; categories stand as 0, 1, ...
+        Rows under evaluation; categories stand as 0, 1, ... A cell that is NaN is missing and stays so, and a group
+        of ``one_hot`` with such a cell stays as it is; scales and ranges are those of the cells that are there.
     names : sequence of str, optional
         Names of the columns; ``x0``, ``x1``, ... by default. All other arguments take names or positions.
     categories : dict of int to int, optional
@@ -80,13 +81,15 @@ def domain_of(
     >>> domain.distances(np.array([[40.0, 0.0]]), np.array([[20.0, 0.0]]))  # two standard deviations
     array([2.])
     """
-    codes = np.asarray(check_matrix(X, "X"), dtype=np.float64)
+    codes = np.asarray(check_matrix(X, "X", allow_nan=True), dtype=np.float64)
     names = tuple(f"x{place}" for place in range(codes.shape[1])) if names is None else tuple(names)
     if len(names) != codes.shape[1]:
         raise ValueError(describe("names", f"of length {codes.shape[1]}", f"length {len(names)}"))
     patterns = list(_patterns(codes, names, categories or {}, one_hot))
     flipping = np.zeros(len(names), dtype=np.bool_)
+    gone: BoolArray = np.asarray(np.isnan(codes).all(axis=0))
     for _, columns, _ in patterns:
+        gone[columns] = np.isnan(codes[:, columns]).any(axis=1).all()
         if flipping[columns].any():
             raise ValueError(
                 describe("one_hot", "groups of distinct columns", f"{_listed(names, columns)} in two of them")
@@ -100,6 +103,8 @@ def domain_of(
     if immutable is not None:
         movable[_with_groups(positions_of(immutable, names, "immutable"), patterns)] = False
     movable &= ~prices.frozen
+    lost = movable & gone
+    movable &= ~gone
     whole = np.zeros(len(names), dtype=np.bool_)
     if integer is not None:
         whole[positions_of(integer, names, "integer")] = True
@@ -110,13 +115,14 @@ def domain_of(
         price = prices.of_flip(name, columns)
         if math.isinf(price):
             movable[columns] = False
-        flips.append(Flip(name, columns, states, math.sqrt(price) if math.isfinite(price) else math.inf))
+        distance = math.sqrt(price) if math.isfinite(price) else math.inf
+        flips.append(Flip(name, columns, states, distance, _with_missing_cells(codes[:, columns])))
     label_flip = check_number(label_flip, "label_flip", low=0.0, open_low=True, allow_inf=True)
     domain = Domain(
         names=names, unit=prices.unit, movable=movable, lower=lower, upper=upper, integer=whole,
         flips=tuple(flips), label_flip=label_flip,
     )  # fmt: skip
-    warnings = tuple(_warnings(domain, codes, prices))
+    warnings = tuple(_warnings(domain, codes, prices, lost))
     return Domain(**{**vars(domain), "warnings": warnings})
 
 
@@ -169,19 +175,36 @@ class _Prices:
 
 
 def _units(codes: FloatArray, scale: str) -> tuple[FloatArray, BoolArray]:
-    """Return the move that costs 1 in each column, and which columns are constant."""
+    """Return the move that costs 1 in each column, and which columns are constant where they are not missing."""
     if scale == "unit":
         return np.ones(codes.shape[1]), np.zeros(codes.shape[1], dtype=np.bool_)
-    spread = np.ptp(codes, axis=0)
+    codes = _without_empty(codes)
+    spread = np.nanmax(codes, axis=0) - np.nanmin(codes, axis=0)
     if scale == "std":
-        unit = codes.std(axis=0)
+        unit = np.nanstd(codes, axis=0) if np.isnan(codes).any() else codes.std(axis=0)
     elif scale == "iqr":
-        unit = np.subtract(*np.percentile(codes, [75.0, 25.0], axis=0))
+        unit = np.subtract(*np.nanpercentile(codes, [75.0, 25.0], axis=0))
     else:
         unit = spread.copy()
     constant = (spread == 0.0) | ~(unit > 0.0)
     unit[constant] = 1.0
     return unit, constant
+
+
+def _without_empty(codes: FloatArray) -> FloatArray:
+    """Return the rows with 0 in columns that hold nothing at all."""
+    empty = np.isnan(codes).all(axis=0)
+    return np.where(empty, 0.0, codes) if empty.any() else codes
+
+
+def _with_missing_cells(held: FloatArray) -> FloatArray | None:
+    """Return the different rows that miss a cell, or None where there are none."""
+    missing = np.isnan(held)
+    rows = missing.any(axis=1)
+    if not rows.any():
+        return None
+    held = np.unique(np.where(missing, np.inf, held)[rows], axis=0)
+    return np.where(np.isinf(held), np.nan, held)
 
 
 def _patterns(
@@ -201,10 +224,11 @@ def _patterns(
             )
         states = np.eye(len(columns))
         held = codes[:, columns]
-        nothing = ~held.any(axis=1)
+        known = ~np.isnan(held).any(axis=1)
+        nothing = known & ~held.any(axis=1)
         if nothing.any():
             states = np.concatenate([states, np.zeros((1, len(columns)))])
-        wrong = ~(((held == 0.0) | (held == 1.0)).all(axis=1) & (held.sum(axis=1) <= 1.0))
+        wrong = known & ~(((held == 0.0) | (held == 1.0)).all(axis=1) & (held.sum(axis=1) <= 1.0))
         if wrong.any():
             row = int(wrong.argmax())
             raise ValueError(
@@ -242,7 +266,8 @@ def _bounds(
         return lower, upper
     if isinstance(bounds, str):
         check_choice(bounds, "bounds", ("data",))
-        return codes.min(axis=0), codes.max(axis=0)
+        held = _without_empty(codes)
+        return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
     if isinstance(bounds, Mapping):
         pairs = {int(positions_of(key, names, "bounds")[0]): pair for key, pair in bounds.items()}
     else:
@@ -263,7 +288,7 @@ def _bounds(
     return lower, upper
 
 
-def _warnings(domain: Domain, codes: FloatArray, prices: _Prices) -> Iterator[str]:
+def _warnings(domain: Domain, codes: FloatArray, prices: _Prices, lost: BoolArray) -> Iterator[str]:
     if prices.given:
         raise ValueError(
             describe(
@@ -285,6 +310,8 @@ def _warnings(domain: Domain, codes: FloatArray, prices: _Prices) -> Iterator[st
             f"{int(outside.any(axis=1).sum())} rows stand outside the bounds of "
             f"{_listed(domain.names, np.flatnonzero(outside.any(axis=0)))}: they may stay or move back."
         )
+    if lost.any():
+        yield f"Missing in every row, and so left as they are: columns {_listed(domain.names, np.flatnonzero(lost))}."
     if domain.immovable:
         yield "No column may move, so only the weights of the rows change (as with theta1=inf)."
 

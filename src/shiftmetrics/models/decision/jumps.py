@@ -7,6 +7,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.decision.line import lengths
 from shiftmetrics.models.decision.nearest import Nearest
+from shiftmetrics.stability.domain import differs
 
 _GAIN = 0.97  # of the best distance, at most, is what a jump must come to
 
@@ -25,7 +26,7 @@ def jump(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, n_queri
     which = which[nearest.distance[which] > 0.0]
     best = nearest.point[which]
     moves = nearest.move(which)
-    if not (moves.any() or (best != space.origin[which]).any()):
+    if not (moves.any() or differs(best, space.origin[which]).any()):
         return
     jumped = _some(list(space.jumps(best)), rng, n_queries - chosen.shape[1])
     n_points = jumped.shape[1]

@@ -8,6 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.decision.space import MoveSpace
+from shiftmetrics.stability.domain import differs
 
 IsWrong = Callable[[FloatArray, IntArray], BoolArray]
 """Tells which coded points are errors, given the positions of the rows that they come from."""
@@ -58,7 +59,7 @@ class Nearest:
         n_which, n_points, n_columns = points.shape
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(points.reshape(-1, n_columns), owner)
-        new = (flat != self.space.origin[owner]).any(axis=1).reshape(n_which, n_points)
+        new = differs(flat, self.space.origin[owner]).any(axis=1).reshape(n_which, n_points)
         room = (self.n_queries - self.queries[which])[:, None]
         new &= np.cumsum(new, axis=1) <= room
         self.queries[which] += new.sum(axis=1)

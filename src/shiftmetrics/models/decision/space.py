@@ -7,19 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.stability.domain import Domain
+from shiftmetrics.stability.domain import FAR, Domain, differs
 
 FEWEST_STEPS = 4.0
 """A column of whole numbers whose unit is at least so many steps slides like any number; others jump."""
-FAR = 1e150
-"""Stands for an infinite distance, so that its square is a number."""
 
 
 class MoveSpace:
     """Some rows and the moves they may make.
 
     A *move* is the part in the numeric columns that slide, of shape (n_numeric,), in units of cost. Categories and
-    coarse whole numbers *jump*: a point carries them along while it slides.
+    coarse whole numbers *jump*: a point carries them along while it slides. A cell that is missing moves by 0.
 
     Parameters
     ----------
@@ -45,8 +43,8 @@ class MoveSpace:
         self.unit: FloatArray = domain.unit[self.numeric]
         low, high = domain.limits(origin)
         start = origin[:, self.numeric]
-        self.low: FloatArray = (low[:, self.numeric] - start) / self.unit
-        self.high: FloatArray = (high[:, self.numeric] - start) / self.unit
+        self.low: FloatArray = _moves_by_zero((low[:, self.numeric] - start) / self.unit)
+        self.high: FloatArray = _moves_by_zero((high[:, self.numeric] - start) / self.unit)
         self.flips = domain.movable_flips
         self.coarse: IntArray = np.flatnonzero(coarse)
         self.jumping: list[IntArray] = [flip.columns for flip in self.flips]
@@ -67,8 +65,7 @@ class MoveSpace:
 
     def moves(self, points: FloatArray, owner: IntArray) -> FloatArray:
         """Return the moves that lead to points, of shape (n_points, n_numeric)."""
-        moves: FloatArray = (points - self.origin[owner])[:, self.numeric] / self.unit
-        return moves
+        return _moves_by_zero((points - self.origin[owner])[:, self.numeric] / self.unit)
 
     def points(self, base: FloatArray, owner: IntArray, moves: FloatArray) -> FloatArray:
         """Return the points of several moves of each row, with the jumps of ``base``.
@@ -97,9 +94,10 @@ class MoveSpace:
         start = self.origin[owner]
         costs = [np.square(self.moves(points, owner))]
         for flip in self.flips:
-            changed = (points[:, flip.columns] != start[:, flip.columns]).any(axis=1)
+            changed = differs(points[:, flip.columns], start[:, flip.columns]).any(axis=1)
             costs.append(np.where(changed, min(flip.distance, FAR) ** 2, 0.0)[:, None])
-        costs.append(np.square((points - start)[:, self.coarse] / self.domain.unit[self.coarse]))
+        steps = _moves_by_zero((points - start)[:, self.coarse])
+        costs.append(np.square(steps / self.domain.unit[self.coarse]))
         return np.concatenate(costs, axis=1)
 
     def jumps(self, points: FloatArray) -> Iterator[FloatArray]:
@@ -115,3 +113,8 @@ class MoveSpace:
                 jumped = points.copy()
                 jumped[:, column] += step
                 yield jumped
+
+
+def _moves_by_zero(moves: FloatArray) -> FloatArray:
+    """Return moves with 0 where a cell is missing."""
+    return np.where(np.isnan(moves), 0.0, moves)

@@ -7,7 +7,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.decision.line import lengths
 from shiftmetrics.models.decision.nearest import Nearest
-from shiftmetrics.models.decision.space import FAR, MoveSpace
+from shiftmetrics.models.decision.space import MoveSpace
 
 _RANKS = (0, 1, 2, 4, 8, 16, 32, 64)
 """Which of the nearest other points to try: some near ones, and some farther away, elsewhere."""
@@ -33,7 +33,7 @@ def other_points(
     array of shape (n_rows, n_starts, n_columns)
         A row's own place where it has fewer.
     """
-    squared = _squared_distances(space, which, pool)
+    squared = space.domain.squared_gaps(space.origin[which], pool)
     squared[~other] = np.inf
     n_starts = min(len(pool), _RANKS[-1] + 1)
     near = np.argpartition(squared, n_starts - 1, axis=1)[:, :n_starts]
@@ -48,22 +48,6 @@ def other_points(
     return flat.reshape(points.shape)
 
 
-def _squared_distances(space: MoveSpace, which: IntArray, pool: FloatArray) -> FloatArray:
-    """Return squared distances of shape (n_rows, n_pool) in the columns that may move."""
-    from scipy.spatial.distance import cdist
-
-    rows = space.origin[which]
-    columns = np.flatnonzero(space.domain.sliding)
-    unit = space.domain.unit[columns]
-    squared: FloatArray = np.zeros((len(which), len(pool)))
-    if columns.size:
-        squared = cdist(rows[:, columns] / unit, pool[:, columns] / unit, "sqeuclidean")
-    for flip in space.flips:
-        apart = flip.state_of(rows)[:, None] != flip.state_of(pool)[None]
-        squared += apart * min(flip.distance, FAR) ** 2
-    return squared
-
-
 def cross(nearest: Nearest, which: IntArray, starts: FloatArray, *, n_steps: int) -> FloatArray:
     """Bisect the lines from the rows to several starts each, and return the errors nearest to the rows on them.
 
@@ -74,7 +58,7 @@ def cross(nearest: Nearest, which: IntArray, starts: FloatArray, *, n_steps: int
     """
     space = nearest.space
     wrong = nearest.ask(which, starts)
-    moves = (starts - space.origin[which][:, None])[:, :, space.numeric] / space.unit
+    moves = np.nan_to_num((starts - space.origin[which][:, None])[:, :, space.numeric] / space.unit)
     low, high = np.zeros(wrong.shape), np.ones(wrong.shape)
     owner = np.repeat(which, starts.shape[1])
     best = np.where(wrong[:, :, None], starts, space.origin[which][:, None])

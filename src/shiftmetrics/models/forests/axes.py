@@ -1,7 +1,8 @@
 """The axes of a grid: a number between thresholds, or a group of columns in one of a few states.
 
 An axis knows what a move to one of its cells costs, and where the row then stands: at the nearest place in the cell
-that its bounds and whole steps allow, on the side of the threshold that the model sees.
+that its bounds and whole steps allow, on the side of the threshold that the model sees. A missing value has a cell of
+its own, which nothing enters or leaves.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ class Axis(Protocol):
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
+        """Number of cells, with that of missing values."""
+
+    @property
+    def missing(self) -> int:
+        """The cell of missing values; -1 where there is none, or where they are states like others."""
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cell of each point."""
@@ -37,12 +42,16 @@ class Axis(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NumberAxis:
-    """A column of numbers: cell k holds the numbers above ``edges[k - 1]`` and up to ``edges[k]``."""
+    """A column of numbers: cell k holds the numbers above ``edges[k - 1]`` and up to ``edges[k]``.
+
+    Where some are missing, these are in one more cell, the last.
+    """
 
     column: int
     edges: FloatArray
     domain: Domain
     movable: bool
+    some_missing: bool = False
 
     @property
     def columns(self) -> IntArray:
@@ -51,20 +60,36 @@ class NumberAxis:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
-        return len(self.edges) + 1
+        """Number of cells, with that of missing values."""
+        return len(self.edges) + 1 + self.some_missing
+
+    @property
+    def missing(self) -> int:
+        """The cell of missing values; -1 where there is none."""
+        return len(self.edges) + 1 if self.some_missing else -1
+
+    def is_missing(self, start: FloatArray) -> BoolArray:
+        """Tell which rows miss the number."""
+        return np.asarray(np.isnan(start[:, self.column]))
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cell of each point."""
-        return np.searchsorted(self.edges, points[:, self.column], side="left")
+        cells = np.searchsorted(self.edges, points[:, self.column], side="left")
+        if self.some_missing:
+            cells[self.is_missing(points)] = self.missing
+        return cells
 
     def costs(self, start: FloatArray) -> FloatArray:
         """Return the squared distance of each row to each cell."""
-        every = np.arange(self.n_cells)[None, :]
-        return self.range_costs(start, every, every)
+        every = np.arange(len(self.edges) + 1)[None, :]
+        costs = self.range_costs(start, every, every)
+        if self.some_missing:
+            stays = np.where(self.is_missing(start), 0.0, np.inf)
+            costs = np.concatenate([costs, stays[:, None]], axis=1)
+        return costs
 
     def range_costs(self, start: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
-        """Return the squared distance of each row to ranges of cells, of shape (n_rows, n_ranges)."""
+        """Return the squared distance of each row to ranges of cells, of shape (n_rows, n_ranges); inf if missing."""
         x = start[:, self.column, None]
         place, fits = self._places(start, low, high)
         step = (place - x) / self.domain.unit[self.column]
@@ -83,7 +108,7 @@ class NumberAxis:
         """Return the nearest places in ranges of cells, and whether the row may go there."""
         x = start[:, self.column, None]
         ends = np.concatenate([[-np.inf], np.nextafter(self.edges, np.inf), [np.inf]])
-        first, last = ends[low], np.append(self.edges, np.inf)[high]
+        first, last = ends[low], np.append(self.edges, np.inf)[np.minimum(high, len(self.edges))]
         below, above = x < first, x > last
         place = np.where(below, first, np.where(above, last, x))
         if not self.movable:
@@ -114,6 +139,11 @@ class StateAxis:
         """Number of states."""
         return len(self.flip.states)
 
+    @property
+    def missing(self) -> int:
+        """No cell: what rows with missing cells hold are states like others."""
+        return -1
+
     def cells(self, points: FloatArray) -> IntArray:
         """Return the state of each point."""
         return self.flip.state_of(points)
@@ -121,7 +151,9 @@ class StateAxis:
     def costs(self, start: FloatArray) -> FloatArray:
         """Return the squared distance of each row to each state."""
         own = self.cells(start)[:, None] == np.arange(self.n_cells)
-        open_to = self.movable & (np.arange(self.n_cells) < self.n_allowed)
+        open_to = (
+            self.movable & (np.arange(self.n_cells) < self.n_allowed) & ~self.flip.is_stuck(start)[:, None]
+        )
         return np.where(own, 0.0, np.where(open_to, self.flip.distance**2, np.inf))
 
     def set_costs(self, start: FloatArray, states: BoolArray) -> FloatArray:
@@ -139,11 +171,14 @@ def axes_without_edges(domain: Domain, X: FloatArray) -> list[NumberAxis | State
     axes: list[NumberAxis | StateAxis] = []
     able = {id(flip) for flip in domain.movable_flips}
     for flip in domain.flips:
-        held = np.unique(X[:, flip.columns], axis=0)
-        met = [row for row in held if not (flip.states == row).all(axis=1).any()]
-        states = np.concatenate([flip.states, np.reshape(met, (len(met), len(flip.columns)))])
-        wider = replace(flip, states=states)
+        met = np.unique(X[flip.state_of(X) < 0][:, flip.columns], axis=0)
+        wider = replace(flip, states=np.concatenate([flip.patterns, met]), stuck=None)
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
     numbers = np.flatnonzero(~domain.flipping)
-    axes += [NumberAxis(int(column), np.empty(0), domain, bool(domain.movable[column])) for column in numbers]
+    axes += [
+        NumberAxis(
+            int(column), np.empty(0), domain, bool(domain.movable[column]), bool(np.isnan(X[:, column]).any())
+        )
+        for column in numbers
+    ]
     return sorted(axes, key=lambda axis: int(axis.columns[0]))

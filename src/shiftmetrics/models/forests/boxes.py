@@ -67,6 +67,9 @@ class LeafBoxes:
         for axis, (bounded, sides, which) in zip(self.grid.axes, self._sides, strict=True):
             if isinstance(axis, NumberAxis):
                 costs = axis.range_costs(start, sides[0][None, :], sides[1][None, :])
+                gone = axis.is_missing(start)
+                if gone.any():
+                    costs[gone] = np.where(sides[2], 0.0, np.inf)
             else:
                 costs = axis.set_costs(start, sides)
             squared[:, bounded] += costs[:, which]
@@ -80,7 +83,7 @@ class LeafBoxes:
             bounded = np.flatnonzero(self.section[:, position] >= 0)
             node = self.section[bounded, position]
             if isinstance(axis, NumberAxis):
-                ends = np.stack([sections.low[node], sections.high[node]])
+                ends = np.stack([sections.low[node], sections.high[node], sections.missing[node]])
                 met, which = np.unique(ends, axis=1, return_inverse=True)
             else:
                 met, which = np.unique(sections.states[sections.mask[node]], axis=0, return_inverse=True)
@@ -99,7 +102,9 @@ class LeafBoxes:
             if isinstance(axis, NumberAxis):
                 axis.put_in_range(part, start[rows], sections.low[node], sections.high[node])
             else:
-                allowed = sections.states[sections.mask[node], : axis.n_cells]
+                allowed = sections.states[
+                    sections.mask[node], : axis.n_cells
+                ]  # with the state of missing cells
                 costs = np.where(allowed, axis.costs(start[rows]), np.inf)
                 axis.put(part, start[rows], costs.argmin(axis=1))
             points[rows] = part

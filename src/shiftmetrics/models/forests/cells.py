@@ -34,6 +34,8 @@ class Splits:
         States that go left; padded with False.
     left, right : array of shape (n_nodes,)
         Children. They are those of the forest, swapped where an axis runs the other way.
+    missing_left : array of shape (n_nodes,)
+        Whether the cell of missing values goes left, on an axis of intervals.
     """
 
     axis: IntArray
@@ -42,6 +44,7 @@ class Splits:
     goes_left: BoolArray
     left: IntArray
     right: IntArray
+    missing_left: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +59,26 @@ class CellForest:
         What each node asks.
     n_cells : array of shape (n_axes,)
         Cells of each axis.
+    missing : array of shape (n_axes,)
+        The cell of missing values on each axis, the last one; -1 where there is none.
     """
 
     forest: Forest
     splits: Splits
     n_cells: IntArray
+    missing: IntArray
+
+    @cached_property
+    def n_open(self) -> IntArray:
+        """Cells of each axis that rows may enter."""
+        return np.where(self.missing >= 0, self.missing, self.n_cells)
 
     def goes_left(self, node: IntArray, cell: IntArray) -> BoolArray:
         """Tell whether inner nodes send cells of their axes left."""
         left: BoolArray = cell <= self.splits.cut[node]
+        if self._some_missing:
+            gone = cell == self.missing[self.splits.axis[node]]
+            left = np.where(gone, self.splits.missing_left[node], left)
         table = self.splits.table[node]
         by_state = table >= 0
         if by_state.any():
@@ -92,6 +106,10 @@ class CellForest:
         return outputs
 
     @cached_property
+    def _some_missing(self) -> bool:
+        return bool((self.missing >= 0).any())
+
+    @cached_property
     def parent(self) -> IntArray:
         """The parent of each node; ``LEAF`` for roots."""
         parent = np.full(len(self.splits.axis), LEAF)
@@ -114,6 +132,8 @@ class Sections:
     ----------
     low, high : array of shape (n_nodes,)
         First and last cell, on an axis of intervals.
+    missing : array of shape (n_nodes,)
+        Whether the cell of missing values leads there, on an axis of intervals.
     mask : array of shape (n_nodes,)
         Row of ``states``, on an axis of states; -1 elsewhere.
     states : array of shape (n_masks, n_states)
@@ -122,6 +142,7 @@ class Sections:
 
     low: IntArray
     high: IntArray
+    missing: BoolArray
     mask: IntArray
     states: BoolArray
 
@@ -133,7 +154,8 @@ class Sections:
         above = np.maximum(parent, 0)
         own_axis = np.where(parent >= 0, splits.axis[above], LEAF)
         low = np.zeros(n_nodes, dtype=np.int64)
-        high = np.where(own_axis >= 0, trees.n_cells[np.maximum(own_axis, 0)] - 1, -1)
+        high = np.where(own_axis >= 0, trees.n_open[np.maximum(own_axis, 0)] - 1, -1)
+        missing = np.ones(n_nodes, dtype=np.bool_)
         by_state = np.flatnonzero((parent >= 0) & (splits.table[above] >= 0))
         mask = np.full(n_nodes, -1)
         mask[by_state] = np.arange(len(by_state))
@@ -152,10 +174,12 @@ class Sections:
             below, over = who[interval & side], who[interval & ~side]
             high[below] = np.minimum(high[below], splits.cut[split[interval & side]])
             low[over] = np.maximum(low[over], splits.cut[split[interval & ~side]] + 1)
+            missing[who[interval & (splits.missing_left[split] != side)]] = False
             flips = ~interval
             if flips.any():
                 allowed = splits.goes_left[table[flips]] == side[flips][:, None]
                 states[mask[who[flips]]] &= allowed
             node[alive] = up
             alive = alive[parent[up] >= 0]
-        return cls(low, high, mask, states)
+        low = np.minimum(low, high + 1)  # where missing values alone lead there, no cell does
+        return cls(low, high, missing, mask, states)

@@ -111,15 +111,8 @@ class _Others:
 
     def near(self, field: Field, rows: IntArray) -> list[IntArray]:
         """Return the cells of the nearest rows of another predicted class, what may not move left in place."""
-        from scipy.spatial.distance import cdist
-
         domain = self.question.domain
-        sliding = domain.sliding
-        units = domain.unit[sliding]
-        apart = cdist(field.start[:, sliding] / units, self.points[:, sliding] / units, "sqeuclidean")
-        for flip in domain.movable_flips:
-            differs = flip.state_of(field.start)[:, None] != flip.state_of(self.points)[None, :]
-            apart += differs * flip.distance**2
+        apart = domain.squared_gaps(field.start, self.points)
         apart[self.labels[None, :] == self.question.y[rows][:, None]] = np.inf
         n_near = min(_NEIGHBOURS, apart.shape[1])
         nearest = np.argpartition(apart, n_near - 1, axis=1)[:, :n_near]

@@ -12,7 +12,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.forests.axes import NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.cells import CellForest, Splits
 from shiftmetrics.models.forests.forest import LEAF, Forest
-from shiftmetrics.stability.domain import Domain
+from shiftmetrics.stability.domain import Domain, differs
 
 Encode = Callable[[FloatArray], FloatArray]
 """From coded rows to what the forest is given, of shape (n_rows, forest.n_features)."""
@@ -35,7 +35,7 @@ class Grid:
     @property
     def active(self) -> BoolArray:
         """Axes along which a move may change an output."""
-        return np.array([axis.movable and axis.n_cells > 1 for axis in self.axes])
+        return np.array([axis.movable for axis in self.axes]) & (self.trees.n_open > 1)
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cells of each point, of shape (n_points, n_axes)."""
@@ -109,6 +109,7 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
     cut = np.full(len(edge), LEAF)
     table = np.full(len(edge), -1)
     tables: list[BoolArray] = []
+    missing_left = forest.missing_left.copy()
     for position, axis in enumerate(axes):
         own = np.flatnonzero(axis_of == position)
         if isinstance(axis, NumberAxis):
@@ -116,18 +117,22 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
             edges = edges[np.isfinite(edges)]
             axes[position] = replace(axis, edges=edges)
             cut[own] = np.where(edge[own] == -np.inf, -1, np.searchsorted(edges, edge[own], side="left"))
+            if encode is not None and axis.some_missing:
+                without = X[:1].copy()
+                without[:, axis.column] = np.nan
+                missing_left[own] = _goes_left(forest, own, encode(without)[0, forest.feature[own]])
             continue
         seen = _encoded_states(axis, X, encode)
         for node in own:
             table[node] = len(tables)
-            tables.append(seen[:, forest.feature[node]] <= forest.threshold[node])
+            tables.append(_goes_left(forest, node, seen[:, forest.feature[node]]))
     constant = np.flatnonzero((forest.feature >= 0) & (axis_of < 0))
     if constant.size:  # columns that nothing moves: an axis of one cell stands for them
         first = X[:1] if encode is None else encode(X[:1])
         axis_of[constant] = 0
-        cut[constant] = np.where(
-            first[0, forest.feature[constant]] <= forest.threshold[constant], np.iinfo(np.int64).max, -1
-        )
+        left = _goes_left(forest, constant, first[0, forest.feature[constant]])
+        cut[constant] = np.where(left, np.iinfo(np.int64).max, -1)
+        missing_left[constant] = left
     width = max((len(row) for row in tables), default=1)
     goes_left = np.zeros((len(tables), width), dtype=bool)
     for row, states in enumerate(tables):
@@ -139,34 +144,55 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
         goes_left=goes_left,
         left=np.where(swapped, forest.right, forest.left),
         right=np.where(swapped, forest.left, forest.right),
+        missing_left=missing_left ^ swapped,
     )
-    n_cells = np.array([axis.n_cells for axis in axes])
-    return Grid(tuple(axes), CellForest(forest, splits, n_cells))
+    n_cells, missing = (np.array([getattr(axis, name) for axis in axes]) for name in ("n_cells", "missing"))
+    return Grid(tuple(axes), CellForest(forest, splits, n_cells, missing))
+
+
+def _goes_left(forest: Forest, node: Any, seen: FloatArray) -> BoolArray:
+    """Tell whether nodes send what they are given left."""
+    return np.asarray(
+        (seen <= forest.threshold[node]) | (np.isnan(seen) & forest.missing_left[node]), dtype=np.bool_
+    )
 
 
 def _dependence(axes: Sequence[NumberAxis | StateAxis], X: FloatArray, encode: Encode) -> BoolArray:
     """Tell which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
-    rows = X[np.unique(np.linspace(0, len(X) - 1, _PROBES).astype(int))]
+    missing = np.isnan(X)
+    probes = np.linspace(0, len(X) - 1, _PROBES).astype(int)
+    rows = X[np.unique(np.concatenate([probes, missing[:, missing.any(axis=0)].argmax(axis=0)]))]
+    smallest, largest = _ranges(X)
     stacked, starts = [rows], [0]
     for axis in axes:
         if isinstance(axis, StateAxis):  # every state, since its encoded column may be that of no other
-            size = len(rows) * -(-axis.n_allowed // len(rows))
+            size = len(rows) * -(-axis.n_cells // len(rows))
             place = np.arange(2 * size)  # each row in two states: one of them is not its own
             changed = rows[place % len(rows)]
-            axis.flip.put(changed, (place + place // size) % axis.n_allowed)
+            axis.flip.put(changed, (place + place // size) % axis.n_cells)
         else:
             changed = rows.copy()
-            low, high = X[:, axis.column].min(), X[:, axis.column].max()
+            low, high = smallest[axis.column], largest[axis.column]
             spread = np.linspace(low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows))
             changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
+            if axis.some_missing:
+                without = rows.copy()
+                without[:, axis.column] = np.nan
+                changed = np.concatenate([changed, without])
         starts.append(starts[-1] + len(stacked[-1]))
         stacked.append(changed)
     encoded = encode(np.concatenate(stacked))
     moved = np.empty((len(axes), encoded.shape[1]), dtype=bool)
     for position, (start, changed) in enumerate(zip(starts[1:], stacked[1:], strict=True)):
         before = encoded[np.arange(len(changed)) % len(rows)]
-        moved[position] = (encoded[start : start + len(changed)] != before).any(axis=0)
+        moved[position] = differs(encoded[start : start + len(changed)], before).any(axis=0)
     return moved
+
+
+def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest number of each column; 0 where all are missing."""
+    held = np.where(np.isnan(X).all(axis=0), 0.0, X)
+    return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
 
 
 def _encoded_states(axis: StateAxis, X: FloatArray, encode: Encode | None) -> FloatArray:
@@ -213,7 +239,7 @@ def _bisect(
         probe[slot, column] = numbers
         return np.asarray(encode(probe)[slot, feature] <= threshold)
 
-    low, high = X.min(axis=0)[column], X.max(axis=0)[column]
+    low, high = (limit[column] for limit in _ranges(X))
     width = np.maximum(high - low, 1.0)
     low, high = low - 16.0 * width, high + 16.0 * width
     at_low, at_high = is_left(low), is_left(high)

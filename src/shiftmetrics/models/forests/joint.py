@@ -93,7 +93,7 @@ class JointBoxes:
     """The leaf boxes of a forest whose axes are all numbers, for questions about single rows."""
 
     def __init__(self, boxes: LeafBoxes) -> None:
-        sections, n_cells = boxes.grid.trees.sections, boxes.grid.trees.n_cells
+        sections, n_cells = boxes.grid.trees.sections, boxes.grid.trees.n_open
         bounded = boxes.section >= 0
         self.boxes = boxes
         self.low = np.where(bounded, sections.low[boxes.section], 0)
@@ -125,6 +125,9 @@ class JointBoxes:
             How far to look.
         """
         boxes, forest = self.boxes, self.boxes.grid.forest
+        stuck = (
+            prices.own[row] == boxes.grid.trees.missing
+        )  # boxes without the missing cell are out of reach already
         leaf = np.flatnonzero(to_boxes < squared)
         margins = self._margins(leaf, label)
         first = np.flatnonzero(np.diff(boxes.tree[leaf], prepend=-1))
@@ -143,8 +146,9 @@ class JointBoxes:
             kept = np.flatnonzero(able[first[position] : first[position] + size[position]])
             if not kept.size:
                 return squared
-            low, high = self.low[own[kept]], self.high[own[kept]]
+            low, high = (np.where(stuck, 0, side[own[kept]]) for side in (self.low, self.high))
             _, costs = prices.nearest(np.full(low.shape, row), np.arange(low.shape[1]), low, high)
+            costs = np.where(stuck, 0.0, costs)
             lists.append((_Joint(low, high, costs, margins[first[position] + kept]), lowest[position]))
         if (total > 0.0).all():
             return squared

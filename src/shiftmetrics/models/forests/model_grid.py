@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, is_table
 from shiftmetrics.models.forests.grid import Encode, Grid, grid_of
 from shiftmetrics.models.forests.reached import losses_of
 from shiftmetrics.models.forests.reading import forest_of
@@ -51,6 +51,8 @@ def _encoder(model: Any, question: Question) -> Encode | None:
         rows = table.decode(points)
         if before is not None:
             rows = before.transform(rows)
+        if is_table(rows):
+            return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan))
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
         return np.asarray(rows, dtype=np.float64)
 
@@ -62,6 +64,9 @@ def _agrees(question: Question, grid: Grid) -> bool:
     rng = np.random.default_rng(0)
     n_rows = min(_N_CHECKED, max(64, question.n_samples))
     rows = rng.integers(question.n_samples, size=n_rows)
+    incomplete = np.flatnonzero(np.isnan(question.codes).any(axis=1))
+    if incomplete.size:
+        rows[: n_rows // 2] = rng.choice(incomplete, n_rows // 2)
     cells, points = grid.cells(question.codes[rows]), question.codes[rows].copy()
     for position, axis in enumerate(grid.axes):
         if not axis.movable:

@@ -118,7 +118,8 @@ def travel(trees: CellForest, cells: IntArray, active: BoolArray, reach: Reach |
         left = trees.goes_left(node, cells[row, axis])
         near = np.where(left, splits.left[node], splits.right[node])
         again = free == axis
-        turns = np.flatnonzero(again | ((free < 0) & active[axis]))
+        stuck = cells[row, axis] == trees.missing[axis]
+        turns = np.flatnonzero(again | ((free < 0) & active[axis] & ~stuck))
         far = np.where(left[turns], splits.right[node[turns]], splits.left[node[turns]])
         section = np.where(again, near, section)
         stays = np.arange(len(row))

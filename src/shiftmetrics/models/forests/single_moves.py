@@ -46,8 +46,10 @@ class CellCosts:
         costs = [axis.costs(start) for axis in grid.axes]
         first = np.concatenate([[0], np.cumsum([cost.shape[1] for cost in costs])[:-1]]).astype(np.int64)
         limited = any(
-            isinstance(axis, NumberAxis) and axis.movable and not np.isfinite(cost).all()
-            for axis, cost in zip(grid.axes, costs, strict=True)
+            isinstance(axis, NumberAxis) and axis.movable and not np.isfinite(cost[~stuck, :n_open]).all()
+            for axis, cost, n_open, stuck in zip(
+                grid.axes, costs, grid.trees.n_open, (own == grid.trees.missing).T, strict=True
+            )
         )
         outward = None
         if limited:
@@ -207,7 +209,7 @@ def _along_numbers(
     row, side = np.divmod(lane, 2 * n_axes)
     axis, up = side // 2, np.asarray(side % 2 == 1)
     here = cells[row, axis]
-    extent = np.where(up, grid.trees.n_cells[axis] - 1 - here, here)
+    extent = np.where(up, grid.trees.n_open[axis] - 1 - here, here)
     far = np.where(np.diff(lane, append=-1) == 0, np.append(near[1:], 0) - 1, extent)
     inside = np.flatnonzero(near <= extent)
     row, axis, here, near, far = (part[inside] for part in (row, axis, here, near, far))

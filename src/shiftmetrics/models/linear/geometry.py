@@ -92,8 +92,10 @@ class Geometry:
         weighty = np.abs(scores.weights).any(axis=1)
         self.whole = domain.sliding & domain.integer & weighty
         low, high = domain.limits(question.codes)
-        self.down = (question.codes - low) / domain.unit
-        self.up = (high - question.codes) / domain.unit
+        self.missing = np.isnan(question.codes)  # such a number stays as it is
+        self.down = np.where(self.missing, 0.0, (question.codes - low) / domain.unit)
+        self.up = np.where(self.missing, 0.0, (high - question.codes) / domain.unit)
+        self._stuck = [flip.is_stuck(question.codes) for flip in self.flips]
         self.price_classes, self.joined = _price_classes([flip.distance for flip in self.flips])
 
     @property
@@ -120,7 +122,7 @@ class Geometry:
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
         """Lay out what raises ``signs . scores``."""
         unit = np.where(self.sliding, self.question.domain.unit, 0.0)
-        slopes = signs @ (self.scores.weights * unit[:, None]).T
+        slopes = np.where(self.missing, 0.0, signs @ (self.scores.weights * unit[:, None]).T)
         room = np.where(slopes > 0.0, self.up, self.down)
         moving = self.sliding
         limited = np.isfinite(self.question.domain.lower) | np.isfinite(self.question.domain.upper)
@@ -131,13 +133,15 @@ class Geometry:
             smooth = ScorePath.of(np.abs(slopes[:, rest]), room[:, rest], limited[rest])
         gains = np.full((self.n_samples, len(self.flips)), -math.inf)
         states = np.zeros((self.n_samples, len(self.flips)), dtype=np.int64)
-        for g, (table, now) in enumerate(zip(self._tables, self._now, strict=True)):
+        for g, (flip, table, now, stuck) in enumerate(
+            zip(self.flips, self._tables, self._now, self._stuck, strict=True)
+        ):
             lead = signs @ table.T
             row = np.arange(self.n_samples)
-            more = lead - lead[row, now][:, None]
+            more = lead[:, : len(flip.states)] - lead[row, now][:, None]
             states[:, g] = more.argmax(axis=1)
             best = more[row, states[:, g]]
-            gains[:, g] = np.where(best > 0.0, best, -math.inf)
+            gains[:, g] = np.where((best > 0.0) & ~stuck, best, -math.inf)
         return Rival(gap, slopes, path, smooth, gains, states)
 
     def whole_slopes(self, rival: Rival) -> tuple[FloatArray, FloatArray]:

@@ -1,8 +1,9 @@
 """The scores of a linear model as a function of the raw columns: weights of numbers and a table for each category.
 
-Scalers, projections and encoders before a linear model leave its scores a sum over raw columns. The sum is read off
-the coefficients where they act on the columns themselves, else off the scores at chosen points; either way it must
-reproduce the scores of the model, at the rows and far away from them.
+Scalers, projections, imputers and encoders before a linear model leave its scores a sum over raw columns, to which a
+missing cell adds a number of its own. The sum is read off the coefficients where they act on the columns themselves,
+else off the scores at chosen points; either way it must reproduce the scores of the model, at the rows and far away
+from them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.encoders import steps_of
 from shiftmetrics.models.outputs import class_scores, predicted_values
 from shiftmetrics.models.question import Question
@@ -24,7 +25,7 @@ _CHECKED_ROWS = 500
 
 @dataclass(frozen=True, eq=False)
 class AdditiveScores:
-    """Scores ``intercept + x_numbers . weights + sum of tables[flip][state]``.
+    """Scores ``intercept + x_numbers . weights + sum of tables[flip][state]``, with ``missing`` for missing numbers.
 
     Attributes
     ----------
@@ -33,12 +34,15 @@ class AdditiveScores:
     weights : array of shape (n_features, n_scores)
         0 for the columns of categories.
     tables : tuple of arrays of shape (n_states, n_scores)
-        For each flip of the domain, what each state adds.
+        For each flip of the domain, what each state adds, and what rows with missing cells hold after these.
+    missing : array of shape (n_features, n_scores)
+        What a missing number adds; 0 for the columns of categories.
     """
 
     intercept: FloatArray
     weights: FloatArray
     tables: tuple[FloatArray, ...]
+    missing: FloatArray
 
     @classmethod
     def of(cls, question: Question) -> Self | None:
@@ -51,6 +55,8 @@ class AdditiveScores:
         """Take the coefficients where they act on the raw columns."""
         model = question.model
         if next(steps_of(model), None) is not None or question.table.n_categories:
+            return None
+        if np.isnan(question.codes).any():  # a linear model that knows what to do with missing cells: ask it
             return None
         coefficients = getattr(model, "coef_", None)
         if coefficients is None or not hasattr(model, "intercept_"):
@@ -69,16 +75,19 @@ class AdditiveScores:
         for flip in question.domain.flips:
             tables.append(flip.states @ weights[flip.columns])
             weights[flip.columns] = 0.0
-        return cls(intercept, weights, tuple(tables))
+        return cls(intercept, weights, tuple(tables), np.zeros_like(weights))
 
     @classmethod
     def _probed(cls, question: Question) -> Self:
-        """Ask for the scores at a centre, at a step to both sides in each number, and in each state."""
+        """Ask for the scores at a centre, at a step to both sides in each number, without it, and in each state."""
         domain, codes = question.domain, question.codes
         flipping = domain.flipping
         numbers = np.flatnonzero(~flipping)
-        centre = np.where(flipping, codes[0], codes.mean(axis=0))
-        spread = codes.std(axis=0)
+        gone = np.isnan(codes)
+        held = np.where(gone.all(axis=0), 0.0, codes)
+        centre, spread = np.nanmean(held, axis=0), np.nanstd(held, axis=0)
+        for flip in domain.flips:
+            centre[flip.columns] = flip.patterns[0]
         step = np.where(
             spread > 0.0, 2.0 ** np.round(np.log2(np.where(spread > 0.0, spread, 1.0) * _STEP)), 1.0
         )
@@ -86,23 +95,31 @@ class AdditiveScores:
         for k, column in enumerate(numbers):
             sides[2 * k, column] += step[column]
             sides[2 * k + 1, column] -= step[column]
-        probes = [centre[None], sides]
+        lost = np.flatnonzero(gone.any(axis=0) & ~flipping)
+        without = np.repeat(centre[None], len(lost), axis=0)
+        without[np.arange(len(lost)), lost] = np.nan
+        probes = [centre[None], sides, without]
         for flip in domain.flips:
-            states = np.repeat(centre[None], len(flip.states), axis=0)
-            flip.put(states, np.arange(len(flip.states)))
+            states = np.repeat(centre[None], len(flip.patterns), axis=0)
+            flip.put(states, np.arange(len(flip.patterns)))
             probes.append(states)
         edges = np.cumsum([len(probe) for probe in probes])[:-1]
-        origin, both, *flipped = np.split(model_scores(question, np.concatenate(probes)), edges)
+        origin, both, absent, *flipped = np.split(model_scores(question, np.concatenate(probes)), edges)
         weights = np.zeros((domain.n_features, origin.shape[1]))
         widths = sides[0::2, numbers].diagonal() - sides[1::2, numbers].diagonal()
         weights[numbers] = (both[0::2] - both[1::2]) / widths[:, None]
-        start = origin[0] - centre @ weights
+        missing = np.zeros_like(weights)
+        missing[lost] = absent - origin + centre[lost, None] * weights[lost]
+        start = origin[0] - np.where(flipping, 0.0, centre) @ weights
         tables = tuple(at_state - origin for at_state in flipped)
-        return cls(start, weights, tables)
+        return cls(start, weights, tables, missing)
 
     def __call__(self, points: FloatArray, question: Question) -> FloatArray:
         """Return the scores of coded points, of shape (n, n_scores)."""
-        scores = self.intercept + points @ self.weights
+        gone = np.isnan(points)
+        scores = self.intercept + np.where(gone, 0.0, points) @ self.weights
+        if gone.any():
+            scores += gone @ self.missing
         for flip, table in zip(question.domain.flips, self.tables, strict=True):
             scores += table[flip.state_of(points)]
         return np.asarray(scores)
@@ -133,14 +150,23 @@ def model_scores(question: Question, points: FloatArray) -> FloatArray:
 def points_to_check(question: Question) -> FloatArray:
     """Return coded points at which a formula must hold: rows, points between them, and points far away."""
     rng = np.random.default_rng(0)
-    rows = np.arange(question.n_samples)
-    if len(rows) > _CHECKED_ROWS:
-        rows = rng.choice(rows, _CHECKED_ROWS, replace=False)
+    incomplete = np.isnan(question.codes).any(axis=1)
+    rows = np.concatenate([_some(np.flatnonzero(part), rng) for part in (~incomplete, incomplete)])
     near = question.codes[rows]
     flipping = question.domain.flipping
     share = np.where(flipping, 0.0, rng.random((len(near), 1)))
-    between = near + share * (rng.permutation(near) - near)
-    far = near + rng.standard_t(2.0, near.shape) * np.where(flipping, 0.0, 3.0 * near.std(axis=0) + 1e-3)
+    others = rng.permutation(near)
+    between = near + share * np.where(np.isnan(others), 0.0, others - near)
+    spread = np.nanstd(np.where(np.isnan(near).all(axis=0), 0.0, near), axis=0)
+    far = near + rng.standard_t(2.0, near.shape) * np.where(flipping, 0.0, 3.0 * spread + 1e-3)
     for flip in question.domain.flips:
-        flip.put(far, rng.integers(len(flip.states), size=len(far)))
+        if len(flip.states):
+            whole = np.flatnonzero(~flip.is_stuck(far))
+            placed = far[whole]
+            flip.put(placed, rng.integers(len(flip.states), size=len(whole)))
+            far[whole] = placed
     return np.concatenate([near, between, far])
+
+
+def _some(rows: IntArray, rng: np.random.Generator) -> IntArray:
+    return rows if len(rows) <= _CHECKED_ROWS else rng.choice(rows, _CHECKED_ROWS, replace=False)

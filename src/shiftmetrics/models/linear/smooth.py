@@ -48,7 +48,8 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
     """
     question = geometry.question
     rivals = list(geometry.rivals())
-    if not geometry.flips and not geometry.whole.any() and _is_plain(rivals, question.loss):
+    same = not (geometry.flips or geometry.whole.any() or geometry.missing[:, geometry.sliding].any())
+    if same and _is_plain(rivals, question.loss):
         return Answer(_plain(rivals, question.loss), _plain_points(geometry, rivals))
     parts: list[Loss] = []
     offsets: list[FloatArray] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics.models.outputs import ends_in_network, is_network
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
@@ -23,8 +25,11 @@ class TorchRoute:
         return is_network(model) or ends_in_network(model)
 
     def answer(self, question: Question) -> Answer | None:
-        """Attack, or climb; None where the steps before a network are not affine, or torch is not installed."""
-        if find_spec("torch") is None:
+        """Attack, or climb; None where the steps before a network are not affine, or torch is not installed.
+
+        Nor where cells are missing: what a network makes of them has no gradient.
+        """
+        if find_spec("torch") is None or np.isnan(question.codes).any():
             return None
         from shiftmetrics.models.networks.climb import climb_network
         from shiftmetrics.models.networks.errors import attack_network
