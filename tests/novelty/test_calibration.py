@@ -52,9 +52,15 @@ def test_relabelling_a_factor_is_relabelling_the_rows(eta: float, sizes: tuple[i
     for labelling in range(7):
         order = np.arange(len(rows)) if labelling == 0 else deals.permutation(len(rows))
         one, two = order[: sizes[0]], order[sizes[0] :]
+        # Each sample has the weights that it had, the heaviest for the row that was heaviest before.
+        own = [
+            sorted(part)[rank]
+            for part, dealt in ((weights[: sizes[0]], one), (weights[sizes[0] :], two))
+            for rank in [int((weights[dealt] < weight).sum()) for weight in weights[dealt]]
+        ]
         options = {"bandwidth": 1.0, "eta": eta, "n_permutations": 0, "reverse": True, "method": "dense"}
         result = kernel_entropic_novelty(
-            rows[one], rows[two], sample_weight=weights[one], reference_weight=weights[two], **options
+            rows[one], rows[two], sample_weight=own[: sizes[0]], reference_weight=own[sizes[0] :], **options
         )
         tops = (result.eigenvalues[0], result.reverse_eigenvalues[0])
         expected.append((result.value, tops[0], result.reverse, tops[1]))
@@ -190,6 +196,39 @@ def test_p_values_of_one_distribution_are_uniform_and_false_modes_rare() -> None
     assert np.mean(np.array(p_values) <= 0.05) <= 0.105
     assert abs(np.mean(np.array(p_values) <= 0.5) - 0.5) <= 0.12
     assert np.mean(np.array(modes) > 0) <= 0.105
+
+
+def weighted_p_values(sizes: tuple[int, int], eta: float, weighted: str, runs: int) -> np.ndarray:
+    """p-values of two samples of one distribution, with uneven weights that have nothing to do with the rows."""
+    found = []
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, *sizes])
+        x, y = (rng.normal(size=(size, 3)) for size in sizes)
+        weights = [
+            rng.exponential(size=size) ** 2 if name in weighted else None
+            for name, size in zip("xy", sizes, strict=True)
+        ]
+        result = kernel_entropic_novelty(
+            x, y, eta=eta, bandwidth=1.5, n_permutations=19, n_modes=0, rng=seed,
+            sample_weight=weights[0], reference_weight=weights[1],
+        )  # fmt: skip
+        found.append(result.p_value)
+    return np.array(found)
+
+
+def test_uneven_weights_of_one_sample_are_not_novelty() -> None:
+    # Dealt to both, they would make the other sample noisier than it is, and its own less: p = 0.05 in every run.
+    assert np.mean(weighted_p_values((100, 40), 1.0, "y", 8) <= 0.1) <= 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "eta", "weighted"), [((50, 100), 1.0, "x"), ((50, 50), 3.0, "y"), ((40, 70), 3.0, "xy")]
+)
+def test_p_values_of_weighted_samples_are_uniform(sizes: tuple[int, int], eta: float, weighted: str) -> None:
+    p_values = weighted_p_values(sizes, eta, weighted, 120)
+    assert np.mean(p_values <= 0.05) <= 0.12
+    assert abs(np.mean(p_values <= 0.5) - 0.5) <= 0.15
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 Finite samples of one distribution differ, in high dimension by more than most real differences. One factor of the
 joint kernel matrix serves all relabellings: its rows are coordinates of length 1, which get the weights of the sample
-that they are dealt to, so that the trace stays 1 - eta.
+that they are dealt to, so that the trace stays 1 - eta, and each sample is as uneven as it was.
 
 Rows that belong together, such as a text and what became of it, are swapped within their pairs instead: dealt anew
 they would differ more than the true samples do.
@@ -115,7 +115,6 @@ def calibrate(
     """
     rng = np.random.default_rng([problem.seed, 1])
     values, test, reference = low_rank_rows(problem, solution) or _part(problem, null_rows, rng)
-    # Rows keep their weights when they change the sample: 1 on average in each.
     weights = np.concatenate([test * len(test), reference * len(reference)])
     with progress_bar(problem.progress, n_permutations, "permutation null") as bar:
         return relabelled(
@@ -152,7 +151,8 @@ def relabelled(
     values : ndarray of shape (n_rows, rank)
         Coordinates of the rows, test rows first: the kernel matrix is ``values @ values.T``.
     weights : ndarray of shape (n_rows,)
-        Weight that each row takes with it.
+        Weights of the rows, 1 on average in each sample. Each sample keeps its own, which are dealt to its new rows
+        by the rank of what these weighed.
     n_test : int
         Rows of the test sample.
     eta : float
@@ -173,18 +173,27 @@ def relabelled(
     n_rows = len(values)
     deal = _swapped if paired else np.random.Generator.permutation
     orders = [np.arange(n_rows), *(deal(rng, n_rows) for _ in range(n_permutations))]
-    whole = values.T @ (values * weights[:, None])
-    total = float(weights.sum())
+    equal = float(np.ptp(weights)) <= 1e-12
+    whole = values.T @ values
     few = n_test <= n_rows - n_test
 
+    def covariances(order: IntArray) -> tuple[FloatArray, FloatArray]:
+        parts = [order[:n_test], order[n_test:]]
+        if not equal:
+            dealt = _dealt_weights(weights, order, n_test)
+            test, reference = (
+                values[rows].T @ (values[rows] * (share / share.sum())[:, None])
+                for rows, share in zip(parts, (dealt[:n_test], dealt[n_test:]), strict=True)
+            )
+            return test, reference
+        rows = parts[0] if few else parts[1]
+        part = values[rows].T @ values[rows]
+        one, other = part / len(rows), (whole - part) / (n_rows - len(rows))
+        return (one, other) if few else (other, one)
+
     def score(place: slice) -> list[tuple[float, float]]:
-        order = orders[place.start]
-        rows = order[:n_test] if few else order[n_test:]
-        part = values[rows].T @ (values[rows] * weights[rows, None])
-        weight = float(weights[rows].sum())
-        one, other = part / weight, (whole - part) / (total - weight)
-        test, reference = (one, other) if few else (other, one)
-        eigenvalues = np.linalg.eigvalsh(test - eta * reference)
+        test, reference = covariances(orders[place.start])
+        eigenvalues: FloatArray = np.linalg.eigvalsh(test - eta * reference).astype(np.float64, copy=False)
         found = [score_and_top(eigenvalues)]
         if reverse:
             found.append(
@@ -200,6 +209,18 @@ def relabelled(
     sizes = (n_test, n_rows - n_test)
     gained, lost = (_null(part, *sizes, paired) for part in (scores[:, 0], scores[:, -1]))
     return Nulls(gained, lost if reverse else None)
+
+
+def _dealt_weights(weights: FloatArray, order: IntArray, n_test: int) -> FloatArray:
+    """Return the weights of relabelled rows: those of the sample that they come to, by the rank of their own.
+
+    A sample of uneven weights is as noisy as one of fewer rows, whichever rows it is dealt. And where weights depend
+    on the rows, a row that counted for much still does.
+    """
+    carried, dealt = weights[order], np.empty_like(weights)
+    for own in (slice(0, n_test), slice(n_test, None)):
+        dealt[own][np.argsort(carried[own], kind="stable")] = np.sort(weights[own])
+    return dealt
 
 
 def _swapped(rng: np.random.Generator, n_rows: int) -> IntArray:

@@ -100,7 +100,8 @@ def kernel_entropic_novelty(
     eigensolver : {"scipy", "torch"}, default "scipy"
         Library of the eigenproblems of "dense" and "cholesky". Torch's is about twice as fast on Intel's processors.
     sample_weight, reference_weight : array of shape (n_rows,), optional
-        Non-negative weights of the rows of each sample.
+        Non-negative weights of the rows of each sample. A sample keeps its own when rows are relabelled. Where one
+        sample alone has weights, and they depend on its rows, p-values are larger than they should be.
     reverse : bool, optional
         Whether to measure the reference against the sample too. Default: at eta = 1, where it comes for nothing.
     n_modes : int, default 10
