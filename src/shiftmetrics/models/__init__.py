@@ -1,5 +1,6 @@
 """Stability of a model on a sample: which moves of the rows break it, for models that people really use."""
 
+from shiftmetrics.models.coding import TableColumn
 from shiftmetrics.models.feature_result import (
     FeatureStability,
     FeatureStabilityResult,
@@ -9,7 +10,7 @@ from shiftmetrics.models.feature_stability import feature_stability
 from shiftmetrics.models.published import ModelAdamStabilityResult
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.stability import model_stability
-from shiftmetrics.models.table import Table, TableColumn
+from shiftmetrics.models.table import Table
 
 __all__ = [
     "FeatureStability",
