@@ -63,6 +63,25 @@ def test_the_eigensolvers_agree(eta: float, monkeypatch: pytest.MonkeyPatch) -> 
         np.testing.assert_allclose(result.point_novelty(y), expected.point_novelty(y), atol=1e-8)
 
 
+@pytest.mark.parametrize("eigensolver", ["scipy", "torch"])
+def test_a_score_alone_takes_the_place_of_the_factor_and_stays_the_same(
+    eigensolver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if eigensolver == "torch":
+        pytest.importorskip("torch")
+    monkeypatch.setattr("shiftmetrics.novelty.factored.EAGER_RANK", 50)
+    x, y = samples(1, 400, 300, 12)
+    options = {"bandwidth": 3.0, "method": "dense", "eigensolver": eigensolver, **QUIET}
+    for eta, reverse in ((1.0, True), (3.0, False), (3.0, True)):
+        alone = kernel_entropic_novelty(x, y, eta=eta, reverse=reverse, n_modes=0, **options)
+        beside = kernel_entropic_novelty(x, y, eta=eta, reverse=reverse, n_modes=3, **options)
+        assert alone.value == pytest.approx(beside.value, abs=1e-12)
+        assert alone.reverse == (pytest.approx(beside.reverse, abs=1e-12) if reverse else None)
+        assert alone.error_bound == pytest.approx(beside.error_bound)
+        assert alone.mode_count == pytest.approx(beside.mode_count)
+        np.testing.assert_allclose(alone.point_novelty(y[:9]), beside.point_novelty(y[:9]), atol=1e-8)
+
+
 def test_a_missing_library_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = samples(2, 10, 10, 2)
     monkeypatch.setitem(__import__("sys").modules, "torch", None)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics.novelty.eigensolver import torch_eigenvalues, torch_eigh
+from shiftmetrics.novelty.eigensolver import eigenvalues_and_vectors, torch_eigenvalues, torch_eigh
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.krylov import top_modes
 from shiftmetrics.novelty.modes import KernelFunctions
 from shiftmetrics.novelty.problem import Problem, Route, Solution, progress_bar
 from shiftmetrics.novelty.spectrum import (
     difference,
-    eigenvalues_and_vectors,
     remainder,
     rounding,
     sample_moment,
@@ -73,17 +72,18 @@ def by_factor(
     from scipy.linalg import solve_triangular
 
     gram, eta = problem.gram, problem.eta
-    rank = factor.rank
+    rank, triangle = factor.rank, factor.triangle
     complete = complete or rank <= EAGER_RANK
     with progress_bar(problem.progress, None, "eigenvalues"):
+        errors = rounding(np.diagonal(triangle), gram.n_test, gram.n_reference, eta, gram.entry_error)
         covariances = _covariances(problem, factor) if name == "cholesky" else None
-        matrix, mode_counts = _difference(problem, factor, covariances, eta)
+        # A score alone needs the factor once only.
+        alone = not (complete or n_modes or problem.n_lost or (reverse and eta != 1.0))
+        matrix, mode_counts = _difference(problem, factor, covariances, eta, overwrite=alone)
         eigenvalues, vectors = _eigenvalues_and_vectors(
             problem, factor, matrix, None if complete else n_modes, _signed_weights(problem)
         )
         reverse_eigenvalues, lost = _reversed(problem, factor, covariances, eigenvalues, vectors, reverse)
-        triangle = factor.triangle
-        errors = rounding(np.diagonal(triangle), gram.n_test, gram.n_reference, eta, gram.entry_error)
         # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
         vectors = vectors[:, : int((eigenvalues > errors[1]).sum())]
         if reverse_eigenvalues is not None:
@@ -182,11 +182,17 @@ def _covariances(problem: Problem, factor: Factor) -> tuple[FloatArray, FloatArr
 
 
 def _difference(
-    problem: Problem, factor: Factor, covariances: tuple[FloatArray, FloatArray] | None, eta: float
+    problem: Problem,
+    factor: Factor,
+    covariances: tuple[FloatArray, FloatArray] | None,
+    eta: float,
+    *,
+    overwrite: bool = False,
 ) -> tuple[FloatArray, tuple[float, float]]:
     """Return C_X - eta C_Y and the mode counts of both samples."""
     if covariances is None:
-        return difference(factor, problem.gram.n_test, problem.test_weights, problem.reference_weights, eta)
+        n_test, weights = problem.gram.n_test, (problem.test_weights, problem.reference_weights)
+        return difference(factor, n_test, *weights, eta, overwrite=overwrite)
     test, reference = covariances
     return test - eta * reference, (_mode_count(test), _mode_count(reference))
 

@@ -131,8 +131,9 @@ class Gram(ABC):
                 if symmetric and columns.start < rows.start:
                     matrix[columns, rows] = block.T
 
+        longest_first = [slice(i, i + 1) for i in reversed(range(len(tiles)))]
         with one_blas_thread():
-            for _ in map_blocks(fill, [slice(i, i + 1) for i in range(len(tiles))], executor=executor):
+            for _ in map_blocks(fill, longest_first, executor=executor):
                 pass
         if symmetric:  # the two triangles of a diagonal tile may differ in the last digit
             for tile in tiles:

@@ -12,6 +12,7 @@ from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics.novelty.cosine import CosineMap
+from shiftmetrics.novelty.eigensolver import eigenvalues_and_vectors
 from shiftmetrics.novelty.factored import EAGER_RANK
 from shiftmetrics.novelty.feature_map import (
     SUM_BYTES,
@@ -27,7 +28,7 @@ from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
 from shiftmetrics.novelty.landmarks import PILOT_ROWS, LandmarkMap
 from shiftmetrics.novelty.modes import KernelFunctions
 from shiftmetrics.novelty.problem import PointFunctions, Problem, Route, Solution, progress_bar
-from shiftmetrics.novelty.spectrum import eigenvalues_and_vectors, rounding, truncation
+from shiftmetrics.novelty.spectrum import rounding, truncation
 from shiftmetrics.novelty.subsample import draw_both
 
 LANDMARK_RTOL = 1e-4
