@@ -193,12 +193,11 @@ def relabelled(
 
     def score(place: slice) -> list[tuple[float, float]]:
         test, reference = covariances(orders[place.start])
-        eigenvalues: FloatArray = np.linalg.eigvalsh(test - eta * reference).astype(np.float64, copy=False)
+        eigenvalues = _eigenvalues(test - eta * reference)
         found = [score_and_top(eigenvalues)]
         if reverse:
-            found.append(
-                score_and_top(-eigenvalues if eta == 1.0 else np.linalg.eigvalsh(reference - eta * test))
-            )
+            other_way = -eigenvalues if eta == 1.0 else _eigenvalues(reference - eta * test)
+            found.append(score_and_top(other_way))
         if report is not None and place.start:
             report()
         return found
@@ -228,6 +227,10 @@ def _swapped(rng: np.random.Generator, n_rows: int) -> IntArray:
     half = n_rows // 2
     first = np.arange(half) + half * rng.integers(0, 2, size=half)
     return np.concatenate([first, (first + half) % n_rows])
+
+
+def _eigenvalues(matrix: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.eigvalsh(matrix), dtype=np.float64)
 
 
 def score_and_top(eigenvalues: FloatArray) -> tuple[float, float]:
