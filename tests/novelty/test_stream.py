@@ -219,3 +219,69 @@ def test_a_stream_is_calibrated_on_the_rows_it_kept(feature_map: FeatureMap) -> 
     assert plain.null is None
     assert plain.n_significant is None
     assert stream.result(reverse=False).reverse_null is None
+
+
+def test_maps_that_place_rows_elsewhere_do_not_merge() -> None:
+    rows = np.arange(6.0).reshape(3, 2)
+    here, there = (LandmarkMap.choose(part, part, bandwidth=1.0) for part in (rows, rows + 7.0))
+    wider = LandmarkMap.choose(2.0 * rows, 2.0 * rows, bandwidth=2.0)
+    np.testing.assert_array_equal(
+        here.whitening, there.whitening
+    )  # the same distances, and still other landmarks
+    np.testing.assert_array_equal(here.whitening, wider.whitening)
+    centered = FourierMap.draw(2, bandwidth=1.0, n_frequencies=5, center=np.ones(2))
+    for one, other in (
+        (here, there),
+        (here, wider),
+        (centered, FourierMap.draw(2, bandwidth=1.0, n_frequencies=5)),  # the center turns the coordinates
+        (CosineMap(2), CosineMap(3)),
+        (CosineMap(2), here),
+    ):
+        with pytest.raises(ValueError, match="a stream with the same feature_map"):
+            NoveltyStream(one, rng=0) + NoveltyStream(other, rng=1)
+    for one, other in (
+        (here, LandmarkMap.choose(rows, rows, bandwidth=1.0)),
+        (centered, FourierMap.draw(2, bandwidth=1.0, n_frequencies=5, center=np.ones(2))),
+        (CosineMap(2), CosineMap(2)),
+    ):
+        assert isinstance(NoveltyStream(one, rng=0) + NoveltyStream(other, rng=1), NoveltyStream)
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "text"),
+    [(0.01, "a mode of its own"), (1e3, "nearly alike"), (0.4, "few rows, 300, for its")],
+)
+@pytest.mark.parametrize("by_landmarks", [True, False])
+def test_streams_warn_of_degenerate_bandwidths_and_few_rows(
+    bandwidth: float, text: str, by_landmarks: bool
+) -> None:
+    x, y = samples(1, 300, 300)
+    feature_map = (
+        LandmarkMap.choose(x, y, bandwidth=bandwidth, max_rank=600)
+        if by_landmarks
+        else FourierMap.draw(2, bandwidth=bandwidth, n_frequencies=50)
+    )
+    result = NoveltyStream(feature_map, kept_rows=300, rng=0).partial_fit(x, y).result(n_permutations=0)
+    assert any(text in warning for warning in result.warnings)
+
+
+def test_a_stream_with_enough_rows_has_no_warning() -> None:
+    x, y = samples(1, 3000, 3000)
+    stream = NoveltyStream(LandmarkMap.choose(x, y, bandwidth=2.0), kept_rows=50, rng=0)
+    assert stream.partial_fit(x, y).result(n_permutations=0).warnings == ()
+    uneven = NoveltyStream(stream.feature_map, kept_rows=3000, rng=0)
+    weights = np.where(np.arange(3000) % 100, 1e-9, 1.0)
+    result = uneven.partial_fit(x, y, sample_weight=weights).result(n_permutations=0)
+    assert any(
+        "features has few rows, 3000 (by their weights as good as 30)" in text for text in result.warnings
+    )
+
+
+def test_a_map_that_does_not_fit_in_memory_is_refused_in_words() -> None:
+    wide = FourierMap.draw(2, bandwidth=1.0, n_frequencies=200_000)
+    with pytest.raises(MemoryError, match="feature_map of 400000 coordinates needs .* Take fewer landmarks"):
+        NoveltyStream(wide)
+    small = NoveltyStream(CosineMap(2), memory_limit=1 << 30)
+    assert small.merge(small).memory_limit == 1 << 30
+    with pytest.raises(MemoryError, match="got a limit of 1 KiB"):
+        NoveltyStream(CosineMap(2), memory_limit=1 << 10)

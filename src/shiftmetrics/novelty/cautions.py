@@ -10,13 +10,21 @@ from shiftmetrics.novelty.routes import sampling_warnings
 _IDENTITY = 0.5
 _ROWS_PER_MODE = 20
 _CONSTANT = 1.05
+_EVEN = 0.95
 
 _PAIRS = 200
 _LEAST_PAIRS = 20
 _LOOK_PAIRED = 0.9
 
 
-def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_null: bool) -> tuple[str, ...]:
+def cautions(
+    problem: Problem,
+    solution: Solution,
+    total: float,
+    *,
+    counts: tuple[int, int] | None = None,
+    unpaired_null: bool,
+) -> tuple[str, ...]:
     """Return the warnings of a result.
 
     Parameters
@@ -25,28 +33,40 @@ def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_nul
         The samples, and their spectrum.
     total : float
         Sum of the positive eigenvalues.
+    counts : tuple of int, optional
+        Rows of both samples, where ``problem`` holds only those of a stream that were kept.
     unpaired_null : bool
         Whether rows were relabelled as if none belonged together.
     """
-    gram = problem.gram
-    found = sampling_warnings(solution, problem.n_frequencies, gram.n_rows)
-    if gram.scale is not None:
+    n_rows = problem.gram.n_rows if counts is None else sum(counts)
+    found = sampling_warnings(solution, problem.n_frequencies, n_rows)
+    if problem.gram.scale is not None:
         found.append(
             "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
         )
-    samples = (("features", gram.n_test), ("reference", gram.n_reference))
-    for (name, n_rows), count in zip(samples, solution.mode_counts, strict=True):
-        if count > _IDENTITY * n_rows:
+    # The rows that the score is of, and the modes that they have.
+    part, scored = (problem, solution) if solution.scored is None else solution.scored
+    sizes = (part.gram.n_test, part.gram.n_reference)
+    weights = (part.test_weights, part.reference_weights)
+    rows = sizes if counts is None or solution.scored is not None else counts
+    for place, name in enumerate(("features", "reference")):
+        count = scored.mode_counts[place]
+        # Uneven weights make a sample as noisy as one of so many rows.
+        n_effective = rows[place] / sizes[place] / float(weights[place] @ weights[place])
+        size = f"{rows[place]}"
+        if n_effective < _EVEN * rows[place]:
+            size += f" (by their weights as good as {n_effective:.3g})"
+        if count > _IDENTITY * n_effective:
             found.append(
-                f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
-                "rows): the score is mostly log(n_samples). Widen the bandwidth."
+                f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, "
+                f"rows: {size}): the score is mostly log(n_samples). Widen the bandwidth."
             )
-        elif count * _ROWS_PER_MODE > n_rows:
+        elif count * _ROWS_PER_MODE > n_effective:
             found.append(
-                f"{name} has few rows, {n_rows}, for its {count:.3g} modes at this bandwidth: much of the score is "
+                f"{name} has few rows, {size}, for its {count:.3g} modes at this bandwidth: much of the score is "
                 "sampling noise. Take more rows, or widen the bandwidth."
             )
-    if max(solution.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
+    if max(scored.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
         found.append("At this bandwidth all rows are nearly alike, and novelty near 0. Narrow the bandwidth.")
     if unpaired_null and _look_paired(problem):
         found.append(

@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import Array, FloatArray, float64_rows
 from shiftmetrics._core.validation import check_integer, check_matrix, describe
 from shiftmetrics.novelty.feature_map import Coordinates
 from shiftmetrics.novelty.inputs import check_directions
-from shiftmetrics.novelty.kernels import directions
+from shiftmetrics.novelty.kernels import CosineKernel, directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,15 @@ class CosineMap:
     def size(self) -> int:
         """Return how many coordinates a row has."""
         return self.n_columns
+
+    @property
+    def kernel(self) -> CosineKernel:
+        """Return the kernel."""
+        return CosineKernel()
+
+    def same_as(self, other: Any) -> bool:
+        """Tell whether ``other`` gives all rows the same coordinates."""
+        return isinstance(other, CosineMap) and other.n_columns == self.n_columns
 
     def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return rows as an array of the right width, none of which is 0."""

@@ -17,6 +17,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics.novelty.kernels import Kernel
 from shiftmetrics.novelty.spectrum import Remainder
 
 Coordinates = tuple[Array, FloatArray | None]
@@ -36,6 +37,13 @@ class FeatureMap(Protocol):
     @property
     def size(self) -> int:
         """How many coordinates a row has."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that products of coordinates give."""
+
+    def same_as(self, other: Any) -> bool:
+        """Tell whether ``other`` gives all rows the same coordinates, so that sums under both may be added."""
 
     def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return rows as an array that the map takes, or raise."""

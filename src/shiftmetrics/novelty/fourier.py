@@ -17,6 +17,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, namespace
 from shiftmetrics._core.validation import check_integer, check_matrix, check_number, check_rng, describe
 from shiftmetrics.novelty.feature_map import Coordinates
+from shiftmetrics.novelty.kernels import GaussianKernel
 
 N_FREQUENCIES = 1000
 
@@ -108,6 +109,19 @@ class FourierMap:
     def size(self) -> int:
         """Return how many coordinates a row has: two for each frequency."""
         return 2 * self.n_frequencies
+
+    @property
+    def kernel(self) -> GaussianKernel:
+        """Return the kernel that products of coordinates nearly are."""
+        return GaussianKernel(self.bandwidth, self.center)
+
+    def same_as(self, other: Any) -> bool:
+        """Tell whether ``other`` gives all rows the same coordinates."""
+        if not isinstance(other, FourierMap) or not np.array_equal(self.frequencies, other.frequencies):
+            return False
+        nowhere = np.zeros(1)
+        own, others = (nowhere if one.center is None else one.center for one in (self, other))
+        return bool(np.all(own == others))
 
     def check_points(self, points: Any, argument: str = "points") -> Array:
         """Return rows as an array of as many columns as the frequencies have."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace, to_numpy
 from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
 from shiftmetrics.novelty.feature_map import Coordinates
-from shiftmetrics.novelty.gram import Gram, Landmarks
+from shiftmetrics.novelty.gram import FeatureGram, Gram, Landmarks
 from shiftmetrics.novelty.inputs import KernelChoice, check_kernel, check_samples, choose_bandwidth, make_gram
+from shiftmetrics.novelty.kernels import Kernel
 from shiftmetrics.novelty.subsample import draw_both
 
 MAX_RANK = 1024
@@ -149,6 +150,25 @@ class LandmarkMap:
     def size(self) -> int:
         """Return how many landmarks there are."""
         return len(self.diagonal)
+
+    @property
+    def kernel(self) -> Kernel:
+        """Return the kernel that places rows."""
+        return cast(FeatureGram, self.gram).kernel
+
+    def same_as(self, other: Any) -> bool:
+        """Tell whether ``other`` gives all rows the same coordinates."""
+        if not isinstance(other, LandmarkMap) or other.size != self.size:
+            return False
+        (name, width, rows), (other_name, other_width, other_rows) = (
+            (one.kernel.name, getattr(one.kernel, "bandwidth", None), to_numpy(one.landmarks.rows))
+            for one in (self, other)
+        )
+        return (
+            (name, width) == (other_name, other_width)
+            and np.array_equal(rows, other_rows)
+            and np.array_equal(self.whitening, other.whitening)
+        )
 
     @property
     def noise(self) -> float:

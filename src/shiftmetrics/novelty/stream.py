@@ -8,21 +8,22 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.memory import available_memory
+from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
 from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, calibrate
+from shiftmetrics.novelty.cautions import cautions
 from shiftmetrics.novelty.cosine import CosineMap
-from shiftmetrics.novelty.feature_map import FeatureMap, MapFunctions
+from shiftmetrics.novelty.feature_map import FeatureMap, MapFunctions, sums_bytes
 from shiftmetrics.novelty.fourier import FourierMap
 from shiftmetrics.novelty.gram import FeatureGram
-from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
+from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.landmarks import LandmarkMap
 from shiftmetrics.novelty.mapped import LANDMARK_RTOL, mapped_spectrum
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.problem import Problem, Solution
 from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
-from shiftmetrics.novelty.routes import sampling_warnings, solve
+from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.solved import gained_modes, lost_modes
 from shiftmetrics.novelty.stream_side import StreamSide, block_sums, quadratic, raw_weights
 from shiftmetrics.novelty.subsample import KeptRows
@@ -45,6 +46,13 @@ class NoveltyStream:
         Rows of each sample that are kept: exemplars of modes, and the rows of the score with a `FourierMap`.
     rng : int or Generator, optional
         Draws the rows that are kept. Streams that are to be merged need different seeds; the default is fresh.
+    memory_limit : int, optional
+        Bytes that the sums and their eigenproblem may take. Default: half of what is free.
+
+    Raises
+    ------
+    MemoryError
+        If a map of this size needs more than ``memory_limit``.
 
     Attributes
     ----------
@@ -66,7 +74,14 @@ class NoveltyStream:
     (5000, 1.0, True)
     """
 
-    def __init__(self, feature_map: FeatureMap, *, kept_rows: int = KEPT_ROWS, rng: Any = None) -> None:
+    def __init__(
+        self,
+        feature_map: FeatureMap,
+        *,
+        kept_rows: int = KEPT_ROWS,
+        rng: Any = None,
+        memory_limit: int | None = None,
+    ) -> None:
         if not isinstance(feature_map, LandmarkMap | FourierMap | CosineMap):
             raise TypeError(
                 describe(
@@ -75,7 +90,14 @@ class NoveltyStream:
             )
         self.feature_map = feature_map
         self.kept_rows = check_integer(kept_rows, "kept_rows", low=2)
+        self.memory_limit = check_memory_limit(memory_limit)
         generator = check_rng(rng)
+        check_memory(
+            sums_bytes(feature_map.size, 0),
+            self.memory_limit,
+            f"feature_map of {feature_map.size} coordinates",
+            "Take fewer landmarks, frequencies or columns, or raise memory_limit.",
+        )
         self._test = StreamSide(feature_map, KeptRows(self.kept_rows, generator))
         self._reference = StreamSide(feature_map, KeptRows(self.kept_rows, generator))
 
@@ -154,12 +176,14 @@ class NoveltyStream:
         """
         if not isinstance(other, NoveltyStream):
             raise TypeError(describe("other", "a NoveltyStream", type(other).__name__))
-        if not _same_map(self.feature_map, other.feature_map):
+        if not self.feature_map.same_as(other.feature_map):
             raise ValueError(
                 "other must be a stream with the same feature_map, got another one. Choose landmarks, or draw "
                 "frequencies, once and give them to every stream."
             )
-        both = NoveltyStream(self.feature_map, kept_rows=self.kept_rows, rng=0)
+        both = NoveltyStream(
+            self.feature_map, kept_rows=self.kept_rows, rng=0, memory_limit=self.memory_limit
+        )
         both._test = self._test.merged(other._test)
         both._reference = self._reference.merged(other._reference)
         return both
@@ -223,13 +247,14 @@ class NoveltyStream:
         if solution.scored is not None:
             counts = (len(self._test.kept.keys), len(self._reference.kept.keys))
         value, error, positive = part.score(counts[0])
+        total = min(1.0, float(positive.sum()))
         other = (
             (None, None, None)
             if part.reverse_eigenvalues is None or reverse is False
             else part.score(counts[1], reverse=True)
         )
         shown = solution.eigenvalues[solution.eigenvalues > solution.cutoff]
-        kernel, bandwidth = self._kernel()
+        kernel = self.feature_map.kernel
         return NoveltyResult(
             value=value,
             error_bound=error,
@@ -246,17 +271,19 @@ class NoveltyStream:
                 null_rows=null_rows,
                 reason=solution.reason,
             ),
-            warnings=tuple(sampling_warnings(solution, self.feature_map.size // 2, n_rows)),
+            warnings=cautions(
+                kept, solution, total, counts=(self._test.count, self._reference.count), unpaired_null=False
+            ),
             reverse=other[0],
             reverse_error_bound=other[1],
-            total=min(1.0, float(positive.sum())),
+            total=total,
             eigenvalues=shown,
             reverse_eigenvalues=None if solution.scored is not None else other[2],
             modes=self._with_frequencies(gained_modes(kept, solution, gained, rotate)),
             lost_modes=self._with_frequencies(lost_modes(kept, solution, lost, rotate)),
             eta=eta,
             kernel=kernel.name,
-            bandwidth=bandwidth,
+            bandwidth=getattr(kernel, "bandwidth", None),
             method=solution.method,
             rank=solution.rank,
             n_reference=self._reference.count,
@@ -271,26 +298,17 @@ class NoveltyStream:
             source=PointSource(kept, solution),
         )
 
-    def _kernel(self) -> tuple[Kernel, float | None]:
-        if isinstance(self.feature_map, FourierMap):
-            return GaussianKernel(
-                self.feature_map.bandwidth, self.feature_map.center
-            ), self.feature_map.bandwidth
-        if isinstance(self.feature_map, LandmarkMap):
-            kernel = self.feature_map.gram.kernel  # type: ignore[attr-defined]
-            return kernel, getattr(kernel, "bandwidth", None)
-        return CosineKernel(), None
-
     def _kept_problem(self, eta: float, progress: bool) -> Problem:
         """Return the rows that were kept as two samples."""
         return Problem(
-            gram=FeatureGram(self.test_rows, self.reference_rows, self._kernel()[0]),
+            gram=FeatureGram(self.test_rows, self.reference_rows, self.feature_map.kernel),
             test_weights=self._test.kept_shares(),
             reference_weights=self._reference.kept_shares(),
             eta=eta,
             rtol=1e-12,
             max_rank=None,
-            memory_limit=available_memory() // 2,
+            memory_limit=self.memory_limit,
+            n_frequencies=self.feature_map.size // 2,
             progress=progress,
         )
 
@@ -342,15 +360,3 @@ class NoveltyStream:
             replace(mode, frequency=float(test), reference_frequency=float(reference))
             for mode, test, reference in zip(modes, *frequencies, strict=True)
         )
-
-
-def _same_map(first: FeatureMap, second: FeatureMap) -> bool:
-    if first is second:
-        return True
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, FourierMap) and isinstance(second, FourierMap):
-        return np.array_equal(first.frequencies, second.frequencies)
-    if isinstance(first, LandmarkMap) and isinstance(second, LandmarkMap):
-        return np.array_equal(first.whitening, second.whitening)  # it is a function of the landmarks
-    return first.size == second.size
