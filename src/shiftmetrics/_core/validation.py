@@ -88,8 +88,10 @@ def check_choice(value: Any, argument: str, choices: Sequence[Choice]) -> Choice
     raise ValueError(describe(argument, f"one of {listed}", repr(value)))
 
 
-def check_keys(keys: Iterable[str], argument: str, known: Sequence[str]) -> None:
-    """Make sure that a table has known keys only; the message offers the nearest one.
+def check_keys(
+    keys: Iterable[str], argument: str, known: Sequence[str], expected: str = "a table of known keys"
+) -> None:
+    """Make sure that all keys are known; the message offers the nearest one.
 
     Raises
     ------
@@ -101,8 +103,8 @@ def check_keys(keys: Iterable[str], argument: str, known: Sequence[str]) -> None
     for key in keys:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            remedy = f"Did you mean {near[0]!r}?" if near else f"It may have {', '.join(known)}."
-            raise ValueError(describe(argument, "a table of known keys", repr(key), remedy))
+            remedy = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+            raise ValueError(describe(argument, expected, repr(key), remedy))
 
 
 def check_rng(rng: Any, argument: str = "rng") -> np.random.Generator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,17 @@ def refuse_options(given: Mapping[str, Any], why: str) -> None:
 
 
 def read_image_folders(
-    test: str, reference: str, *, size: int, label: str | None, progress: bool
+    test: str,
+    reference: str,
+    *,
+    size: int,
+    label: str | None,
+    progress: bool,
+    check: Callable[[Sequence[Source]], None],
 ) -> tuple[Sample, Sample, dict[str, Any]]:
     """Read two folders of images; their features are principal components of both samples' pixels.
+
+    ``check`` is called with both sources once they are known to hold images, before any is opened.
 
     Returns
     -------
@@ -55,14 +63,16 @@ def read_image_folders(
     from shiftmetrics.adapters.embeddings import PCAEncoder, embed, image_files
 
     files = image_files(test), image_files(reference)
+    sources = [
+        Source(argument=argument, path=Path(place).resolve())
+        for argument, place in (("TEST", test), ("REFERENCE", reference))
+    ]
+    check(sources)
     images = [found.read(size=size) for found in files]
     encoder = PCAEncoder(n_components=COMPONENTS).fit(np.concatenate(images))
     first, second = (
-        Sample(
-            source=Source(argument=argument, path=Path(place).resolve()),
-            values=embed(pictures, encoder=encoder, cache=False, progress=progress),
-        )
-        for argument, place, pictures in zip(("TEST", "REFERENCE"), (test, reference), images, strict=True)
+        Sample(source=source, values=embed(pictures, encoder=encoder, cache=False, progress=progress))
+        for source, pictures in zip(sources, images, strict=True)
     )
     first.label = read_row_values(label, "--label", None)
     first.notes.append(
@@ -73,9 +83,17 @@ def read_image_folders(
 
 
 def read_texts(
-    test: str, reference: str, *, column: str, label: str | None, progress: bool
+    test: str,
+    reference: str,
+    *,
+    column: str,
+    label: str | None,
+    progress: bool,
+    check: Callable[[Sequence[Source]], None],
 ) -> tuple[Sample, Sample, dict[str, Any]]:
     """Read a column of texts of two tables; their features are TF-IDF of both samples in latent dimensions.
+
+    ``check`` is called with both sources once the texts are read, before an encoder is fitted.
 
     Returns
     -------
@@ -110,6 +128,7 @@ def read_texts(
             )
         beside = label is not None and looks_like_source(label)  # a file of labels goes with TEST
         labels.append(None if beside and labels else read_row_values(label, "--label", frame))
+    check(sources)
     lists = [items.data for items in texts]
     encoder = TfidfEncoder(n_components=COMPONENTS).fit(lists[0] + lists[1])
     first, second = (

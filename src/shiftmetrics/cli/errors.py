@@ -44,17 +44,30 @@ class CommandGroup(TyperGroup):
             return super().invoke(ctx)
         except (_UsageError, typer.Exit, typer.Abort):
             raise
-        except BrokenPipeError:  # the reader of a pipe has seen enough, as in `| head`
-            sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - stays open until the process ends
+        except BrokenPipeError:
+            _reader_has_left()
             raise typer.Exit(0) from None
         except Exception as error:
             fail(message_of(error))
 
 
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Let what is printed go nowhere once the reader of a pipe has seen enough, as in ``| head``."""
+    try:
+        yield
+    except BrokenPipeError:
+        _reader_has_left()
+
+
+def _reader_has_left() -> None:
+    sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - stays open until the process ends
+
+
 def message_of(error: Exception) -> str:
     """Return what to tell the user about an error: bad input in its own words, anything else as a defect."""
     if isinstance(error, _UsageError):
-        return str(error.format_message())
+        return str(error.format_message()).rstrip(".") + "."
     if isinstance(error, MemoryError):
         return f"Out of memory. {error}".strip()
     if isinstance(error, ValueError | TypeError | OSError | EOFError | ImportError):

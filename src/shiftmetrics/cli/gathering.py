@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,29 +47,38 @@ class Folder:
         """The outcomes of rules."""
         return self.path / "junit.xml"
 
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse a folder that cannot be one, or that holds files of others under our names.
+    def files(self, names: Sequence[str]) -> dict[Path, str]:
+        """Return all files that a run may write, with the measurement that each belongs to.
 
         Raises
         ------
         ValueError
-            What stands in the way.
+            If the folder cannot be one, or a file of another origin stands where one of ours would.
         """
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"The output must be a folder, got the file {str(self.path)!r}.")
-        for file in (*map(self.result, names), self.report, self.junit):
-            if file.exists() and not _is_ours(file):
-                raise ValueError(
-                    f"The output {file.name} must not replace a file of another origin, got {str(file)!r}. "
-                    "Move it away, or choose another output folder."
-                )
-        for name in names:
-            if has_foreign_archive(self.result(name)):
-                archive = self.result(name).with_suffix(".npz")
-                raise ValueError(
-                    f"The output {archive.name} must not replace a file of another origin, got {str(archive)!r}. "
-                    "Move it away, or choose another output folder."
-                )
+        if self.path.exists() and not os.access(self.path, os.W_OK):
+            raise ValueError(f"The output must be a folder that can be written, got {str(self.path)!r}.")
+        results = {self.result(name): name for name in names}
+        archives = {file.with_suffix(".npz"): name for file, name in results.items()}
+        pages = {self.report: "", self.junit: ""}
+        foreign = [file for file in (*results, *pages) if file.exists() and not _is_ours(file)]
+        foreign += [file.with_suffix(".npz") for file in results if has_foreign_archive(file)]
+        if foreign:
+            raise ValueError(
+                f"The output folder must not hold files of other origin under our names, got {str(foreign[0])!r}. "
+                "Move it away, or choose another folder."
+            )
+        return {**results, **archives, **pages}
+
+    def make(self) -> None:
+        """Make the folder, if it is not there."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"The output folder must be one that can be made, got {str(self.path)!r} ({error.strerror})."
+            ) from error
 
     def remove(self, name: str) -> None:
         """Remove what an earlier run measured under ``name``, so that nobody takes it for new."""

@@ -19,7 +19,7 @@ from shiftmetrics.cli.sources import Source, parse_source
 
 MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle")
 TRUST = "Opening --model ran the code inside it: give only models from people you trust."
-_ATTRIBUTE = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<attribute>[A-Za-z_][\w.]*)")
+_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def load_model(text: str) -> tuple[Any, list[str]]:
@@ -35,18 +35,29 @@ def load_model(text: str) -> tuple[Any, list[str]]:
     ValueError
         If there is no such model, or it cannot be opened.
     """
-    path = Path(text)
+    check_model(text)
     if text.lower().endswith(MODEL_SUFFIXES):
-        if not path.is_file():
+        return _unpickled(Path(text))
+    module, _, attribute = text.partition(":")
+    return _attribute(module, attribute, text), [TRUST]
+
+
+def check_model(text: str) -> None:
+    """Make sure that ``text`` can name a model, without opening it.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a file that exists nor ``module:attribute``.
+    """
+    if text.lower().endswith(MODEL_SUFFIXES):
+        if not Path(text).is_file():
             raise ValueError(f"--model must be an existing file, got {text!r}, which is not there.")
-        return _unpickled(path)
-    named = _ATTRIBUTE.fullmatch(text)
-    if named is None:
+    elif not _ATTRIBUTE.fullmatch(text):
         raise ValueError(
             f"--model must be a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, got {text!r}. "
             "Write a model with joblib.dump(model, path)."
         )
-    return _attribute(named["module"], named["attribute"], text), [TRUST]
 
 
 def name_of(model: Any) -> str:

@@ -126,12 +126,14 @@ def novelty(
     if folders:
         refuse_options({**chosen, "--text": text}, "for folders of images")
         first, second, shown = read_image_folders(
-            test, reference, size=size or 32, label=label, progress=output.progress
+            test, reference, size=size or 32, label=label, progress=output.progress, check=output.check
         )
         check_labels(label, first, second)
     elif text is not None:
         refuse_options(chosen, "beside --text")
-        first, second, shown = read_texts(test, reference, column=text, label=label, progress=output.progress)
+        first, second, shown = read_texts(
+            test, reference, column=text, label=label, progress=output.progress, check=output.check
+        )
         check_labels(label, first, second)
     else:
         read: dict[str, Any] = {

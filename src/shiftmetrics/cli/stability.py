@@ -291,10 +291,12 @@ def _of_model(
 ) -> None:
     """Answer from a model and its rows."""
     from shiftmetrics.cli.model_stability import solve
+    from shiftmetrics.cli.models import check_model
     from shiftmetrics.cli.samples import read_row_values
     from shiftmetrics.cli.sources import parse_source
     from shiftmetrics.report import Context, Rows
 
+    check_model(model.model)
     output.check([parse_source(file, "FILE")])
     answer = solve(
         file, model, threshold=threshold, prices=prices, id_column=id_column, weight=weight, by=by,

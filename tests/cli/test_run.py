@@ -1,0 +1,429 @@
+"""One file, one run: what the commands alone would find, one page, rules, and slips found before any computing."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shiftmetrics._core.collection import read_results
+from shiftmetrics.cli.results import read_result_files
+
+CONFIG = """
+title = "The spring release"
+seed = 3
+
+[[agreement]]
+name = "noise"
+shifted = "noisy.csv"
+reference = "clean.csv"
+id = "image"
+label = "truth"
+
+[[stability]]
+name = "patients"
+file = "patients.csv"
+distances = "distance"
+threshold = 0.4
+id = "patient"
+curve = true
+
+[[novelty]]
+name = "points"
+test = "points.npz:new"
+reference = "points.npz:reference"
+images = "points.npz:images"
+"""
+RULE = """
+[[rule]]
+name = "predictions survive noise"
+measure = "posterior_agreement"
+field = "normalized"
+at_least = {}
+"""
+
+
+@pytest.fixture
+def write(folder: Path) -> Callable[[str], Path]:
+    """Return a function that writes a configuration beside the inputs."""
+
+    def write(text: str, name: str = "config.toml") -> Path:
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+# --- what it writes ----------------------------------------------------------------------------------------
+
+
+def test_results_are_those_of_the_commands_alone(run, write, folder, monkeypatch):
+    done = run("run", write(CONFIG))
+    assert done.exit_code == 0, done.output
+    written = folder / "results"
+    assert sorted(path.name for path in written.iterdir()) == [
+        "noise.json", "noise.npz", "patients.json", "patients.npz", "points.json", "points.npz", "report.html",
+    ]  # fmt: skip
+    monkeypatch.chdir(folder)
+    alone = [
+        ("noise", "agreement noisy.csv clean.csv --id image --label truth"),
+        (
+            "patients",
+            "stability patients.csv --distances distance --threshold 0.4 --id patient --curve --seed 3",
+        ),
+        ("points", "novelty points.npz:new points.npz:reference --images points.npz:images --seed 3"),
+    ]
+    for name, command in alone:
+        assert run(*command.split(), "--json", f"alone-{name}.json").exit_code == 0
+        expected = list(read_results(Path(f"alone-{name}.json")).values())
+        found = list(read_results(written / f"{name}.json").values())
+        assert len(found) == len(expected)
+        assert all(one.equals(other) for one, other in zip(found, expected, strict=True))
+    names = list(read_result_files([written]).results)  # what rules and `check` call them
+    assert names == ["noise", "patients", "patients: Stability over risk thresholds", "points"]
+
+
+def test_the_page_shows_everything_with_its_rows(run, write, folder):
+    run("run", write(CONFIG))
+    page = (folder / "results" / "report.html").read_text(encoding="utf-8")
+    assert "<h1>The spring release</h1>" in page
+    for shown in (
+        "image-1",
+        "cat",
+        "data:image/png",
+        "patients.csv",
+        "Scores of noisy.csv set against those",
+    ):
+        assert shown in page, shown
+    alone = run("agreement", folder / "noisy.csv", folder / "clean.csv", "--id", "image", "--label", "truth",
+                "--report", folder / "alone.html")  # fmt: skip
+    assert alone.exit_code == 0
+    pairs = (
+        (folder / "alone.html").read_text(encoding="utf-8").split("The pairs agree least")[0].count("<svg")
+    )
+    assert page.count("<svg") > pairs > 0  # the drawings of the command, and those of the others
+
+
+def test_a_line_for_each_measurement_and_none_when_quiet(run, write):
+    done = run("run", write(CONFIG))
+    for line in ("[1/3] noise: agreement", "[2/3] patients: stability", "[3/3] points: novelty", "Report: "):
+        assert line in done.stdout
+    quiet = run("run", write(CONFIG), "--quiet")
+    assert (quiet.exit_code, quiet.output) == (0, "")
+
+
+def test_paths_start_at_the_folder_of_the_file(run, write, folder, tmp_path_factory, monkeypatch):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    assert run("run", write(CONFIG), "--output", "here", "--only", "noise").exit_code == 0
+    assert sorted(path.name for path in (elsewhere / "here").iterdir()) == [
+        "noise.json", "noise.npz", "report.html",
+    ]  # fmt: skip
+    assert not (folder / "results").exists()
+    assert Path.cwd() == elsewhere
+
+
+def test_options_may_be_lists_tables_and_spelt_with_dashes(run, write, folder, monkeypatch):
+    done = run(
+        "run",
+        write("""
+        output = "."
+        [[compare]]
+        name = "two models"
+        shifted = { small = "noisy.csv", large = "clean.csv" }
+        reference = ["clean.csv"]
+        id = "image"
+        label = "truth"
+        prior = [0.2, 0.3, 0.5]
+        columns = ["cat", "dog", "eel"]
+        resamples = 50
+        [[stability]]
+        name = "moves"
+        file = "patients.csv"
+        distances = "distance"
+        threshold = 0.4
+        theta1 = inf
+        one-hot = []
+        """),
+    )
+    assert done.exit_code == 0, done.output
+    found = next(iter(read_results(folder / "two models.json").values()))
+    assert sorted(model.name for model in found.models) == ["large", "small"]
+    monkeypatch.chdir(folder)
+    typed = "compare small=noisy.csv large=clean.csv --reference clean.csv --id image --label truth --resamples 50"
+    assert (
+        run(
+            *typed.split(), "--prior", "0.2,0.3,0.5", "--columns", "cat,dog,eel", "--json", "typed.json"
+        ).exit_code
+        == 0
+    )
+    assert next(iter(read_results(folder / "typed.json").values())).equals(found)
+    assert next(iter(read_results(folder / "moves.json").values())).settings["theta1"] == np.inf
+
+
+def test_results_of_earlier_measurements_can_be_compared(run, write, folder):
+    config = """
+    [[stability]]
+    name = "a"
+    file = "patients.csv"
+    distances = "distance"
+    threshold = 0.4
+    [[stability]]
+    name = "b"
+    file = "distances.npy"
+    kind = "distances"
+    threshold = 0.4
+    [[compare]]
+    name = "both"
+    shifted = ["results/a.json", "results/b.json"]
+    """
+    assert run("run", write(config)).exit_code == 0
+    both = read_results(folder / "results" / "both.json")
+    assert [result.title for result in both.values()] == ["Comparison of models"]
+    again = run("run", write(config), "--only", "both")
+    assert again.exit_code == 0
+    assert "a: from a.json, of an earlier run" in again.stdout
+
+
+def test_a_dry_run_prints_commands_that_do_the_same(run, write, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    done = run("run", write(CONFIG), "--dry-run")
+    assert done.exit_code == 0
+    assert not (folder / "results").exists()
+    lines = [line for line in done.stdout.splitlines() if line.startswith("shiftmetrics")]
+    assert lines[0] == (
+        "shiftmetrics agreement noisy.csv clean.csv --seed 3 --id image --label truth --json results/noise.json"
+    )
+    (folder / "results").mkdir()
+    assert all(run(*line.split()[1:]).exit_code == 0 for line in lines)
+    typed = {path.name: path.read_text() for path in (folder / "results").glob("*.json")}
+    assert run("run", "config.toml").exit_code == 0
+    assert {path.name: path.read_text() for path in (folder / "results").glob("*.json")} == typed
+
+
+# --- rules -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bound", "code"), [(0.01, 0), (0.99, 1)])
+def test_rules_decide_the_exit_code(run, write, folder, bound, code):
+    write(RULE.format(bound), "rules.toml")
+    done = run("run", write('rules = "rules.toml"\n' + CONFIG))
+    assert done.exit_code == code, done.output
+    cases = ET.parse(folder / "results" / "junit.xml").getroot().findall(".//testcase")
+    assert [case.get("name") for case in cases] == ["predictions survive noise [noise]"]
+    assert len(cases[0].findall("failure")) == code
+    page = (folder / "results" / "report.html").read_text(encoding="utf-8")
+    assert "predictions survive noise" in page
+    checked = run("check", folder / "results", "--rules", folder / "rules.toml")
+    assert checked.exit_code == code
+
+
+def test_rules_may_stand_in_the_file_and_beside_it(run, write, folder):
+    write(RULE.format(0.01), "rules.toml")
+    inline = RULE.replace("predictions survive noise", "stricter").format(0.99)
+    done = run("run", write('rules = "rules.toml"\n' + CONFIG + inline))
+    assert done.exit_code == 1
+    assert len(ET.parse(folder / "results" / "junit.xml").getroot().findall(".//testcase")) == 2
+
+
+def test_a_rule_that_cannot_be_checked_is_an_error(run, write):
+    done = run("run", write(CONFIG + RULE.format(0.1).replace("normalized", "normalised")))
+    assert done.exit_code == 2
+    assert "error: rule 'predictions survive noise'" in done.stderr
+
+
+def test_rules_that_are_gone_leave_no_outcomes(run, write, folder):
+    assert run("run", write(CONFIG + RULE.format(0.01))).exit_code == 0
+    assert (folder / "results" / "junit.xml").exists()
+    assert run("run", write(CONFIG)).exit_code == 0
+    assert not (folder / "results" / "junit.xml").exists()
+
+
+# --- failures ----------------------------------------------------------------------------------------------
+
+FAILING = """
+[[agreement]]
+name = "a"
+shifted = "runs.npz:noisy"
+reference = "runs.npz:clean"
+[[agreement]]
+name = "b"
+shifted = "runs.npz:noisy"
+reference = "runs.npz:clean"
+kind = "probabilities"
+[[agreement]]
+name = "c"
+shifted = "runs.npz:noisy"
+reference = "runs.npz:clean"
+"""
+
+
+def test_what_succeeded_is_kept_when_one_fails(run, write, folder):
+    done = run("run", write(FAILING))
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: b: SHIFTED must")
+    assert len(done.stderr.splitlines()) == 1
+    names = sorted(path.name for path in (folder / "results").iterdir())
+    assert names == ["a.json", "a.npz", "c.json", "c.npz", "report.html"]
+    page = (folder / "results" / "report.html").read_text(encoding="utf-8")
+    assert "<dt>Failed</dt><dd>b</dd>" in page
+
+
+def test_an_old_result_does_not_stand_for_one_that_failed(run, write, folder):
+    assert run("run", write(FAILING.replace('kind = "probabilities"\n', ""))).exit_code == 0
+    assert (folder / "results" / "b.json").exists()
+    assert run("run", write(FAILING)).exit_code == 2
+    assert not (folder / "results" / "b.json").exists()
+    assert not (folder / "results" / "b.npz").exists()
+    assert run("run", write(FAILING), "--only", "b").exit_code == 2
+    assert (folder / "results" / "a.json").exists()
+
+
+def test_when_all_fail_no_page_stays(run, write, folder):
+    failing = FAILING.split("[[agreement]]")[2]
+    good = "[[agreement]]" + failing.replace('kind = "probabilities"\n', "")
+    assert run("run", write(good)).exit_code == 0
+    assert run("run", write("[[agreement]]" + failing)).exit_code == 2
+    assert list((folder / "results").iterdir()) == []
+
+
+def test_only_our_own_files_are_replaced(fails, run, write, folder):
+    results = folder / "results"
+    results.mkdir()
+    (results / "notes.txt").write_text("mine")
+    assert run("run", write(CONFIG)).exit_code == 0
+    assert run("run", write(CONFIG)).exit_code == 0
+    assert (results / "notes.txt").read_text() == "mine"
+    for name, text in [
+        ("noise.json", '{"mine": 1}'),
+        ("report.html", "<p>mine</p>"),
+        ("noise.json", "[1, 2"),
+    ]:
+        kept = (results / name).read_text()
+        (results / name).write_text(text)
+        assert f"of other origin under our names, got '{results / name}'" in fails("run", write(CONFIG))
+        assert (results / name).read_text() == text
+        (results / name).write_text(kept)
+    (results / "noise.json").unlink()
+    assert "noise.npz" in fails("run", write(CONFIG))
+
+
+# --- slips -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (CONFIG, "", "config.toml must hold at least one measurement, got none. Begin one with [[agreement]],"),
+        (CONFIG, "[[agreement]\n", "CONFIG must be a TOML file, got "),
+        ("seed = 3", "sed = 3", "config.toml must be a table of known keys, got 'sed'. Did you mean 'seed'?"),
+        ("[[novelty]]", "[[novlty]]", "got 'novlty'. Did you mean 'novelty'?"),
+        ("[[novelty]]", "[novelty]", "two brackets, [[novelty]], got a table with one."),
+        ("seed = 3", "agreements = 3", "Did you mean 'agreement'?"),
+        ("seed = 3", 'seed = "3"', "config.toml: seed must be a whole number of at least 0, got '3'."),
+        ("seed = 3", "seed = -1", "config.toml: seed must be a whole number of at least 0, got -1."),
+        ('"The spring release"', "4", "config.toml: title must be text, got 4."),
+        ("seed = 3", 'output = ""', "config.toml: output must be text, got ''."),
+        ("threshold", "treshold", "stability 'patients' must be a table of known keys, got 'treshold'. Did you"),
+        ("threshold = 0.4\n", "", "stability 'patients': Missing option '--threshold'"),
+        ("threshold = 0.4", 'threshold = "much"', "stability 'patients': Invalid value for '--threshold'"),
+        ("threshold = 0.4", "threshold = true", "threshold must be text or a number, or a list of them, got True."),
+        ("curve = true", 'curve = "yes"', "curve must be true or false, got 'yes'."),
+        ("curve = true", "divergence = 'l2'", "stability 'patients': Invalid value for '--divergence'"),
+        ("curve = true", "json = 'a.json'", "must leave out 'json': all that is measured goes to the output folder."),
+        ('name = "noise"\n', "", "config.toml, [[agreement]] 1 must have a name, which is also the name of its file"),
+        ('name = "noise"', 'name = "a/b"', "that can name a file, got 'a/b'."),
+        ('name = "noise"', 'name = ".."', "that can name a file, got '..'."),
+        ('name = "noise"', "name = 1", "that can name a file, got 1."),
+        ('name = "noise"', 'name = "Patients"', "measurements of distinct names, got 'patients' twice."),
+        ('reference = "clean.csv"\n', "", "agreement 'noise': Missing argument 'REFERENCE'"),
+        ("clean.csv", "clear.csv", "agreement 'noise': REFERENCE must be an existing file, got 'clear.csv'"),
+        ("clean.csv", "--report", "agreement 'noise': REFERENCE must be a file of kind .csv,"),
+        ('"image"', '"picture"', "agreement 'noise': --id must name a column of"),
+        ("points.npz:images", "points.npz:pictures", "novelty 'points': --images must name an array of points.npz"),
+        ("seed = 3", 'rules = "rules.toml"', "rules must be an existing TOML file, got 'rules.toml', which is not"),
+        ("seed = 3", "rule = 3", "[[rule]]"),
+        ("seed = 3", 'output = "noisy.csv"', "The output must be a folder, got the file"),
+        ("seed = 3", 'output = "/proc/here"', "The output folder must be one that can be made, got '/proc/here'"),
+    ],
+)  # fmt: skip
+def test_slips_are_found_before_anything_is_computed(fails, write, folder, monkeypatch, old, new, message):
+    def computed(*_, **__):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr("shiftmetrics.agreement.posterior_agreement", computed)
+    assert old in CONFIG
+    before = {path.name for path in folder.iterdir()} | {"config.toml"}
+    assert message in fails("run", write(CONFIG.replace(old, new, 1)))
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_a_file_that_is_missing_or_a_folder(fails, folder):
+    assert (
+        fails("run", folder / "no.toml")
+        == f"CONFIG must be a TOML file, got no such file: '{folder}/no.toml'."
+    )
+    assert "CONFIG must be a TOML file, got the folder" in fails("run", folder)
+    (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    assert "CONFIG must be a TOML file" in fails("run", folder / "binary.toml")
+
+
+def test_an_option_in_two_spellings(fails, write):
+    config = CONFIG.replace("images =", 'reference_images = "x.npy"\nreference-images = "y.npy"\nimages =')
+    assert "novelty 'points' must name each option once, got 'reference-images' in two" in fails(
+        "run", write(config)
+    )
+
+
+def test_only_names_measurements(fails, write):
+    message = fails("run", write(CONFIG), "--only", "nose")
+    assert (
+        message
+        == "--only must be the name of a measurement of config.toml, got 'nose'. Did you mean 'noise'?"
+    )
+
+
+def test_inputs_are_not_overwritten(fails, write, folder):
+    config = CONFIG.replace('"noise"', '"points"').replace('"points"\ntest', '"other"\ntest')
+    assert "points.npz" in fails("run", write('output = "."\n' + config))
+    results = """
+    [[compare]]
+    name = "both"
+    shifted = ["results/both.json", "results/later.json"]
+    """
+    assert "SHIFTED must not be a file that this run has yet to write, got both.json" in fails(
+        "run", write(results)
+    )
+
+
+def test_a_folder_of_images_is_not_the_output(fails, write, folder):
+    from PIL import Image
+
+    for name in ("new", "old"):
+        (folder / name).mkdir()
+        for index in range(3):
+            Image.new("L", (8, 8), 40 * index).save(folder / name / f"{index}.png")
+    config = 'output = "new"\n[[novelty]]\nname = "pictures"\ntest = "new"\nreference = "old"\n'
+    assert fails("run", write(config)) == "novelty 'pictures': TEST must not be the output folder, got new."
+
+
+def test_a_baseline_is_not_overwritten(fails, run, write, folder):
+    assert run("run", write(CONFIG)).exit_code == 0
+    rule = (
+        '[[rule]]\nmeasure = "posterior_agreement"\nbaseline = "results/noise.json"\nworse_by_at_most = 0.1\n'
+    )
+    message = fails("run", write(CONFIG + rule))
+    assert "baseline must not be a file that this run writes, got 'results/noise.json'" in message
+    (folder / "before").mkdir()
+    for suffix in ("json", "npz"):
+        (folder / "results" / f"noise.{suffix}").rename(folder / "before" / f"noise.{suffix}")
+    assert run("run", write(CONFIG + rule.replace("results/", "before/"))).exit_code == 0
+
+
+def test_the_json_says_what_was_asked(run, write, folder):
+    run("run", write(CONFIG))
+    document = json.loads((folder / "results" / "points.json").read_text())
+    assert document["settings"]["rng"] == 3
