@@ -216,3 +216,21 @@ def test_rules_hold_for_results_read_back(results, tmp_path):
     back = {name: Result.from_json(tmp_path / f"{name}.json") for name in results}
     assert check_results(back, rules).equals(check_results(results, rules))
     assert check_results(back, rules).passed
+
+
+def test_a_bound_that_lets_the_bad_side_pass_is_questioned(gauge, results):
+    assert said(gauge(1.0), at_most=2).endswith("Higher is better here: did you mean at_least?")
+    assert not said(gauge(1.0), at_most=2, at_least=0).endswith("?")
+    assert not said(gauge(1.0), at_most=2, better="lower").endswith("?")
+    assert said(gauge(1.0), at_least=0, better="lower").endswith("Lower is better here: did you mean at_most?")
+    assert not said(results["novelty"], at_most=9).endswith("?")
+    assert not said(gauge(1.0), field="share", at_most=2).endswith("?")
+
+
+def test_doubt_that_went_missing_in_a_file_is_an_error(gauge):
+    result = gauge(1.0)
+    object.__setattr__(result, "interval", 0.5)
+    assert ended(result, at_least=0) == "error"
+    object.__setattr__(result, "interval", None)
+    object.__setattr__(result, "error_bound", "much")
+    assert ended(result, at_least=0) == "error"

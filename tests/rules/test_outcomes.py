@@ -38,7 +38,7 @@ def test_the_gate_adds_up(checked, gauge):
 def test_the_text_names_what_stands_in_the_way(checked):
     lines = str(checked).splitlines()
     assert lines[0] == checked.headline()
-    assert lines[1] == "fails: failed. it: value 1, counted as 0.5 (95 % interval): not at least 5."
+    assert lines[1] == "fails: failed. it: value 1, counted as 0.5 (95 % interval): not at least 5. Too low."
     assert len(lines) == 4
 
 

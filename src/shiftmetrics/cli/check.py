@@ -99,7 +99,7 @@ def show_outcomes(checked: RulesResult, *, notes: tuple[str, ...] = ()) -> None:
     console = new_console()
     header = ("", "rule", "result", "what was found")
     rows = [
-        (part.ended, part.rule.name, part.where, part.text if part.ended == "passed" else part.with_reason)
+        (part.ended, *map(_one_line, (part.rule.name, part.where, part.with_reason)))
         for part in checked.outcomes
     ]
     if not console.is_terminal:
@@ -116,6 +116,10 @@ def show_outcomes(checked: RulesResult, *, notes: tuple[str, ...] = ()) -> None:
     for note in notes:
         console.print(Text(f"Note: {note}", style="dim"))
     console.print(Text(checked.headline(), style="bold"))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _name_files(written: dict[str, Path | None]) -> None:

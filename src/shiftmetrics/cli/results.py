@@ -150,7 +150,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) 
             raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
         if not path.parent.is_dir():
             raise ValueError(f"{option} must be in a folder that exists, got {str(path)!r}. Create it first.")
-        if not os.access(path.parent, os.W_OK):
+        is_device = path.exists() and not path.is_file()
+        if not is_device and not os.access(path.parent, os.W_OK):
             raise ValueError(f"{option} must be in a folder that can be written, got {str(path)!r}.")
         if path.resolve() in taken:
             raise ValueError(

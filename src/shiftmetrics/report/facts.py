@@ -223,7 +223,7 @@ def _novelty(result: Any) -> list[Fact]:
         Fact(
             "modes within each",
             f"{format_number(result.mode_count)} and {format_number(result.reference_mode_count)}",
-            "near the rows: bandwidth too narrow",
+            "as many as rows would mean too narrow a bandwidth",
         ),
         Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation"),
     ]

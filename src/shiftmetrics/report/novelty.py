@@ -19,13 +19,15 @@ from shiftmetrics.report.figures import figure_svg
 from shiftmetrics.report.grid import Entry, Grid
 from shiftmetrics.report.templating import fragment
 from shiftmetrics.report.thumbnails import range_of, thumbnail
-from shiftmetrics.report.typical import MOST_COLUMNS, Excerpt, excerpts, traits, typical_rows
+from shiftmetrics.report.typical import MOST_COLUMNS, Excerpt, excerpts, traits, typical_rows, typical_words
 
 LEAD = (
     "Each mode is a pattern that the test sample shows more often than the reference. A row belongs to "
     "it with a membership from 0 to 1; rows with a membership of at least a quarter count as members."
 )
 MOST_MODES = 7
+FEW_MODES = 3
+"""So many are shown even where fewer stand out."""
 MOST_MISSING = 3
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
@@ -56,6 +58,7 @@ class Card:
     texts: list[Excerpt] = field(default_factory=list)
     reference_texts: list[Excerpt] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
+    label: str = "Typical values (of all rows)"
     table: Grid | None = None
     rows: str = ""
 
@@ -87,7 +90,7 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
             "what two finite samples of one distribution differ by anyway.",
         )
     )
-    shown = result.modes[: MOST_MODES if detail else 3]
+    shown = _shown(result, MOST_MODES if detail else FEW_MODES)
     # What is missing is shown where it stands out, and where nothing is new at all.
     missing = [mode for mode in result.lost_modes if mode.significant or not shown][:MOST_MISSING]
     if shown:
@@ -99,18 +102,33 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
                 "eigenvalue, at eta = 1.",
             )
         )
+        if result.n_significant == 0:
+            entry.sentences.append(
+                "No mode stands out from relabelled rows; these are the first ones all the same."
+            )
+        elif (result.n_significant or 0) > len(shown):
+            entry.sentences.append(
+                f"{result.n_significant} modes stand out; the first {len(shown)} are shown."
+            )
     else:
         entry.sentences.append("No mode of the test sample is in excess of the reference.")
     if shown or missing:
         cards = [
-            _card(mode, rows, detail if mode.index == 0 and not (mode.lost and shown) else detail // 2)
-            for mode in (*shown, *missing)
+            _card(mode, rows, detail if place == 0 else detail // 2, wide=place == 0)
+            for place, mode in enumerate((*shown, *missing))
         ]
         entry.extra = fragment("modes.html.j2", modes=cards)
     return entry
 
 
-def _card(mode: Any, rows: Rows, detail: int) -> Card:
+def _shown(result: NoveltyResult, most: int) -> tuple[Mode, ...]:
+    """Return the modes that stand out, or the first few; without a null all count."""
+    if result.n_significant is not None:
+        most = min(most, max(result.n_significant, FEW_MODES))
+    return result.modes[:most]
+
+
+def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> Card:
     top = max(mode.frequency, mode.reference_frequency, 1e-12)
     chip = f"excess {percent(mode.eigenvalue)}" + (", stands out" if mode.significant else "")
     card = Card(
@@ -141,13 +159,15 @@ def _card(mode: Any, rows: Rows, detail: int) -> Card:
     found = [] if rows.table is None else traits(_members(mode)[0], rows.table)
     card.columns = [trait.text for trait in found]
     if rows.texts is not None and detail:
+        card.columns = typical_words(_members(mode)[0], rows.texts)
+        card.label = "Typical words, with the share of texts that hold them (of all texts)"
         card.texts = excerpts(rows.texts, exemplars[: max(detail // 2, 2)], rows.names)
         if rows.reference_texts is not None:
             card.reference_texts = excerpts(
                 rows.reference_texts, reference_exemplars[:2], rows.reference_names
             )
     elif found and detail:
-        few = [trait.column for trait in found][: MOST_COLUMNS if mode.index == 0 else FEW_COLUMNS]
+        few = [trait.column for trait in found][: MOST_COLUMNS if wide else FEW_COLUMNS]
         card.table = typical_rows(mode, rows, few, max(detail // 2, 3), other=card.other)
     else:
         names = rows.names

@@ -15,6 +15,7 @@ from shiftmetrics.report.figures import figure_svg
 from shiftmetrics.report.grid import Column, Grid
 from shiftmetrics.report.typical import excerpt
 from shiftmetrics.stability import column_moves, most_sensitive_sample
+from shiftmetrics.stability.frames import is_numeric
 
 MOST_DRAWN = 250
 """Rows in the picture: each takes a few hundred bytes of the page."""
@@ -25,7 +26,7 @@ MOST_CHANGES = 4
 def picture(result: Any, rows: Rows, name: str) -> list[Markup]:
     """Return the picture of the sample, where the result knows its rows and they have two columns of numbers."""
     table, moved = result.places()
-    if table is None or sum(table[column].to_numpy().dtype.kind in "iuf" for column in table.columns) < 2:
+    if table is None or sum(is_numeric(table[column]) for column in table.columns) < 2:
         return []
     labels = None if rows.labels is None else [str(label) for label in rows.labels]
     few = labels is not None and len(set(labels)) <= 8

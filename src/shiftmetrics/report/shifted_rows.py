@@ -136,6 +136,8 @@ def _by_column(
 
 
 def _cell(value: Any) -> str:
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        return "–"
     return format_number(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 

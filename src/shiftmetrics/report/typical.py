@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +17,12 @@ from shiftmetrics.report.facts import percent
 from shiftmetrics.report.grid import Column, Grid
 
 MOST_COLUMNS = 5
+MOST_WORDS = 8
 LONGEST_TEXT = 240
 """Characters of a text to show."""
+
+_COUNTED_TEXTS = 2000
+"""Texts whose words are counted, evenly from all of them."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class Trait:
     column : object
         Name of the column in the table.
     text : str
-        What is typical: the mean of the mode's rows, or their commonest value.
+        What is typical: the mean of the mode's rows, or their commonest value; that of all rows in brackets.
     difference : float
         How far that is from the whole sample, in standard deviations.
     """
@@ -79,6 +85,29 @@ def typical_rows(mode: Any, rows: Rows, columns: list[Any], detail: int, *, othe
     return grid
 
 
+def typical_words(positions: Any, texts: Any) -> list[str]:
+    """Return the words that the texts at these positions hold more often than all texts, with both shares.
+
+    They are ordered like the columns of a table: by the difference in standard deviations. Markup is left out.
+    """
+    members = [_words(texts[i]) for i in positions[:_COUNTED_TEXTS]]
+    step = max(1, -(-len(texts) // _COUNTED_TEXTS))
+    everyone = [_words(texts[i]) for i in range(0, len(texts), step)]
+    counts, all_counts = (Counter(word for words in part for word in words) for part in (members, everyone))
+    found = []
+    for word, count in counts.items():
+        if count < min(2, len(members)):  # a word of one text is typical of nothing
+            continue
+        share, overall = count / len(members), all_counts[word] / len(everyone)
+        usual = max(overall, 1.0 / (1.0 + len(everyone)))  # it may be in none of those that were counted
+        difference = (share - overall) / (usual * (1.0 - usual)) ** 0.5 if usual < 1.0 else 0.0
+        if difference > 0.0:
+            found.append(
+                (-difference, word, f"{word} {_beside(percent(share, digits=0), percent(overall, digits=0))}")
+            )
+    return [text for _, _, text in sorted(found)[:MOST_WORDS]]
+
+
 def excerpts(texts: Any, positions: Any, names: Any) -> list[Excerpt]:
     """Return the beginnings of the texts at these positions."""
     return [Excerpt(_name(names, i), excerpt(str(texts[i]))) for i in positions]
@@ -98,7 +127,8 @@ def _number(values: npt.NDArray[Any], positions: Any) -> tuple[str, float] | Non
     if not np.isfinite(numbers[positions]).any() or not spread > 0.0:
         return None
     mean = float(np.nanmean(numbers[positions]))
-    return format_number(mean), (mean - float(np.nanmean(numbers))) / spread
+    overall = float(np.nanmean(numbers))
+    return _beside(f"{mean:.3g}", f"{overall:.3g}"), (mean - overall) / spread
 
 
 def _word(values: npt.NDArray[Any], positions: Any) -> tuple[str, float] | None:
@@ -107,11 +137,21 @@ def _word(values: npt.NDArray[Any], positions: Any) -> tuple[str, float] | None:
     best: tuple[str, float] | None = None
     for word in set(words[positions].tolist()):
         holds: FloatArray = (words == word).astype(np.float64)
-        share, spread = float(holds[positions].mean()), float(holds.std())
-        difference = (share - float(holds.mean())) / spread if spread > 0.0 else 0.0
+        share, overall, spread = float(holds[positions].mean()), float(holds.mean()), float(holds.std())
+        difference = (share - overall) / spread if spread > 0.0 else 0.0
         if difference > 0.0 and (best is None or (difference, word) > (best[1], best[0])):
-            best = f"{excerpt(word)} ({percent(share, digits=0)})", difference
+            shares = _beside(percent(share, digits=0), percent(overall, digits=0))
+            best = f"{excerpt(word)} {shares}", difference
     return best
+
+
+def _words(text: Any) -> set[str]:
+    without_markup = re.sub(r"</?[a-z][^<>]*>", " ", str(text).lower())
+    return set(re.findall(r"[^\W\d_]{2,}", without_markup))
+
+
+def _beside(own: str, overall: str) -> str:
+    return f"{own} ({overall})".replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _line(i: int, name: str, labels: Any, table: Any, columns: list[Any], rows: Rows) -> list[Any]:

@@ -108,15 +108,23 @@ def margin_of(rule: Rule, earlier: Reading) -> float:
     return margin * abs(float(earlier.value)) if margin else 0.0
 
 
-def _higher_is_better(rule: Rule, result: Result) -> bool:
+def direction_of(rule: Rule, result: Result) -> bool | None:
+    """Tell whether higher is better for the field of a rule; None where nobody says."""
     if rule.better is not None:
         return rule.better == "higher"
     if rule.field != "value" or rule.row is not None or result.measure.startswith(NO_DIRECTION):
+        return None
+    return result.higher_is_better
+
+
+def _higher_is_better(rule: Rule, result: Result) -> bool:
+    higher = direction_of(rule, result)
+    if higher is None:
         raise ValueError(
             f"Which direction is better must be said of the field {rule.field!r} of {result.measure}. "
             'Add better = "higher" or better = "lower".'
         )
-    return result.higher_is_better
+    return higher
 
 
 def _check_settings(now: Mapping[str, Any], earlier: Mapping[str, Any], path: str) -> None:

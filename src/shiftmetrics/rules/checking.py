@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shiftmetrics._core.record import Status
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.validation import describe
-from shiftmetrics.rules.baseline import Baselines, margin_of, paired_worse_by, worse_by
+from shiftmetrics.rules.baseline import Baselines, direction_of, margin_of, paired_worse_by, worse_by
 from shiftmetrics.rules.fields import Place, Reading, find, read
 from shiftmetrics.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.rules.rule import Rule, nearest_names
@@ -121,6 +122,7 @@ def _outcomes(rule: Rule, name: str, result: Result, baselines: Baselines) -> It
             if rule.baseline is None:
                 reading = read(place, rule.field, rule.using)
                 holds, text = _judge(rule, reading)
+                text += _wrong_side(rule, result) if holds else ""
             else:
                 reading, holds, text = _judge_against_baseline(rule, name, result, place, row, baselines)
         except (ValueError, TypeError) as error:
@@ -185,6 +187,18 @@ def _judge(rule: Rule, reading: Reading) -> tuple[bool, str]:
             f'{found}: not shown to be {rule.bound_in_words()}. using = "value" judges the value alone.',
         )
     return False, f"{found}: not {rule.bound_in_words()}."
+
+
+def _wrong_side(rule: Rule, result: Result) -> str:
+    """Say that a bound lets the bad side pass: a mistake that nothing else would show."""
+    higher = direction_of(rule, result)
+    if higher is None or rule.equal_to is not None:
+        return ""
+    lower, upper = rule.lower > -math.inf, rule.upper < math.inf
+    if (higher and upper and not lower) or (not higher and lower and not upper):
+        side = ("Higher", "at_least") if higher else ("Lower", "at_most")
+        return f" {side[0]} is better here: did you mean {side[1]}?"
+    return ""
 
 
 def _judge_against_baseline(

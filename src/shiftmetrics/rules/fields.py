@@ -232,6 +232,10 @@ def _interval(place: Place) -> Interval | None:
     found = _companion(place, "interval")
     if isinstance(found, Interval):
         return found
+    if found is not None:  # doubt must not go missing in a file that someone edited
+        raise ValueError(
+            f"The interval of the field {place.name!r} must be one, got {found!r}. Measure again."
+        )
     for before in ("interval_", ""):
         low, high = _companion(place, f"{before}low"), _companion(place, f"{before}high")
         if isinstance(low, int | float) and isinstance(high, int | float) and not math.isnan(low + high):

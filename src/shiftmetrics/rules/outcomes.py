@@ -58,11 +58,11 @@ class Outcome(Record):
 
     @property
     def with_reason(self) -> str:
-        """What was found, and after it why the rule is there."""
-        return f"{self.text} {self.rule.reason}".strip()
+        """What was found and, unless the rule holds, why it is there."""
+        return self.text if self.ended == "passed" else f"{self.text} {self.rule.reason}".strip()
 
     def __str__(self) -> str:
-        return f"{self.rule.name}: {self.ended}. {self.where + ': ' if self.where else ''}{self.text}"
+        return f"{self.rule.name}: {self.ended}. {self.where + ': ' if self.where else ''}{self.with_reason}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
