@@ -1,6 +1,7 @@
 """Random Fourier features: unbiased, orthogonal, additive; good modes, and never a score."""
 
 import functools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -39,6 +40,17 @@ def test_the_products_of_coordinates_estimate_the_kernel() -> None:
         np.cos((points @ part)[:, None] - (points @ part)[None]).mean(axis=-1) - exact for part in independent
     ]
     assert np.square(errors).mean() < 0.8 * np.square(plain).mean()  # orthogonal frequencies err less
+
+
+def test_few_frequencies_of_many_columns_take_little_memory() -> None:
+    tracemalloc.start()
+    frequencies = FourierMap.draw(20_000, bandwidth=1.0, n_frequencies=3, rng=0).frequencies
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * frequencies.nbytes  # all directions of so many columns would take 3.2 GB
+    products = frequencies.T @ frequencies
+    np.testing.assert_allclose(products - np.diag(np.diagonal(products)), 0.0, atol=1e-8)
+    np.testing.assert_allclose(np.diagonal(products), 20_000, rtol=0.05)
 
 
 def test_frequencies_are_orthogonal_in_groups_and_of_normal_length() -> None:

@@ -89,13 +89,13 @@ class FourierMap:
         bandwidth = check_number(bandwidth, "bandwidth", low=0.0, open_low=True)
         generator = check_rng(rng)
         groups = []
-        for _ in range(math.ceil(n_frequencies / n_columns)):
-            normal = generator.normal(size=(n_columns, n_columns))
-            directions, triangle = np.linalg.qr(normal)
+        for start in range(0, n_frequencies, n_columns):
+            # No more directions than are wanted: those of all columns of images would take gigabytes.
+            count = min(n_columns, n_frequencies - start)
+            directions, triangle = np.linalg.qr(generator.normal(size=(n_columns, count)))
             directions *= np.where(np.diagonal(triangle) < 0.0, -1.0, 1.0)  # uniform over rotations
-            lengths = np.sqrt(generator.chisquare(n_columns, size=n_columns))
-            groups.append(directions * lengths)
-        frequencies = np.concatenate(groups, axis=1)[:, :n_frequencies] / bandwidth
+            groups.append(directions * np.sqrt(generator.chisquare(n_columns, size=count)))
+        frequencies = np.concatenate(groups, axis=1) / bandwidth
         if not np.isfinite(frequencies).all():
             raise ValueError(describe("bandwidth", "large enough to divide by", repr(bandwidth)))
         return cls(np.ascontiguousarray(frequencies), bandwidth, center)
