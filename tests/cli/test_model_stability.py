@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -285,6 +286,29 @@ def test_missing_cells_that_the_model_refuses_are_named(fails, place, rows, tmp_
         "stability", tmp_path / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4"
     )
     assert "FILE must be free of missing cells for this Pipeline, got 1 in column 'pulse'" in message
+
+
+def test_empty_cells_stay_empty(run, rows, tmp_path):
+    for name in COLUMNS:
+        rows.loc[np.random.default_rng(len(name)).random(120) < 0.2, name] = np.nan
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    steps = make_column_transformer((OneHotEncoder(), ["ward"]), remainder=numbers)
+    model = make_pipeline(steps, LogisticRegression()).fit(rows[COLUMNS], rows["died"])
+    joblib.dump(model, tmp_path / "model.joblib")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    said = run(
+        "stability", tmp_path / "rows.csv", "--model", tmp_path / "model.joblib", "--target", "died", "-r", "0.4",
+        "--features", "age,ward", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    assert said.exit_code == 0, said.output
+    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, features=["age", "ward"])
+    assert (expected.kind, expected.route) == ("exact", "linear")
+    assert expected.headline() in said.stdout
+    (back,) = read_results(tmp_path / "o.json").values()
+    pd.testing.assert_frame_equal(back.moved_rows().isna(), rows[COLUMNS].isna(), check_index_type=False)
+    page = (tmp_path / "r.html").read_text()
+    assert "age = missing" in page
+    assert ">nan" not in page
 
 
 def test_bounds_as_they_are_typed():

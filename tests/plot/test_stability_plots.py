@@ -91,6 +91,23 @@ def test_many_columns_become_two_components():
     assert {cloud[:, 1].max() for cloud in clouds(ax) if len(cloud) >= 60} == {1.0}
 
 
+def test_missing_numbers_lie_beside_the_others():
+    table = pd.DataFrame({"a": POINTS[:, 0], "b": POINTS[:, 1], "ward": ["A", None] * 30})
+    table.loc[:9, "a"] = np.nan
+    ax = plot_sensitive_sample(RESULT, table=table, columns=["a", "b"])
+    before = next(cloud for cloud in clouds(ax) if len(cloud) >= 60)
+    low, high = np.nanmin(table["a"]), np.nanmax(table["a"])
+    beside = low - 0.08 * (high - low)
+    np.testing.assert_allclose(np.unique(before, axis=0), np.unique(table[["a", "b"]].fillna(beside), axis=0))
+    assert [text.get_text() for text in ax.texts] == ["missing"]
+    flipped = plot_sensitive_sample(RESULT, table=table, columns=["ward", "a"])
+    cloud = next(cloud for cloud in clouds(flipped) if len(cloud) >= 60)
+    assert set(cloud[:, 0]) == {0.0, 1.0}
+    assert [text.get_text() for text in flipped.texts] == ["missing"]
+    table["b"] = np.nan
+    assert np.isfinite(clouds(plot_sensitive_sample(RESULT, table=table, columns=["a", "b"]))[0]).all()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -110,6 +110,24 @@ def test_columns_of_the_table_keep_their_types_and_never_hide_ours():
     assert sample["smokes"].dtype == bool
 
 
+def test_cells_that_are_missing_do_not_change():
+    result = stability_criterion(ZeroOneLoss([0.0, 0.5, 0.5, 1.0]), 0.6, theta2=np.inf)
+    table = pd.DataFrame(
+        {
+            "text": ["x", None, "y", None],
+            "kind": pd.Categorical(["u", None, "v", "u"]),
+            "flag": pd.array([True, None, False, None], dtype="boolean"),
+            "dose": [1.0, np.nan, 2.0, np.nan],
+        }
+    )
+    places = table.iloc[[*range(4), *result.splits.rows]].assign(kind=lambda t: t["kind"].replace("u", "v"))
+    changed = most_sensitive_sample(result, table, moved=places, splits="heaviest")
+    assert [name for name in changed if str(name).endswith(" move")] == ["kind move"]
+    assert changed["kind move"].tolist() == [True, False, False, True]
+    moves = column_moves(result, table, places).set_index("column")
+    assert moves.loc[["text", "flag", "dose"], "share_moved"].tolist() == [0.0, 0.0, 0.0]
+
+
 def test_categories_that_flip_are_marked():
     result = stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0, INF]), 0.5, theta2=INF)
     start = pd.DataFrame({"ward": ["A", "A", "B", "B"], "age": [1.0, 2.0, 3.0, 4.0]})

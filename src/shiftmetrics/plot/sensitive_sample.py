@@ -13,12 +13,14 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.plot.style import INK, MUTED, REFERENCE, TEST, THIRD, new_axes, style
 from shiftmetrics.stability import most_sensitive_sample
-from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of
+from shiftmetrics.stability.frames import MISSING, frame_of, is_numeric, numbers_of, texts_of
 
 PALETTE = (REFERENCE, TEST, THIRD, "#3f7d3a", "#8a6d1f", "#a03c63", "#4a5a9a", "#5b5b5b")
 SIZE = 14.0
 """Area of a row of weight 1, in square points."""
 LARGEST = 600.0
+BESIDE = 0.08
+"""Where missing numbers are drawn: so far below the lowest, as a share of the range."""
 GRID = 300
 """Points of the grid on which a model is asked, along each axis."""
 
@@ -38,7 +40,7 @@ def plot_sensitive_sample(
     """Draw the most sensitive sample in two columns or two principal components, as in figures 2 to 4 of [1]_.
 
     Pale points are the rows as they stand; full ones are where the shift puts them, as large as their weight, with an
-    arrow from one to the other.
+    arrow from one to the other. Rows that miss a number are drawn beside the axis, or in the middle of a component.
 
     Parameters
     ----------
@@ -117,6 +119,7 @@ def plot_sensitive_sample(
         _draw(ax, start[position[kept]], end[kept], sample[kept], colours[kept], arrows=arrows)
         if predict is not None:
             _boundary(ax, view, numbered, predict, is_array=is_array)
+        _mark_missing(ax, view)
         for text, colour in legend:
             ax.scatter([], [], s=28, color=colour, label=text)
         ax.scatter([], [], s=SIZE, color=MUTED, alpha=0.3, label="as it was")
@@ -141,6 +144,7 @@ class View:
     axes: FloatArray
     labels: tuple[str, str]
     levels: dict[Any, list[str]]
+    beside: dict[Any, float]
 
     @classmethod
     def of(cls, rows: Any, columns: Sequence[Any] | None) -> Self:
@@ -155,9 +159,11 @@ class View:
                     describe("columns", f"two of {[str(name) for name in rows.columns][:8]}", f"{chosen}")
                 )
             levels = {
-                name: sorted(set(rows[name].astype(str))) for name in chosen if not is_numeric(rows[name])
+                name: sorted(set(texts_of(rows[name]))) for name in chosen if not is_numeric(rows[name])
             }
-            return cls(chosen, np.zeros(2), np.ones(2), np.eye(2), (str(chosen[0]), str(chosen[1])), levels)
+            beside = {name: place for name in chosen if (place := _beside(rows[name])) is not None}
+            said = str(chosen[0]), str(chosen[1])
+            return cls(chosen, np.zeros(2), np.ones(2), np.eye(2), said, levels, beside)
         if len(numeric) < 2:
             raise ValueError(
                 describe("table", "of at least two columns of numbers", f"{len(numeric)}", "Give columns=.")
@@ -174,7 +180,7 @@ class View:
             f"{which} principal component ({share:.0f} %)"
             for which, share in zip(("first", "second"), shares, strict=False)
         ]
-        return cls(numeric, centre, unit, axes.T, (labels[0], labels[1]), {})
+        return cls(numeric, centre, unit, axes.T, (labels[0], labels[1]), {}, {})
 
     def project(self, rows: Any) -> FloatArray:
         """Return where rows lie, of shape (n_rows, 2)."""
@@ -184,11 +190,12 @@ class View:
             if name in self.levels:
                 codes = {level: code for code, level in enumerate(self.levels[name])}
                 parts.append(
-                    np.array([codes.get(text, len(codes)) for text in column.astype(str)], dtype=np.float64)
+                    np.array([codes.get(text, len(codes)) for text in texts_of(column)], dtype=np.float64)
                 )
             else:
-                parts.append(numbers_of(column))
-        # a missing number is drawn in the middle
+                numbers = numbers_of(column)
+                parts.append(np.where(np.isnan(numbers), self.beside.get(name, np.nan), numbers))
+        # a number that is missing from components is drawn in the middle
         steps = np.nan_to_num((np.stack(parts, axis=1) - self.centre) / self.unit)
         projected: FloatArray = steps @ self.axes
         return projected
@@ -206,6 +213,35 @@ class View:
         back = self.centre + (points @ np.linalg.pinv(self.axes)) * self.unit
         middle |= {name: back[:, place] for place, name in enumerate(self.names)}
         return pd.DataFrame(middle, columns=rows.columns)
+
+
+def _beside(column: Any) -> float | None:
+    """Return where missing numbers of a column are drawn; None where there are none."""
+    if not is_numeric(column) or not column.isna().any():
+        return None
+    numbers = numbers_of(column.dropna())
+    if not len(numbers):
+        return 0.0
+    return float(numbers.min() - BESIDE * (np.ptp(numbers) or 1.0))
+
+
+def _mark_missing(ax: Any, view: View) -> None:
+    """Draw the lines on which rows with missing numbers lie."""
+    line: dict[str, Any] = {"color": MUTED, "linewidth": 0.6, "linestyle": ":", "zorder": 0.5}
+    text: dict[str, Any] = {"color": MUTED, "fontsize": 8}
+    across, up = (view.beside.get(name) if view.beside else None for name in view.names[:2])
+    if across is not None:
+        ax.axvline(across, **line)
+        ax.annotate(
+            MISSING, (across, 0.99), xycoords=("data", "axes fraction"), xytext=(-2, 0),
+            textcoords="offset points", rotation=90, ha="right", va="top", **text,
+        )  # fmt: skip
+    if up is not None:
+        ax.axhline(up, **line)
+        ax.annotate(
+            MISSING, (0.99, up), xycoords=("axes fraction", "data"), xytext=(0, -2),
+            textcoords="offset points", ha="right", va="top", **text,
+        )  # fmt: skip
 
 
 def _draw(ax: Any, start: FloatArray, end: FloatArray, sample: Any, colours: Any, *, arrows: bool) -> None:

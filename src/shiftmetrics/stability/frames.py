@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.stability.result import ShiftResult
+
+MISSING = "missing"
+"""What stands for a missing category among texts."""
 
 
 def weights_of(result: ShiftResult) -> FloatArray:
@@ -63,3 +67,11 @@ def numbers_of(column: Any) -> FloatArray:
     """Return a column of numbers as float64, with nan where a value is missing."""
     numbers: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers
+
+
+def texts_of(column: Any) -> npt.NDArray[Any]:
+    """Return a column of categories as texts, with a word where a value is missing."""
+    known = column.notna().to_numpy(dtype=bool)
+    texts: npt.NDArray[Any] = np.full(len(column), MISSING, dtype=object)
+    texts[known] = [str(value) for value in column[known].tolist()]
+    return texts

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, check_vector, describe
-from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, rows_known, weights_of
+from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, rows_known, texts_of, weights_of
 from shiftmetrics.stability.result import ShiftResult
 
 SplitLines = Literal["separate", "heaviest"]
@@ -214,7 +214,7 @@ def _changes(
         if is_numeric(start):
             change = np.nan_to_num(numbers_of(end) - numbers_of(start)[rows])
         else:
-            change = end.astype(str).to_numpy() != start.astype(str).to_numpy()[rows]
+            change = texts_of(end) != texts_of(start)[rows]
         if everything or change.any():
             changes[name] = change
     return changes

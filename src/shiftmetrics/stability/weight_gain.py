@@ -8,11 +8,18 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.validation import check_integer, check_weights
-from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, rows_known, weights_of
+from shiftmetrics.stability.frames import (
+    MISSING,
+    frame_of,
+    is_numeric,
+    numbers_of,
+    rows_known,
+    texts_of,
+    weights_of,
+)
 from shiftmetrics.stability.result import ShiftResult
 
 QUANTILES = (0.1, 0.5, 0.9)
-_MISSING = "missing"
 
 
 def who_gains_weight(
@@ -111,7 +118,7 @@ def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> 
 
 def _level_lines(column: Any, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
     missing = column.isna().to_numpy()
-    texts = np.where(missing, "", column.astype(str).to_numpy()).astype(str)
+    texts = texts_of(column).astype(str)
     levels, codes = np.unique(texts[~missing], return_inverse=True)
     lines = _share_lines(
         [str(level) for level in levels],
@@ -123,7 +130,7 @@ def _level_lines(column: Any, before: FloatArray, after: FloatArray) -> list[dic
 
 def _missing_line(missing: BoolArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
     shares = [np.array([weights[missing].sum() / weights.sum()]) for weights in (before, after)]
-    return _share_lines([_MISSING], *shares)
+    return _share_lines([MISSING], *shares)
 
 
 def _share_lines(levels: list[str], start: FloatArray, end: FloatArray) -> list[dict[str, Any]]:
