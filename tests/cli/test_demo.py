@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.result import Result
 from shiftmetrics.demo import evaluate_digits
 
 
@@ -20,7 +21,9 @@ def test_it_writes_a_report_and_results_and_says_where(run, small, tmp_path):
     output = tmp_path / "new" / "folder"
     result = run("demo", "--output", output, "--digit", "0")
     assert result.exit_code == 0, result.output
-    assert sorted(path.name for path in output.iterdir()) == ["report.html", "results.json", "results.npz"]
+    assert sorted(path.name for path in output.iterdir()) == [
+        "config.toml", "digits.npz", "report.html", "results.json", "results.npz", "rules.toml",
+    ]  # fmt: skip
     assert str(output / "report.html") in result.stdout
     assert "first novel mode is that digit" in result.stdout
     results = read_results(output / "results.json")
@@ -30,6 +33,17 @@ def test_it_writes_a_report_and_results_and_says_where(run, small, tmp_path):
     for name, value in results.items():
         assert name in result.stdout
         assert value.headline() in result.stdout
+
+
+def test_its_configuration_measures_the_same(run, small, tmp_path):
+    assert run("demo", "--output", tmp_path, "--seed", "1", "--quiet").exit_code == 0
+    done = run("run", tmp_path / "config.toml")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "results" / "junit.xml").is_file()
+    for name, result in read_results(tmp_path / "results.json").items():
+        again = Result.from_json(tmp_path / "results" / f"{name}.json")
+        assert again.value == result.value
+        assert again.status == result.status
 
 
 def test_quiet_means_quiet(run, small, tmp_path):

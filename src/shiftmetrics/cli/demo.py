@@ -12,7 +12,7 @@ from shiftmetrics.cli import options
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where report.html and results.json go.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where report.html and the rest go.")
     ] = Path("demo-output"),
     seed: options.Seed = 0,
     digit: Annotated[
@@ -22,8 +22,10 @@ def demo(
 ) -> None:
     """Train a small classifier of handwritten digits, shift its data, measure, and write a report.
 
-    It needs nothing but the installed package: the digits come with scikit-learn.
+    It needs nothing but the installed package: the digits come with scikit-learn. Beside the report it writes its
+    data and a configuration for `shiftmetrics run`, which measures the same from files and checks rules.
     """
+    import shlex
     import time
 
     from shiftmetrics.cli.outputs import Output, say, show
@@ -38,7 +40,7 @@ def demo(
         say("Fitting a classifier of handwritten digits, shifting its data and measuring three ways ...")
 
     from shiftmetrics._core.collection import write_results
-    from shiftmetrics.demo import evaluate_digits
+    from shiftmetrics.demo import evaluate_digits, write_inputs
     from shiftmetrics.report import write_report
 
     found = evaluate_digits(seed=seed, withheld=digit)
@@ -46,8 +48,10 @@ def demo(
     write_report(
         found.results, report, title="A classifier of handwritten digits under shift", context=found.context
     )
+    config = write_inputs(found, output, seed=seed)
     if quiet:
         return
     show(found.results)
     say(str(found.withheld))
     say(f"\nReport:  {report}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s.")
+    say(f"\nThe same from files, with rules: shiftmetrics run {shlex.quote(str(config))}")
