@@ -176,3 +176,21 @@ def test_a_result_can_be_pickled_and_still_scores() -> None:
     back = pickle.loads(pickle.dumps(result))
     assert back.equals(result)
     np.testing.assert_array_equal(back.point_novelty(y), result.point_novelty(y))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "options", [{"kernel": "cosine"}, {"bandwidth": 1.0, "method": "fourier"}, {"bandwidth": 1.0}]
+)
+def test_tensors_are_scored_without_a_warning(options: dict) -> None:
+    x, y, _ = clusters(0)
+    result = kernel_entropic_novelty(
+        torch.asarray(x) + 1.0, torch.asarray(y) + 1.0, n_permutations=0, **options
+    )
+    same = kernel_entropic_novelty(x + 1.0, y + 1.0, n_permutations=0, **options)
+    torch.set_warn_always(True)
+    try:
+        found = result.modes[0].score(torch.asarray(x) + 1.0)
+    finally:
+        torch.set_warn_always(False)
+    np.testing.assert_allclose(found, same.modes[0].score(x + 1.0), atol=1e-9)

@@ -179,6 +179,10 @@ class MapFunctions:
         """Return the value of each function, a column of ``coefficients``, at each point: shape (n_points, k)."""
         array = self.feature_map.check_points(points)
         blocks = row_blocks(int(array.shape[0]), 8 * self.feature_map.size)
+        if (
+            not coefficients.flags.writeable
+        ):  # those of a frozen mode: torch warns of arrays that are read-only
+            coefficients = coefficients.copy()
 
         def values(rows: slice) -> FloatArray:
             coordinates = self.feature_map.coordinates(array, rows)[0]
