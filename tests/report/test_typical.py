@@ -6,7 +6,7 @@ import pytest
 
 from shiftmetrics.novelty import confirm_modes, kernel_entropic_novelty, novelty_table
 from shiftmetrics.report import Context, Rows, render_report
-from shiftmetrics.report.typical import LONGEST_TEXT, excerpt, traits, typical_rows
+from shiftmetrics.report.typical import LONGEST_TEXT, MOST_WORDS, excerpt, traits, typical_rows, typical_words
 
 TABLE = pd.DataFrame(
     {
@@ -43,7 +43,11 @@ def page(result, **rows):
 def test_columns_are_ordered_by_their_difference_in_standard_deviations():
     found = traits(np.array([3]), TABLE)
     assert [trait.column for trait in found] == ["kind", "age", "height"]
-    assert [trait.text for trait in found] == ["kind eel (100 %)", "age 80", "height 170"]
+    assert [trait.text for trait in found] == [
+        "kind eel 100\N{NO-BREAK SPACE}% (25\N{NO-BREAK SPACE}%)",
+        "age 80 (35.8)",
+        "height 170 (170)",
+    ]
     assert found[0].difference == pytest.approx(3**0.5)
     ages = TABLE["age"].to_numpy()
     assert found[1].difference == pytest.approx((80 - ages.mean()) / ages.std())
@@ -52,6 +56,22 @@ def test_columns_are_ordered_by_their_difference_in_standard_deviations():
 
 def test_rows_without_columns_to_show():
     assert traits(np.array([0]), TABLE[["same", "empty"]]) == []
+
+
+def test_words_that_set_texts_apart():
+    texts = ["The old film 1", "the old film", "The NEW robot, robot", "the new robot!", "the new play"]
+    found = typical_words(np.array([2, 3]), texts)
+    assert found == [
+        "robot 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)",
+        "new 100\N{NO-BREAK SPACE}% (60\N{NO-BREAK SPACE}%)",
+    ]  # not "the", nor "play"
+    assert typical_words(np.array([4]), texts)[0] == "play 100\N{NO-BREAK SPACE}% (20\N{NO-BREAK SPACE}%)"
+    assert typical_words(np.array([], dtype=int), texts) == []
+    assert typical_words(np.array([0]), ["", "12 !"]) == []
+    many = [f"row word{chr(97 + i % 26)}" for i in range(9000)]
+    assert len(typical_words(np.arange(26), [" ".join(many[:26])] * 3 + many)) == MOST_WORDS
+    assert typical_words(np.array([1, 2]), ["common"] * 9001 + ["rare"] * 2) == []
+    assert typical_words(np.array([9001, 9002]), ["common"] * 9001 + ["rare"] * 2)[0].startswith("rare 100")
 
 
 def test_a_table_of_typical_rows(result, rows):
@@ -69,7 +89,7 @@ def test_a_table_of_typical_rows(result, rows):
 def test_tables_reach_the_page(result, rows):
     text = page(result, **rows)
     assert "Most typical rows, then the nearest to them in the reference" in text
-    assert "colour blue (100 %)" in text
+    assert "colour blue 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)" in text
 
 
 def test_texts_reach_the_page_escaped_and_cut(result):
@@ -78,6 +98,8 @@ def test_texts_reach_the_page_escaped_and_cut(result):
     mode = result.modes[0]
     assert f"<b>{mode.exemplars[0]}</b> &lt;b&gt;new&lt;/b&gt; {mode.exemplars[0] - 30}" in shown
     assert f"known {mode.reference_exemplars[0]}" in shown
+    assert "Typical words" in shown
+    assert "new 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)" in shown
     assert "<i>old" not in shown
     assert "word " * 60 not in shown
 
@@ -108,7 +130,7 @@ def test_what_is_missing_shows_itself_in_the_reference(result, rows):
     text = page(swapped, **other_way)
     card = text[text.index("Missing 1") :]
     assert "Labels of its members: new (100 %). 20 members in the reference, 0 in the test sample." in card
-    assert "colour blue (100 %)" in card
+    assert "colour blue 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)" in card
     assert "then the nearest to them in the test sample" in card
     assert f"<td>{swapped.lost_modes[0].reference_exemplars[0]}</td>" in card
     assert f"<td>{swapped.lost_modes[0].exemplars[0]} (test sample)</td>" in card
@@ -137,3 +159,21 @@ def test_tables_and_tested_modes_have_entries():
     assert "1 of 1 modes is more frequent" in text
     assert "most novel first" in text
     assert text.count("<figure") == 2
+
+
+def test_modes_that_stand_out_are_shown_and_few_others(result, rows):
+    def cards(shown):
+        return page(shown, **rows).count("<h4><span>Mode")
+
+    assert result.n_significant == 1 < 3 < len(result.modes)
+    assert cards(result) == 3
+    rng = np.random.default_rng(0)
+    alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0, rng=0)
+    assert alike.n_significant == 0
+    assert "No mode stands out from relabelled rows; these are the first ones all the same." in page(alike)
+    corners = 20.0 * np.eye(12)[np.repeat(np.arange(12), 30)]
+    many = kernel_entropic_novelty(corners, corners[:30].repeat(10, axis=0), bandwidth=1.0, n_modes=12, rng=0)
+    assert many.n_significant == 11
+    assert "11 modes stand out; the first 7 are shown." in page(many)
+    unknown = kernel_entropic_novelty(corners, corners[:30], bandwidth=1.0, n_permutations=0, rng=0)
+    assert page(unknown).count("<h4><span>Mode") == 7

@@ -62,7 +62,9 @@ def plot_novelty(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> Any
         ax.set(xlabel="rank of the mode", ylabel="eigenvalue")
         ax.set_xlim(0.3, max(gained.size, lost.size, 1) + 0.7)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend(loc="upper right" if gained.size else "lower right")
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high + 0.3 * (high - low))  # the legend stands above the band, not in it
+        ax.legend(loc="upper right")
         ax.set_title("Spectrum of what is new")
     return ax
 
