@@ -68,7 +68,8 @@ def model_stability(
         or a callable that maps rows to labels or scores.
     X : array_like of shape (n_samples, ...) or DataFrame of shape (n_samples, n_features)
         Rows as the model takes them. Columns of text, bool or a categorical dtype are categories, and so are columns
-        that a one-hot or ordinal encoder in the pipeline takes.
+        that a one-hot or ordinal encoder in the pipeline takes. Where the model takes missing cells, they may be
+        missing (NaN, None, pandas' NA or NaT) and stay so; units are those of the cells that are there.
         Images and other rows of several axes keep their shape, with columns named by their place, such as "0,3,7".
     y : array_like of shape (n_samples,)
         Labels, or values for ``loss="squared"``.
@@ -135,8 +136,8 @@ def model_stability(
     TypeError
         If ``model`` is no model, or a column is neither numbers nor categories.
     ValueError
-        If the model is not fitted, the columns of ``X`` are not those it was fitted on, a value is missing, a label
-        is unknown to it, or an option is out of its range.
+        If the model is not fitted, the columns of ``X`` are not those it was fitted on, cells are missing that the
+        model does not take, a label is unknown to it, or an option is out of its range.
 
     See Also
     --------
