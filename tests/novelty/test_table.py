@@ -46,6 +46,29 @@ def test_a_pair_scores_as_the_measure_does():
     assert pair.null == 0.0
 
 
+def test_the_null_of_a_pair_is_the_mean_score_of_its_rows_dealt_anew():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(30, 3)), 1.5 * rng.normal(size=(30, 3)) + 0.5])
+    pair = pair_scores(rows[:30], rows[30:], 1.3, n_relabelled=4, n_exemplars=0, rng=np.random.default_rng(5))
+    deals, expected = np.random.default_rng(5), []
+    for _ in range(4):
+        order = deals.permutation(60)
+        dealt = kernel_entropic_novelty(
+            rows[order[:30]], rows[order[30:]], bandwidth=1.3, n_modes=0, n_permutations=0
+        )
+        expected += [dealt.value, dealt.reverse]
+    assert pair.null == pytest.approx(np.mean(expected), abs=1e-9)
+
+
+def test_a_pair_and_the_measure_share_one_null():
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(size=(40, 3)), 1.2 * rng.normal(size=(40, 3)) + 0.3
+    pair = pair_scores(first, second, 1.3, n_relabelled=100, n_exemplars=0, rng=np.random.default_rng(2))
+    null = kernel_entropic_novelty(first, second, bandwidth=1.3, n_permutations=100, n_modes=0, rng=3).null
+    assert pair.scores[0] == pytest.approx(null.observed, abs=1e-9)
+    assert pair.null == pytest.approx(null.mean, abs=4 * null.spread * math.sqrt(2 / 100))
+
+
 def test_far_clusters_score_in_closed_form():
     rng = np.random.default_rng(0)
     samples = {

@@ -158,7 +158,7 @@ def relabelled(
     eta : float
         Multiplier of the reference.
     n_permutations : int
-        Relabellings.
+        Relabellings; with 0 the own labels alone are scored, and the mean is 0.
     reverse : bool
         Whether to score the reference against the sample too.
     rng : Generator
@@ -245,9 +245,9 @@ def _null(scores: FloatArray, n_test: int, n_reference: int, paired: bool) -> Nu
     # Labellings of equal rows score the same up to rounding: they count as reaching the observed score.
     reached = int((null >= observed - 1e-12).sum())
     return Null(
-        mean=float(null.mean()),
+        mean=float(null.mean()) if len(null) else 0.0,
         spread=float(null.std(ddof=1)) if len(null) > 1 else 0.0,
-        largest=float(scores[1:, 1].max()),
+        largest=float(scores[1:, 1].max(initial=0.0)),
         observed=observed,
         p_value=(1 + reached) / (1 + len(null)),
         scores=null,

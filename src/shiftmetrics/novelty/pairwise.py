@@ -11,10 +11,11 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.threads import one_blas_thread
-from shiftmetrics.novelty.factor import dense_factor
+from shiftmetrics.novelty.calibration import relabelled
+from shiftmetrics.novelty.factor import Factor, dense_factor
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
-from shiftmetrics.novelty.spectrum import entropy
+from shiftmetrics.novelty.spectrum import difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,24 +58,19 @@ def pair_scores(
 ) -> PairScores:
     """Score two samples of one size against each other, and relabellings of their rows.
 
-    One factor of the joint kernel matrix serves all: with signs s of the rows, 1 for the first sample and -1 for the
-    second, the spectrum is that of ``L' diag(s) L / n``. What is positive is in excess in the first.
+    One factor of the joint kernel matrix serves all. What is lost by the first is gained by the second.
     """
     n_rows = len(first)
-    center = 0.5 * (first.mean(axis=0) + second.mean(axis=0))
-    values = dense_factor(FeatureGram(first, second, GaussianKernel(bandwidth, center))).values / np.sqrt(
-        n_rows
+    factor = dense_factor(FeatureGram(first, second, GaussianKernel(bandwidth)))
+    weights = np.ones(2 * n_rows)
+    nulls = relabelled(
+        factor.values, weights, n_rows, 1.0, n_permutations=n_relabelled, reverse=True, rng=rng
     )
-    signs = np.repeat([1.0, -1.0], n_rows)
-    matrix = values.T @ (values * signs[:, None])
-    null: list[float] = []
-    for _ in range(n_relabelled):
-        dealt = rng.permutation(signs)
-        null += _both_ways(values.T @ (values * dealt[:, None]))
+    assert nulls.lost is not None
     return PairScores(
-        scores=_both_ways(matrix),
-        null=float(np.mean(null)) if null else 0.0,
-        top_modes=_top_rows(matrix, values, n_rows, n_exemplars),
+        scores=(nulls.gained.observed, nulls.lost.observed),
+        null=0.5 * (nulls.gained.mean + nulls.lost.mean),
+        top_modes=_top_rows(factor, n_rows, n_exemplars),
     )
 
 
@@ -114,26 +110,19 @@ def score_matrix(
     return ScoreMatrix(scores, null, top_modes)
 
 
-def _both_ways(matrix: FloatArray) -> tuple[float, float]:
-    """Return the entropies of the positive and of the negative eigenvalues."""
-    eigenvalues: FloatArray = np.linalg.eigvalsh(matrix).astype(np.float64, copy=False)
-    cutoff = EPSILON * len(eigenvalues)
-    return entropy(eigenvalues[eigenvalues > cutoff]), entropy(-eigenvalues[eigenvalues < -cutoff])
-
-
-def _top_rows(
-    matrix: FloatArray, values: FloatArray, n_rows: int, n_exemplars: int
-) -> tuple[IntArray, IntArray]:
+def _top_rows(factor: Factor, n_rows: int, n_exemplars: int) -> tuple[IntArray, IntArray]:
     """Return the rows of each sample with the largest membership in the mode that it has most in excess."""
     from scipy.linalg import eigh
 
     none = np.empty(0, dtype=np.int64)
     if not n_exemplars:
         return none, none
+    shares = np.full(n_rows, 1.0 / n_rows)
+    matrix, _ = difference(factor, n_rows, shares, shares, 1.0)
     found = []
     for end, rows in ((len(matrix) - 1, slice(0, n_rows)), (0, slice(n_rows, None))):
-        eigenvalue, vector = eigh(matrix, subset_by_index=[end, end])
-        membership = np.square(values[rows] @ vector[:, 0])
+        eigenvalue, vector = eigh(matrix, lower=True, subset_by_index=[end, end])
+        membership = np.square(factor.values[rows] @ vector[:, 0])
         novel = abs(float(eigenvalue[0])) > EPSILON * len(matrix)
         found.append(np.argsort(-membership, kind="stable")[:n_exemplars] if novel else none)
     return found[0], found[1]
