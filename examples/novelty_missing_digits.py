@@ -3,9 +3,9 @@ What does a generator forget?
 =============================
 
 A network that draws digits is trained on the output of its predecessor, twenty times over. Set against real digits,
-each generation should show more that is new and lack more that is real; the lost modes say which digits go missing.
+each generation should show more that is new and lack more that is real. Which digits go missing?
 
-Needs ``mnist_wgan_generations`` and ``mnist_test``: set SHIFTMETRICS_DATA to the folder that holds them. Takes half a
+Needs ``mnist_wgan_generations`` and ``mnist_test``: set SHIFTMETRICS_DATA to the folder that holds them. Takes a
 minute.
 """
 
@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.novelty import bandwidth_sweep
+from shiftmetrics.novelty import bandwidth_sweep, group_modes, missing_modes
 from shiftmetrics.plot import plot_bandwidth_sweep, plot_novelty
+from shiftmetrics.plot.style import REFERENCE, TEST, style
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 if not (folder / "mnist_wgan_generations").is_dir() or not (folder / "mnist_test").is_dir():
@@ -31,42 +32,69 @@ if not (folder / "mnist_wgan_generations").is_dir() or not (folder / "mnist_test
 # Features are 16 principal components of real digits that are not compared.
 made = np.load(folder / "mnist_wgan_generations" / "wgan_mnist.npz")
 stored = np.load(folder / "mnist_test" / "mnist_t10k.npz")
-images, digits = stored["images"].reshape(10_000, -1) / 255, stored["labels"][:500]
+images, digits = stored["images"].reshape(10_000, -1) / 255, stored["labels"][:1000]
 components = PCA(16, random_state=0).fit(images[5000:])
-real = components.transform(images[:500])
+real = components.transform(images[:1000])
+drawn = {
+    int(generation): components.transform(made["images"][place].reshape(1000, -1) / 255)
+    for place, generation in enumerate(made["generations"])
+    if generation in (0, 4, 9, 14, 19)
+}
 
 # %%
 # Gained and lost, each in excess of relabelled rows: both grow from generation to generation.
 results = {}
-for generation in (0, 4, 9, 14, 19):
-    place = list(made["generations"]).index(generation)
-    drawn = components.transform(made["images"][place].reshape(1000, -1)[:500] / 255)
-    results[generation] = kernel_entropic_novelty(drawn, real, bandwidth=2.5, rng=0, progress=False)
+for generation, rows in drawn.items():
+    results[generation] = kernel_entropic_novelty(
+        rows[:500], real[:500], bandwidth=2.5, rng=0, progress=False
+    )
     result = results[generation]
     print(
         f"generation {generation:2}: gained {result.excess:.2f} nats, lost {result.reverse_null.excess:.2f} nats"
     )
-figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
-ax.plot(list(results), [result.excess for result in results.values()], "o-", label="gained")
-ax.plot(list(results), [result.reverse_null.excess for result in results.values()], "o-", label="lost")
-ax.set(xlabel="generation", ylabel="excess in nats", ylim=(0, None))
-ax.legend(frameon=False)
-plt.show()
-
-# %%
-# Which digits go missing: the labels of the real digits that show each lost mode that stands out.
-for mode in results[19].lost_modes:
-    if mode.significant:
-        shown = digits[mode.top(12, of="reference")]
-        digit = int(np.bincount(shown).argmax())
-        print(f"{mode} Of its 12 most typical rows {np.mean(shown == digit):.0%} show a {digit}.")
+with style():
+    figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
+    gained, lost = zip(
+        *[(found.excess, found.reverse_null.excess) for found in results.values()], strict=True
+    )
+    ax.plot(list(results), gained, "o-", color=TEST, label="gained")
+    ax.plot(list(results), lost, "o-", color=REFERENCE, label="lost")
+    ax.set(xlabel="generation", ylabel="excess in nats", ylim=(0, None), xticks=list(results))
+    ax.set_title("What each generation gains and loses")
+    ax.legend()
 plot_novelty(results[19])
 plt.show()
 
 # %%
+# Which digits go missing: what is more than ten times as frequent among real digits as among those that a generation
+# draws, with several modes of one kind put together. More goes missing from generation to generation.
+missing = {}
+for generation, rows in drawn.items():
+    found = missing_modes(real, rows, bandwidth=3.0, n_modes=20, rng=0, progress=False)
+    missing[generation] = group_modes(found)
+    share = sum(group.frequency for group in missing[generation])
+    print(
+        f"generation {generation:2}: {found.n_significant} modes are missing, {share:.1%} of the real digits, "
+        f"in {len(missing[generation])} kinds"
+    )
+for group in missing[19]:
+    shown = digits[group.top(10)]
+    digit = int(np.bincount(shown).argmax())
+    print(f"{group} {np.mean(shown == digit):.0%} of its 10 most typical rows show a {digit}.")
+
+# %%
+# The real digits that show each kind most: ones of a single stroke, fours that are open, round zeros.
+figure, axes = plt.subplots(len(missing[19]), 10, figsize=(6, 0.65 * len(missing[19])), layout="constrained")
+for line, group in zip(np.atleast_2d(axes), missing[19], strict=True):
+    for ax, row in zip(line, group.top(10), strict=True):
+        ax.imshow(images[row].reshape(28, 28), cmap="gray_r")
+        ax.set_axis_off()
+figure.suptitle("Real digits that generation 19 no longer draws", fontsize=10)
+plt.show()
+
+# %%
 # Does it depend on the bandwidth? One matrix of distances serves all of them.
-last = components.transform(made["images"][list(made["generations"]).index(19)].reshape(1000, -1)[:500] / 255)
-sweep = bandwidth_sweep(last, real, max_rows=250, n_permutations=10, rng=0, progress=False)
+sweep = bandwidth_sweep(drawn[19][:500], real[:500], max_rows=250, n_permutations=10, rng=0, progress=False)
 print(sweep.to_frame().round(3).to_string(index=False))
 plot_bandwidth_sweep(sweep)
 plt.show()
