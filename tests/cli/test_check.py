@@ -1,6 +1,8 @@
 """The gate on the command line: exit codes 0, 1 and 2, its files, and what it refuses."""
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -125,7 +127,7 @@ def test_what_it_refuses(gate, fails, tmp_path):
     assert "which is not there" in fails("check", tmp_path / "no.json", "--rules", rules)
     assert "which is not there" in fails("check", results, "--rules", tmp_path / "no.toml")
     assert "Missing option '--rules'" in fails("check", results)
-    assert "Missing argument 'RESULTS...'" in fails("check", "--rules", rules)
+    assert "Missing argument 'RESULTS" in fails("check", "--rules", rules)
     (results / "stability.npz").write_bytes(b"damaged")
     assert "damaged file" in refused(PASSES)
 
@@ -140,3 +142,12 @@ def test_intervals_of_agreement_are_checked(run, folder):
     assert "(90 % interval)" in checked.stdout
     assert run(*arguments, "--json", out, "-q").exit_code == 0
     assert run("check", out, "--rules", folder / "rules.toml").exit_code == 2
+
+
+def test_a_reader_that_leaves_early_does_not_open_the_gate(gate, tmp_path):
+    assert gate(FAILS).exit_code == 1
+    command = (
+        f"{sys.executable} -m shiftmetrics check {tmp_path / 'results'} --rules {tmp_path / 'rules.toml'}"
+    )
+    shell = ["bash", "-c", f"{command} >&1 | true; echo ${{PIPESTATUS[0]}}"]
+    assert subprocess.run(shell, capture_output=True, text=True, check=True).stdout == "1\n"

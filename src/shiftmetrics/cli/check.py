@@ -19,7 +19,7 @@ def check(
     results: Annotated[
         list[str],
         typer.Argument(
-            metavar="RESULTS...",
+            metavar="RESULTS",
             help="JSON files of results, written by other commands with --json, or folders of them.",
             show_default=False,
         ),
@@ -47,7 +47,7 @@ def check(
 
     Example: `shiftmetrics check results/ --rules rules.toml --report report.html`
     """
-    from shiftmetrics.cli.errors import fail
+    from shiftmetrics.cli.errors import fail, reader_may_leave
     from shiftmetrics.cli.results import check_outputs, read_result_files
     from shiftmetrics.cli.sources import Source
     from shiftmetrics.rules import check_results, read_rules, write_junit
@@ -79,8 +79,9 @@ def check(
         )
         write_report(read.results, report, title="Release gate", context=context)
     if not quiet:
-        show_outcomes(checked, notes=read.notes)
-        _name_files({"JUnit": junit, "JSON": json, "Report": report})
+        with reader_may_leave():  # the exit code says how the rules ended, whoever reads
+            show_outcomes(checked, notes=read.notes)
+            _name_files({"JUnit": junit, "JSON": json, "Report": report})
     if checked.errors:
         first = checked.errors[0]
         left = f"{len(checked.errors)} of {len(checked.outcomes)} checks could not be made."

@@ -62,7 +62,8 @@ def read_result_files(paths: Sequence[str | Path], argument: str = "RESULTS") ->
         try:
             results = read_results(file)
         except (ValueError, TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{argument} must be files of results, got {str(file)!r}. {error}") from error
+            why = str(error) if isinstance(error, ValueError) else "It has not the parts of a result."
+            raise ValueError(f"{argument} must be files of results, got {str(file)!r}. {why}") from error
         found[file] = dict(zip([file.stem], results.values(), strict=True)) if _is_single(file) else results
     if not any(found.values()):
         where = ", ".join(map(str, paths)) or "nothing"
