@@ -58,3 +58,24 @@ def test_a_later_schema_is_refused(results, tmp_path):
     (tmp_path / "all.json").write_text(json.dumps({**document, "schema_version": 99}))
     with pytest.raises(ValueError, match="schema_version at most"):
         read_results(tmp_path / "all.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"schema_version": 1, "results": [3]}',
+        '{"schema_version": 1, "results": [{"type": "StabilityResult"}]}',
+        '{"schema_version": 1, "results": 3}',
+    ],
+)
+def test_a_file_with_missing_parts_is_refused(text, tmp_path):
+    (tmp_path / "results.json").write_text(text)
+    with pytest.raises(ValueError, match=r"results\.json', where a part is missing or damaged"):
+        read_results(tmp_path / "results.json")
+
+
+def test_an_archive_that_is_none_is_refused_where_no_digest_tells(tmp_path):
+    (tmp_path / "results.npz").write_bytes(b"PK\x03\x04 and nothing more")
+    (tmp_path / "results.json").write_text('{"schema_version": 1, "results": [{"name": "a", "type": "A"}]}')
+    with pytest.raises(ValueError, match=r"results\.json', where a part is missing or damaged"):
+        read_results(tmp_path / "results.json")

@@ -139,3 +139,17 @@ def test_a_baseline_that_cannot_be_read_is_an_error(gauge, tmp_path):
 
 def test_words_cannot_be_worse(against, gauge):
     assert against(gauge(), gauge(), field="word", better="higher").ended == "error"
+
+
+def test_a_baseline_that_is_no_answer_is_an_error(against, gauge):
+    stuck = gauge(status=type(gauge().status).stuck)
+    assert "The baseline is no answer. Status stuck" in against(gauge(), stuck).text
+    assert against(gauge(), stuck, status="any").ended == "passed"
+
+
+def test_a_damaged_baseline_is_an_error(gauge, tmp_path):
+    (tmp_path / "old.json").write_text('{"schema_version": 1, "results": [{"type": "Gauge"}]}')
+    rule = Rule(baseline=str(tmp_path / "old.json"), worse_by_at_most=0)
+    (outcome,) = check_results({"it": gauge()}, [rule]).outcomes
+    assert outcome.ended == "error"
+    assert "a part is missing or damaged" in outcome.text

@@ -222,7 +222,9 @@ def test_a_bound_that_lets_the_bad_side_pass_is_questioned(gauge, results):
     assert said(gauge(1.0), at_most=2).endswith("Higher is better here: did you mean at_least?")
     assert not said(gauge(1.0), at_most=2, at_least=0).endswith("?")
     assert not said(gauge(1.0), at_most=2, better="lower").endswith("?")
-    assert said(gauge(1.0), at_least=0, better="lower").endswith("Lower is better here: did you mean at_most?")
+    assert said(gauge(1.0), at_least=0, better="lower").endswith(
+        "Lower is better here: did you mean at_most?"
+    )
     assert not said(results["novelty"], at_most=9).endswith("?")
     assert not said(gauge(1.0), field="share", at_most=2).endswith("?")
 

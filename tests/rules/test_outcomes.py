@@ -62,3 +62,10 @@ def test_json_goes_both_ways(checked, tmp_path):
 def test_other_json_is_refused(text):
     with pytest.raises(ValueError, match="JSON of checked rules"):
         RulesResult.from_json(text)
+
+
+def test_notebooks_show_a_table(gauge):
+    shown = check_results({"a<b": gauge()}, [Rule(name="x & y", at_least=9)])._repr_html_()
+    assert "x &amp; y" in shown
+    assert "a&lt;b" in shown
+    assert shown.count("<tr>") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,20 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
     path = Path(path)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        return _results_of(document, path)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(
             describe("path", "a file with the JSON of results", f"{str(path)!r} ({error})")
         ) from error
+    except (TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            describe(
+                "path", "a file with whole results", f"{str(path)!r}, where a part is missing or damaged"
+            )
+        ) from error
+
+
+def _results_of(document: Any, path: Path) -> dict[str, Result]:
     if not isinstance(document, Mapping) or "results" not in document:
         single = result_from_document(document, path)
         return {single.title: single}

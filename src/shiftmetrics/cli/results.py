@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +60,8 @@ def read_result_files(paths: Sequence[str | Path], argument: str = "RESULTS") ->
     for file in files:
         try:
             results = read_results(file)
-        except (ValueError, TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-            why = str(error) if isinstance(error, ValueError) else "It has not the parts of a result."
-            raise ValueError(f"{argument} must be files of results, got {str(file)!r}. {why}") from error
+        except ValueError as error:
+            raise ValueError(f"{argument} must be files of results, got {str(file)!r}. {error}") from error
         found[file] = dict(zip([file.stem], results.values(), strict=True)) if _is_single(file) else results
     if not any(found.values()):
         where = ", ".join(map(str, paths)) or "nothing"

@@ -207,7 +207,11 @@ def _judge_against_baseline(
     """Compare with the earlier result; the reading is by how much this one is worse."""
     earlier = baselines.partner_of(rule, name, result)
     then = Row(earlier, "", rule.field) if rule.row is None else _only_row(rule, row, earlier)
-    old = read(find(then.content, then.path), rule.field, "value")
+    before = find(then.content, then.path)
+    unmet = _unmet_status(rule, earlier, before)
+    if unmet:
+        raise ValueError(f"The baseline is no answer. {unmet}")
+    old = read(before, rule.field, "value")
     new = read(place, rule.field, "value")
     worse = (
         paired_worse_by(rule, result, earlier)

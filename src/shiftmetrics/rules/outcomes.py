@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from dataclasses import dataclass
@@ -123,6 +124,16 @@ class RulesResult(Record):
     def __str__(self) -> str:
         lines = [self.headline(), *(str(outcome) for outcome in self.outcomes if outcome.ended != "passed")]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = [(part.ended, part.rule.name, part.where, part.with_reason) for part in self.outcomes]
+        rows = "".join(
+            "<tr>"
+            + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row)
+            + "</tr>"
+            for row in cells
+        )
+        return f"<div><b>{html.escape(self.headline())}</b><table>{rows}</table></div>"
 
     def to_frame(self) -> Any:
         """Return one row for each outcome as a pandas DataFrame."""
