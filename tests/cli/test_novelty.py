@@ -71,6 +71,28 @@ def test_labels_of_the_test_sample_from_a_file(run, folder):
     assert "Labels of its members: b (100 %)" in report.read_text()
 
 
+def test_columns_in_different_units_are_said_and_scaled(run, folder, tmp_path):
+    with np.load(folder / "points.npz") as arrays:
+        new, reference = arrays["new"], arrays["reference"]
+    units = 1000.0 ** np.arange(new.shape[1])
+    names = [f"x{i}" for i in range(new.shape[1])]
+    for name, rows in (("new", new), ("reference", reference)):
+        pd.DataFrame(rows * units, columns=names).to_csv(tmp_path / f"{name}.csv", index=False)
+    files = tmp_path / "new.csv", tmp_path / "reference.csv"
+    plain = run("novelty", *files)
+    assert plain.exit_code == 0, plain.output
+    assert "(x0)" in plain.stdout
+    assert "--scale brings them to one scale" in plain.stdout
+    scaled = run("novelty", *files, "--scale", "--bandwidth", "0.8", "--json", tmp_path / "o.json")
+    assert "Columns are on one scale" in scaled.stdout
+    both = np.concatenate([new, reference])
+    standard = [(rows - both.mean(axis=0)) / both.std(axis=0) for rows in (new, reference)]
+    wanted = kernel_entropic_novelty(*standard, bandwidth=0.8, rng=0).value
+    assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(wanted, rel=1e-9)
+    alike = run("novelty", folder / "new.csv", folder / "reference.csv", "--label", "kind")
+    assert "--scale" not in alike.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -81,6 +103,7 @@ def test_labels_of_the_test_sample_from_a_file(run, folder):
         (["new.csv", "reference.csv"], "column 'kind'"),
         (["new.csv", "noisy.csv", "--label", "kind"], "which looks like a"),
         (["points.npz:new", "points.npz:images"], "REFERENCE must be of as many columns"),
+        (["points.npz:new", "points.npz:images[:,0]", "--scale"], "REFERENCE must be of as many columns"),
         (["points.npz:new[0]", "points.npz:reference"], "TEST must be an array of shape (n_samples"),
         (["points.npz:new[:1]", "points.npz:reference"], "TEST must be an array of at least 2 row(s)"),
         (["points.npz:new", "points.npz:reference", "--eta", "0.5"], "--eta must be a number at least 1"),

@@ -1,4 +1,4 @@
-"""Folders of images and columns of texts as samples: read, and turned into features by one encoder for both."""
+"""Folders of images, columns of texts or numbers as samples: turned into features by one encoder for both."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from shiftmetrics.cli.sources import Source, looks_like_source, parse_source
 
 COMPONENTS = 50
 """Dimensions of the features."""
+
+UNEVEN = 100.0
+"""Columns of a table whose spreads differ more than so many times are hardly meant to be compared as they are."""
 
 
 def is_folder(test: str, reference: str) -> bool:
@@ -141,3 +144,34 @@ def read_texts(
         f"Features are frequencies of words (TF-IDF) in {first.values.shape[1]} latent dimensions."
     )
     return first, second, {"texts": lists[0], "reference_texts": lists[1]}
+
+
+def scale_columns(first: Sample, second: Sample, *, scale: bool, quiet: bool) -> tuple[Any, Any]:
+    """Return the numbers of both samples, on one scale where ``scale`` says so.
+
+    Where it does not, columns of a table that differ widely are said in a note, unless ``quiet``.
+    """
+    import numpy as np
+
+    values = first.numbers(), second.numbers()
+    if any(
+        part.ndim != 2 or part.shape[1] != values[0].shape[1] or not np.isfinite(part).all()
+        for part in values
+    ):
+        return values  # the measure refuses them, in its own words
+    both = np.concatenate(values)
+    if scale:
+        from shiftmetrics.adapters.embeddings import TableEncoder
+
+        encoder = TableEncoder().fit(both)
+        first.notes.append("Columns are on one scale: mean 0 and deviation 1 over both samples.")
+        return encoder(values[0]), encoder(values[1])
+    if first.columns is not None and not quiet:
+        spreads = both.std(axis=0)
+        low, high = int(np.where(spreads > 0.0, spreads, np.inf).argmin()), int(spreads.argmax())
+        if spreads[high] > UNEVEN * spreads[low] > 0.0:
+            first.notes.append(
+                f"Columns spread from {spreads[low]:.2g} ({first.columns[low]}) to {spreads[high]:.2g} "
+                f"({first.columns[high]}): the widest decide what is alike. --scale brings them to one scale."
+            )
+    return values

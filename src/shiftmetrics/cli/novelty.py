@@ -81,6 +81,9 @@ def novelty(
             "--size", metavar="PIXELS", min=1, help="Side of images read from folders. Default: 32."
         ),
     ] = None,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Bring the columns to one scale, learned from both samples.")
+    ] = False,
     id_column: options.Id = None,
     columns: options.Columns = None,
     label: options.Label = None,
@@ -101,7 +104,13 @@ def novelty(
     """
     import dataclasses
 
-    from shiftmetrics.cli.embedding import is_folder, read_image_folders, read_texts, refuse_options
+    from shiftmetrics.cli.embedding import (
+        is_folder,
+        read_image_folders,
+        read_texts,
+        refuse_options,
+        scale_columns,
+    )
     from shiftmetrics.cli.errors import named_arguments
     from shiftmetrics.cli.images import flatten_images, read_images
     from shiftmetrics.cli.outputs import Output
@@ -119,6 +128,7 @@ def novelty(
         "--columns": columns,
         "--images": images,
         "--reference-images": reference_images,
+        "--scale": scale or None,
     }
     folders = is_folder(test, reference)
     if size is not None and not folders:
@@ -155,9 +165,10 @@ def novelty(
         )
     output.check([first.source, second.source])
     align_samples(first, second, align=align, rows=paired)
+    features = scale_columns(first, second, scale=scale, quiet=bool(folders or text or kernel == "cosine"))
     with named_arguments(ARGUMENTS):
         result = kernel_entropic_novelty(
-            first.numbers(), second.numbers(), eta=eta, bandwidth=_bandwidth(bandwidth), kernel=kernel, method=method,
+            *features, eta=eta, bandwidth=_bandwidth(bandwidth), kernel=kernel, method=method,
             paired=paired, confidence_level=confidence, rng=seed, progress=output.progress,
         )  # fmt: skip
     from shiftmetrics.report import Context, Rows
