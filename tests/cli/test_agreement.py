@@ -179,3 +179,31 @@ def test_values_that_are_no_numbers_are_placed(fails, folder):
         "agreement", folder / "text.csv", folder / "clean.csv", "--id", "image", "--label", "truth"
     )
     assert "column 'cat'" in message
+
+
+def test_an_interval_draws_groups_together(run, fails, folder):
+    clean, noisy = (pd.read_csv(folder / name, index_col="image") for name in ("clean.csv", "noisy.csv"))
+    scene = noisy.index.str[6:].astype(int) // 3
+    noisy.assign(scene=scene).to_csv(folder / "scenes.csv")
+    arguments = [
+        "agreement",
+        folder / "scenes.csv",
+        folder / "clean.csv",
+        "--id",
+        "image",
+        "--label",
+        "truth",
+    ]
+    options = ["--confidence", 0.9, "--resamples", 60, "--seed", 3, "--groups", "scene"]
+    columns = ["cat", "dog", "eel"]
+    assert run(*arguments, *options, "--json", folder / "out.json", "-q").exit_code == 0
+    written = Result.from_json(folder / "out.json")
+    expected = posterior_agreement(
+        noisy[columns], clean[columns], confidence_level=0.9, n_resamples=60, rng=3, groups=scene.to_numpy()
+    )
+    assert written.interval.method == expected.interval.method
+    assert written.interval.low == pytest.approx(expected.interval.low)
+    assert written.interval.high == pytest.approx(expected.interval.high)
+    assert "--groups must go with --confidence" in fails(*arguments, "--groups", "scene")
+    assert "--groups must name" in fails(*arguments, "--groups", "place", "--confidence", 0.9)
+    assert "--confidence must be" in fails(*arguments, "--confidence", 95)

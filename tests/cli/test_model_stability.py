@@ -165,6 +165,7 @@ def test_the_curve_comes_beside(run, place, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "at risk 0.4\t" in result.stdout
+    assert list(read_results(tmp_path / "o.json")) == ["o", "o: Stability over risk thresholds"]
     single, curve = read_results(tmp_path / "o.json").values()
     at = int(np.flatnonzero(np.isclose(curve.thresholds, 0.4))[0])
     assert curve.stability[at] == pytest.approx(single.value, rel=1e-8)

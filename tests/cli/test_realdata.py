@@ -169,3 +169,20 @@ def test_employment_of_people_from_a_forest(run, data_folder, tmp_path):
     assert document["value"] > 0.0
     assert document["kind"] in ("exact", "upper_bound")
     assert (tmp_path / "r.html").stat().st_size < 1_000_000
+
+
+def test_a_release_gate_on_networks_under_noise(run, data_folder, tmp_path):
+    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
+    for level in (1, 3):
+        run(
+            "agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--confidence", 0.95,
+            "--resamples", 200, "--json", tmp_path / f"noise-{level}.json", "-q",
+        )  # fmt: skip
+    rule = (
+        '[[rule]]\nname = "at noise {0}"\nresult = "noise-{0}"\nfield = "equivalent_error"\nat_most = 0.03\n'
+    )
+    (tmp_path / "rules.toml").write_text(rule.format(1) + rule.format(3))
+    checked = run("check", tmp_path, "--rules", tmp_path / "rules.toml", "--report", tmp_path / "r.html")
+    assert checked.exit_code == 1, checked.output
+    assert [line.split("\t")[0] for line in checked.stdout.splitlines()[:2]] == ["passed", "failed"]
+    assert (tmp_path / "r.html").stat().st_size < 1_000_000
