@@ -205,5 +205,6 @@ def test_an_interval_draws_groups_together(run, fails, folder):
     assert written.interval.low == pytest.approx(expected.interval.low)
     assert written.interval.high == pytest.approx(expected.interval.high)
     assert "--groups must go with --confidence" in fails(*arguments, "--groups", "scene")
-    assert "--groups must name" in fails(*arguments, "--groups", "place", "--confidence", 0.9)
+    named = ["--columns", ",".join(columns), "--groups", "place", "--confidence", 0.9]
+    assert "--groups must name" in fails(*arguments, *named)
     assert "--confidence must be" in fails(*arguments, "--confidence", 95)
