@@ -207,4 +207,4 @@ def test_an_interval_draws_groups_together(run, fails, folder):
     assert "--groups must go with --confidence" in fails(*arguments, "--groups", "scene")
     named = ["--columns", ",".join(columns), "--groups", "place", "--confidence", 0.9]
     assert "--groups must name" in fails(*arguments, *named)
-    assert "--confidence must be" in fails(*arguments, "--confidence", 95)
+    assert "--confidence must be" in fails(*arguments, "--columns", ",".join(columns), "--confidence", 95)
