@@ -139,7 +139,7 @@ class Answer:
                 )
             if any(path == file.parent for file in self.written):
                 raise ValueError(f"{source.argument} must not be the output folder, got {source}.")
-            if owner is None and not path.exists():
+            if owner is None and not path.exists() and not source.is_attribute:
                 raise ValueError(f"{source.argument} must be there, got {source}, which does not exist.")
         if self.only_inputs:
             raise InputsRead

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import re
-import sys
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics.cli.objects import JOBLIB_SUFFIXES, is_attribute, load_attribute, load_file, trust
 from shiftmetrics.cli.readers import read_source
 from shiftmetrics.cli.samples import read_row_values, require_column
 from shiftmetrics.cli.sources import Source, parse_source
 
-MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle")
-TRUST = "Opening --model ran the code inside it: give only models from people you trust."
-_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+TRUST = trust("--model", "models")
 
 
 def load_model(text: str) -> tuple[Any, list[str]]:
@@ -36,10 +31,10 @@ def load_model(text: str) -> tuple[Any, list[str]]:
         If there is no such model, or it cannot be opened.
     """
     check_model(text)
-    if text.lower().endswith(MODEL_SUFFIXES):
-        return _unpickled(Path(text))
-    module, _, attribute = text.partition(":")
-    return _attribute(module, attribute, text), [TRUST]
+    if text.lower().endswith(JOBLIB_SUFFIXES):
+        model, said = load_file(Path(text), "--model", "a model")
+        return model, [TRUST, *said]
+    return load_attribute(text, "--model"), [TRUST]
 
 
 def check_model(text: str) -> None:
@@ -50,12 +45,12 @@ def check_model(text: str) -> None:
     ValueError
         If it is neither a file that exists nor ``module:attribute``.
     """
-    if text.lower().endswith(MODEL_SUFFIXES):
+    if text.lower().endswith(JOBLIB_SUFFIXES):
         if not Path(text).is_file():
             raise ValueError(f"--model must be an existing file, got {text!r}, which is not there.")
-    elif not _ATTRIBUTE.fullmatch(text):
+    elif not is_attribute(text):
         raise ValueError(
-            f"--model must be a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, got {text!r}. "
+            f"--model must be a file of kind {', '.join(JOBLIB_SUFFIXES)}, or module:attribute, got {text!r}. "
             "Write a model with joblib.dump(model, path)."
         )
 
@@ -64,38 +59,6 @@ def name_of(model: Any) -> str:
     """Return what kind of model this is; of a pipeline, its steps."""
     steps = [step for _, step in getattr(model, "steps", [])]
     return " then ".join(type(step).__name__ for step in steps) or type(model).__name__
-
-
-def _unpickled(path: Path) -> tuple[Any, list[str]]:
-    import joblib
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            model = joblib.load(path)
-        except Exception as error:
-            raise ValueError(
-                f"--model must be a model that joblib.load can open here, got {path.name!r} "
-                f"({type(error).__name__}: {error}). The versions that wrote it may be needed."
-            ) from error
-    said = {str(warning.message).splitlines()[0] for warning in caught if "version" in str(warning.message)}
-    return model, [TRUST, *sorted(said)]
-
-
-def _attribute(module: str, attribute: str, text: str) -> Any:
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(
-            f"--model must name something that can be imported, got {text!r} ({error})."
-        ) from error
-    finally:
-        sys.path.remove(here)
-    return found
 
 
 @dataclass(kw_only=True)
@@ -151,6 +114,7 @@ def read_model_sample(
         assert y is not None
         return ModelSample(
             source=source,
+            notes=source.notes,
             X=content,
             y=y,
             weight=read_row_values(weight, "--weight", None),
@@ -163,6 +127,7 @@ def read_model_sample(
     assert y is not None
     sample = ModelSample(
         source=source,
+        notes=source.notes,
         X=frame,
         y=y,
         names=None if id_column is None else [str(name) for name in frame.index],

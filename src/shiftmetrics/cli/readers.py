@@ -1,4 +1,7 @@
-"""Files to arrays and data frames: csv, parquet, npy, npz. Nothing that could run code is ever opened."""
+"""Files to arrays and data frames: csv, parquet, npy, npz, and Python objects.
+
+Only what was named as a Python object, ``scores.joblib`` or ``module:attribute``, may run code when it is opened.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics.cli.sources import Source
+from shiftmetrics.cli.objects import as_content, load_attribute, load_file
+from shiftmetrics.cli.sources import OBJECT_SUFFIX, Source
 
 PICKLE_REFUSAL = (
     "holds pickled Python objects, which can run code when they are opened, so it is refused. "
@@ -20,13 +24,17 @@ PICKLE_REFUSAL = (
 
 
 def read_source(source: Source) -> Any:
-    """Return a NumPy array (npy, npz) or a pandas DataFrame (csv, parquet).
+    """Return a NumPy array (npy, npz), a pandas DataFrame (csv, parquet), or either of them (Python objects).
 
     Raises
     ------
     ValueError
         If the file is empty, truncated, not what its suffix says, or holds pickled objects.
     """
+    if source.is_attribute:
+        return as_content(load_attribute(str(source.path), source.argument), source.argument)
+    if source.suffix == OBJECT_SUFFIX:
+        return as_content(load_file(source.path, source.argument)[0], source.argument)
     if source.is_table:
         if source.index:
             raise ValueError(

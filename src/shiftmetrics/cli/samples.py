@@ -87,7 +87,7 @@ def read_sample(
                 raise ValueError(
                     f"{option} must go with a table that has named columns, but {argument} is {source}."
                 )
-        sample = Sample(source=source, values=as_array(content, argument))
+        sample = Sample(source=source, values=as_array(content, argument), notes=source.notes)
         if role == "scores" and np.ndim(content) > 2:
             raise ValueError(
                 f"{argument} must have shape (n_samples, n_classes), got {np.shape(content)}. Choose leading axes, "
@@ -99,11 +99,9 @@ def read_sample(
         return sample
 
     frame = content
-    sample = Sample(source=source, values=frame)
-    if (
-        list(frame.columns) == [str(position) for position in range(frame.shape[1])]
-        and source.suffix != ".parquet"
-    ):
+    sample = Sample(source=source, values=frame, notes=source.notes)
+    counted = list(frame.columns) == [str(position) for position in range(frame.shape[1])]
+    if counted and source.suffix in (".csv", ".csv.gz"):
         sample.notes.append(f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line.")
     sample.label = read_row_values(label, "--label", frame)
     sample.weight = read_row_values(weight, "--weight", frame)

@@ -1,6 +1,7 @@
 """What a user types for an input: a path, perhaps an array inside it, perhaps a part of that array.
 
-``scores.csv``, ``scores.npy``, ``runs.npz:log_probs`` and ``runs.npz:log_probs[3,1]`` are sources.
+``scores.csv``, ``scores.npy``, ``runs.npz:log_probs`` and ``runs.npz:log_probs[3,1]`` are sources; so are
+``scores.joblib`` and ``module:attribute``, which run code when they are opened.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from shiftmetrics.cli.objects import is_attribute, trust
+
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 ARRAY_SUFFIXES = (".npy", ".npz")
-PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".dill")
+OBJECT_SUFFIX = ".joblib"
+PICKLE_SUFFIXES = (".pkl", ".pickle", ".pt", ".pth", ".dill")
+KNOWN_SUFFIXES = (*TABLE_SUFFIXES, *ARRAY_SUFFIXES, OBJECT_SUFFIX)
 
 _SOURCE = re.compile(r"(?P<path>.+?\.(?:npz|npy))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?")
 
@@ -27,17 +32,25 @@ class Source:
     argument : str
         The name that messages use: ``SHIFTED``, ``--prior``, ...
     path : Path
-        An existing file.
+        An existing file; of a Python object, its name.
     key : str or None
         The name of an array inside an ``.npz`` file.
     index : tuple of int or slice
         The part to take, axes from the left.
+    is_attribute : bool
+        Whether it is an object of a Python module, ``module:attribute``, instead of a file.
     """
 
     argument: str
     path: Path
     key: str | None = None
     index: tuple[IndexPart, ...] = ()
+    is_attribute: bool = False
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know about how it is opened."""
+        return [trust(self.argument)] if self.is_attribute or self.suffix == OBJECT_SUFFIX else []
 
     @property
     def suffix(self) -> str:
@@ -75,6 +88,8 @@ def parse_source(text: str, argument: str) -> Source:
     if match and not path.exists():
         path, key = Path(match["path"]), match["key"]
         index = _parse_index(match["index"], argument) if match["index"] is not None else ()
+    if match is None and is_attribute(text) and not Path(text.partition(":")[0]).is_file():
+        return Source(argument=argument, path=path, is_attribute=True)
     source = Source(argument=argument, path=path, key=key, index=index)
     if source.suffix in PICKLE_SUFFIXES:
         raise ValueError(
@@ -83,8 +98,8 @@ def parse_source(text: str, argument: str) -> Source:
         )
     if path.is_dir():
         raise ValueError(f"{argument} must be a file, got the folder {str(path)!r}.")
-    if source.suffix not in TABLE_SUFFIXES + ARRAY_SUFFIXES:
-        known = ", ".join(TABLE_SUFFIXES + ARRAY_SUFFIXES)
+    if source.suffix not in KNOWN_SUFFIXES:
+        known = ", ".join(KNOWN_SUFFIXES)
         raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.")
     if not path.is_file():
         raise ValueError(f"{argument} must be an existing file, got {str(path)!r}, which is not there.")
@@ -96,7 +111,7 @@ def parse_source(text: str, argument: str) -> Source:
 def looks_like_source(text: str) -> bool:
     """Tell whether ``text`` is meant as a file rather than as the name of a column."""
     match = _SOURCE.fullmatch(text)
-    return match is not None or text.lower().endswith(TABLE_SUFFIXES + ARRAY_SUFFIXES + PICKLE_SUFFIXES)
+    return match is not None or is_attribute(text) or text.lower().endswith(KNOWN_SUFFIXES + PICKLE_SUFFIXES)
 
 
 def _parse_index(text: str, argument: str) -> tuple[IndexPart, ...]:

@@ -272,6 +272,7 @@ def _of_numbers(
             },
             rows={name: rows},
         ),
+        notes=sample.source.notes,
     )
 
 
