@@ -96,6 +96,8 @@ def test_a_stream_of_frequencies_scores_the_kept_rows_by_an_exact_route() -> Non
         stream.test_rows, stream.reference_rows, bandwidth=1.0, method="dense", n_permutations=0
     )
     assert result.value == pytest.approx(exact.value, abs=1e-9)
+    novelty = result.point_novelty(X).mean() - result.point_novelty(Y).mean()
+    assert novelty == pytest.approx(result.eigenvalues.sum(), abs=1e-9)
     assert any("no score should be made of them" in warning for warning in result.warnings)
     everything = whole(MAPS["fourier"])
     assert everything.score_rows is None  # all rows are kept
@@ -108,6 +110,8 @@ def test_members_and_exemplars_are_among_the_kept_rows() -> None:
     np.testing.assert_allclose(mode.score(rows), np.sort(mode.membership)[::-1][:5], atol=1e-12)
     assert {tuple(row) for row in stream.test_rows} <= {tuple(row) for row in X}
     assert stream.reference_rows.shape == (60, 2)
+    assert "among the rows that were kept, at most 60 of each sample" in stream.result().summary()
+    assert "rows that were kept" not in whole(MAPS["landmarks"]).summary()
 
 
 def test_weights_are_repeated_rows(feature_map: FeatureMap) -> None:

@@ -220,7 +220,9 @@ class NoveltyResult(Result):
     def point_novelty(self, points: Any) -> FloatArray:
         """Return how novel each point is: its membership in all novel modes together, from 0 to 1.
 
-        Its mean over the test sample minus eta times its mean over the reference is ``total``.
+        Its mean over the test sample minus eta times its mean over the reference is the sum of ``eigenvalues``: that
+        is ``total``, unless the score is of a part of the rows. By the route "krylov" only the modes that were found
+        count.
 
         Parameters
         ----------
@@ -304,6 +306,12 @@ class NoveltyResult(Result):
         if (self.n_significant or 0) > len(self.modes) > 0:
             sentences.append(
                 f"{self.n_significant} modes are significant and {len(self.modes)} described: raise n_modes."
+            )
+        kept = self.settings.get("kept_rows")
+        if kept is not None and self.modes and max(self.n_samples, self.n_reference) > kept:
+            sentences.append(
+                f"Members and exemplars of modes are among the rows that were kept, at most {kept} of each sample; "
+                "their frequencies are those of all rows."
             )
         if self.null is not None and self._relabelled_part:
             sentences.append(
