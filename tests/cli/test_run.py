@@ -187,6 +187,8 @@ def test_results_of_earlier_measurements_can_be_compared(run, write, folder):
     again = run("run", write(config), "--only", "both")
     assert again.exit_code == 0
     assert "a: from a.json, of an earlier run" in again.stdout
+    page = (folder / "results" / "report.html").read_text(encoding="utf-8")
+    assert "From a.json, of an earlier run: what needs its rows is not drawn." in page
 
 
 def test_a_dry_run_prints_commands_that_do_the_same(run, write, folder, monkeypatch):

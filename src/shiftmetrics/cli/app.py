@@ -47,7 +47,8 @@ def shiftmetrics(
     """Measure how a model holds when its data shifts, how little breaks it, and what is new in the data.
 
     Files are csv, csv.gz, parquet, npy or npz; write `runs.npz:scores` for an array inside an npz file and
-    `runs.npz:scores[3,1]` for a part of it. The sample under test comes first, the baseline second.
+    `runs.npz:scores[3,1]` for a part of it. Or they are Python objects, `scores.joblib` and `module:attribute`:
+    opening these runs the code inside, so trust them first. The sample under test comes first, the baseline second.
 
     Exit codes: 0 done, 1 a rule failed, 2 an error.
     """

@@ -136,7 +136,10 @@ def read_texts(
     encoder = TfidfEncoder(n_components=COMPONENTS).fit(lists[0] + lists[1])
     first, second = (
         Sample(
-            source=source, values=embed(items, encoder=encoder, cache=False, progress=progress), label=known
+            source=source,
+            values=embed(items, encoder=encoder, cache=False, progress=progress),
+            label=known,
+            notes=source.notes,
         )
         for source, items, known in zip(sources, texts, labels, strict=True)
     )

@@ -133,7 +133,10 @@ class Session:
         if not file.is_file():
             return Answer(name=part.name, written={})
         self.say(f"{part.name}: from {file.name}, of an earlier run")
-        return Answer(name=part.name, written={}, results=read_result_files([file]).results)
+        context = Context(
+            description=f"From {file.name}, of an earlier run: what needs its rows is not drawn."
+        )
+        return Answer(name=part.name, written={}, results=read_result_files([file]).results, context=context)
 
     def _conclude(
         self, results: dict[str, Result], contexts: dict[str, Context], failures: dict[str, str]
