@@ -96,8 +96,12 @@ def test_a_value_that_is_only_a_bound_is_judged_by_what_is_certified(gauge):
     assert ended(searched, at_least=0.8, using="value") == "passed"
     blind = gauge(1.0, kind="upper_bound")
     assert ended(blind, at_least=0.1) == "failed"
-    assert "an upper bound without a certified lower one" in said(blind, at_least=0.1)
-    assert 'using = "value"' in said(blind, at_least=0.1)
+    assert said(blind, at_least=0.1) == (
+        "value 1 (an upper bound without a certified lower one): not shown to be at least 0.1. More rows narrow an "
+        'interval; using = "value" judges the value alone.'
+    )
+    unsure = gauge(1.0, interval=(0.5, 2.0))
+    assert said(unsure, at_least=0.9, using="interval").endswith("not shown to be at least 0.9.")
     assert 'using = "value"' not in said(blind, at_least=1.1)
 
 
