@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shiftmetrics._core.record import Status
-from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
-from shiftmetrics.rules.baseline import Baselines, direction_of, margin_of, paired_worse_by, worse_by
+from shiftmetrics.rules.baseline import Baselines, margin_of, paired_worse_by, worse_by
 from shiftmetrics.rules.fields import Place, Reading, find, read
+from shiftmetrics.rules.judging import judge, judge_worse
 from shiftmetrics.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.rules.rule import Rule, nearest_names
 from shiftmetrics.rules.tables import Row, matches, rows_of
@@ -121,10 +121,9 @@ def _outcomes(rule: Rule, name: str, result: Result, baselines: Baselines) -> It
                 continue
             if rule.baseline is None:
                 reading = read(place, rule.field, rule.using)
-                holds, text = _judge(rule, reading)
-                text += _wrong_side(rule, result) if holds else ""
+                holds, text = judge(rule, result, reading)
             else:
-                reading, holds, text = _judge_against_baseline(rule, name, result, place, row, baselines)
+                reading, holds, text = _against_baseline(rule, name, result, place, row, baselines)
         except (ValueError, TypeError) as error:
             yield Outcome(**common, row=row.words, ended="error", text=str(error))
             continue
@@ -163,45 +162,7 @@ def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
     return ""
 
 
-def _judge(rule: Rule, reading: Reading) -> tuple[bool, str]:
-    """Tell whether a rule holds, and in which words."""
-    value, low, high = reading.value, reading.low, reading.high
-    if rule.equal_to is not None:
-        holds = _is_equal(value, rule.equal_to)
-        return holds, f"{rule.field} is {_printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}."
-    if low is None or high is None:
-        raise ValueError(
-            f"The field {rule.field!r} is {_printed(value)}, no number that could be "
-            f"{rule.bound_in_words()}. Write equal_to instead."
-        )
-    lower, upper = rule.lower_holds(low), rule.upper_holds(high)
-    only_uncertain = rule.lower_holds(float(value)) and rule.upper_holds(float(value))
-    has_lower = rule.at_least is not None or rule.above is not None
-    counted = low if has_lower and (not lower or upper) else high  # the end that decides
-    found = f"{rule.field} {_apart(value, rule)}{_counted(counted, reading, rule)}"
-    if lower and upper:
-        return True, f"{found}: {rule.bound_in_words()}."
-    if only_uncertain:
-        return (
-            False,
-            f'{found}: not shown to be {rule.bound_in_words()}. using = "value" judges the value alone.',
-        )
-    return False, f"{found}: not {rule.bound_in_words()}."
-
-
-def _wrong_side(rule: Rule, result: Result) -> str:
-    """Say that a bound lets the bad side pass: a mistake that nothing else would show."""
-    higher = direction_of(rule, result)
-    if higher is None or rule.equal_to is not None:
-        return ""
-    lower, upper = rule.lower > -math.inf, rule.upper < math.inf
-    if (higher and upper and not lower) or (not higher and lower and not upper):
-        side = ("Higher", "at_least") if higher else ("Lower", "at_most")
-        return f" {side[0]} is better here: did you mean {side[1]}?"
-    return ""
-
-
-def _judge_against_baseline(
+def _against_baseline(
     rule: Rule, name: str, result: Result, place: Place, row: Row, baselines: Baselines
 ) -> tuple[Reading, bool, str]:
     """Compare with the earlier result; the reading is by how much this one is worse."""
@@ -218,17 +179,7 @@ def _judge_against_baseline(
         if rule.using == "interval"
         else worse_by(rule, result, new, old)
     )
-    assert worse.high is not None
-    margin = margin_of(rule, old)
-    holds = worse.high <= margin
-    gap = float(worse.value)
-    moved = f"{format_number(abs(gap))} {'worse' if gap > 0 else 'better'}" if gap else "as before"
-    start = f"{rule.field} {_printed(new.value)} after {_printed(old.value)}, {moved}"
-    return (
-        worse,
-        holds,
-        f"{start}{_counted(worse.high, worse, rule)}: {'' if holds else 'not '}{rule.bound_in_words()}.",
-    )
+    return worse, *judge_worse(rule, new, old, worse, margin_of(rule, old))
 
 
 def _only_row(rule: Rule, row: Row, earlier: Result) -> Row:
@@ -237,31 +188,3 @@ def _only_row(rule: Rule, row: Row, earlier: Result) -> Row:
     if len(rows) != 1:
         raise ValueError(f"The baseline must have one row with {row.words}, got {len(rows)}.")
     return rows[0]
-
-
-def _counted(end: float, reading: Reading, rule: Rule) -> str:
-    """Say which end of what is uncertain was counted, where that is not the value itself."""
-    if not reading.because or _apart(end, rule) == _apart(reading.value, rule):
-        return ""
-    nothing = abs(end) <= 1e-9 * abs(float(reading.value) - end)  # rounding around zero
-    return f", counted as {_apart(0.0 if nothing else end, rule)} ({', '.join(reading.because)})"
-
-
-def _apart(number: Any, rule: Rule) -> str:
-    """Print a number with enough digits to tell it from the bounds."""
-    short = _printed(number)
-    bounds = [rule.at_least, rule.above, rule.at_most, rule.below]
-    alike = any(bound is not None and bound != number and format_number(bound) == short for bound in bounds)
-    return repr(number) if alike else short
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return format_number(value) if isinstance(value, int | float) else repr(value)
-
-
-def _is_equal(value: Any, wanted: Any) -> bool:
-    if isinstance(value, bool) or isinstance(wanted, bool):
-        return value is wanted
-    return bool(value == wanted)
