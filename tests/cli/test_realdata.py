@@ -47,6 +47,46 @@ def test_more_noise_means_less_agreement(run, data_folder, tmp_path):
     assert values[0] > values[1] > values[2]
 
 
+def test_a_release_of_networks_in_one_run(run, data_folder, tmp_path):
+    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
+    (tmp_path / "release.toml").write_text(
+        f"""
+        title = "Five networks under noise"
+        seed = 1
+        [[agreement]]
+        name = "vgg19"
+        shifted = "{source}:log_probs[3,1]"
+        reference = "{source}:log_probs[0,1]"
+        label = "{source}:labels"
+        confidence = 0.95
+        [[compare]]
+        name = "networks"
+        shifted = {{ first = "{source}:log_probs[3,0]", vgg19 = "{source}:log_probs[3,1]" }}
+        reference = ["{source}:log_probs[0,0]", "{source}:log_probs[0,1]"]
+        resamples = 200
+        [[rule]]
+        name = "the best network stays the best"
+        result = "networks"
+        field = "best.name"
+        equal_to = "vgg19"
+        [[rule]]
+        name = "it survives noise"
+        result = "vgg19"
+        field = "value"
+        at_least = 2.0
+        """
+    )
+    done = run("run", tmp_path / "release.toml")
+    assert done.exit_code == 0, done.output
+    assert "Passed: 2 checks of 2 rules" in done.stdout
+    results = tmp_path / "results"
+    assert 2.0 < value_of(results / "vgg19.json") < np.log(16)
+    assert value_of(results / "networks.json") > 2.0  # by the predicted prior, so not the same number
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 1_000_000
+    assert "Five networks under noise" in page
+
+
 def test_patients_of_a_logistic_regression(run, data_folder, tmp_path):
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
