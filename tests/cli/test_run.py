@@ -293,6 +293,14 @@ def test_when_all_fail_no_page_stays(run, write, folder):
     assert list((folder / "results").iterdir()) == []
 
 
+def test_results_of_another_name_are_pointed_out(run, write, folder):
+    assert run("run", write(ONE)).exit_code == 0
+    (folder / "results" / "notes.json").write_text('{"mine": 1}')
+    done = run("run", write(ONE.replace('"noise"', '"renamed"')))
+    assert f"Note: {folder / 'results' / 'noise.json'} is of no measurement in config.toml" in done.stdout
+    assert "notes.json" not in done.stdout
+
+
 def test_only_our_own_files_are_replaced(fails, run, write, folder):
     results = folder / "results"
     results.mkdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,6 +70,10 @@ class Folder:
                 "Move it away, or choose another folder."
             )
         return {**results, **archives, **pages}
+
+    def others(self, written: Container[Path]) -> list[Path]:
+        """Return results in the folder that are not among those ``written``, such as those of another name."""
+        return [file for file in sorted(self.path.glob("*.json")) if file not in written and _is_ours(file)]
 
     def make(self) -> None:
         """Make the folder, if it is not there."""

@@ -175,6 +175,11 @@ class Session:
         ):
             if file.exists():
                 self.say(f"{what}: {self.shown(file)}")
+        for file in self.folder.others(self.written):
+            self.say(
+                f"Note: {self.shown(file)} is of no measurement in {self.plan.path.name}; `check` and `report` "
+                "would read it with the folder."
+            )
 
     def _write_report(
         self,
