@@ -246,7 +246,7 @@ def test_large_pictures_stay_small(tmp_path):
     rows = Rows(images=images, reference_images=images)
     path = write_report(result, tmp_path / "r.html", context=Context(rows={result.title: rows}))
     assert path.stat().st_size <= 1_000_000
-    assert "data:image/png" in path.read_text()
+    assert "data:image/jpeg" in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,19 @@ def test_large_images_shrink_in_proportion():
     assert picture.shape == (LARGEST_SIDE // 2, LARGEST_SIDE)
 
 
+def test_photographs_are_small_and_keep_their_colours():
+    ramp = np.linspace(0, 255, 224)
+    photograph = np.stack(np.broadcast_arrays(ramp[:, None], ramp, 128.0), axis=-1).astype(np.uint8)
+    markup = thumbnail(photograph, value_range=(0, 255), alt="a")
+    shown = decode(markup)
+    assert shown.shape == (LARGEST_SIDE, LARGEST_SIDE, 3)
+    rows = (np.arange(LARGEST_SIDE) + 0.5) * 255 / LARGEST_SIDE
+    assert np.abs(shown[..., 0].mean(axis=1) - rows).max() < 4
+    assert np.abs(shown[..., 1].mean(axis=0) - rows).max() < 4
+    noise = np.random.default_rng(0).integers(0, 256, size=(224, 224, 3), dtype=np.uint8)
+    assert len(thumbnail(noise, value_range=(0, 255), alt="a")) < 6000
+
+
 def test_values_beyond_the_range_and_missing_ones_are_clipped():
     image = np.array([[-5.0, np.nan], [0.5, 9.0]])
     np.testing.assert_array_equal(decode(thumbnail(image, value_range=(0, 1), alt="a")), [[0, 0], [128, 255]])

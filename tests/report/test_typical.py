@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.novelty import confirm_modes, kernel_entropic_novelty, novelty_table
+from shiftmetrics.novelty import (
+    LandmarkMap,
+    NoveltyStream,
+    confirm_modes,
+    kernel_entropic_novelty,
+    novelty_table,
+)
 from shiftmetrics.report import Context, Rows, render_report
 from shiftmetrics.report.typical import LONGEST_TEXT, MOST_WORDS, excerpt, traits, typical_rows, typical_words
 
@@ -177,3 +183,31 @@ def test_modes_that_stand_out_are_shown_and_few_others(result, rows):
     assert "11 modes stand out; the first 7 are shown." in page(many)
     unknown = kernel_entropic_novelty(corners, corners[:30], bandwidth=1.0, n_permutations=0, rng=0)
     assert page(unknown).count("<h4><span>Mode") == 7
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"texts": ["a"] * 10}, r"rows\['new'\].texts must be of 50 rows, as the sample, got 10 rows"),
+        ({"reference_labels": ["a"] * 50}, "reference_labels must be of 40 rows"),
+        (
+            {"images": np.zeros((50, 3, 8, 8))},
+            r"images must be of shape .* got \(50, 3, 8, 8\). Put channels last",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(result, rows, message):
+    with pytest.raises(ValueError, match=message):
+        page(result, **rows)
+
+
+def test_rows_of_a_stream_are_those_that_it_kept(result):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 90, 2))
+    x += 3.0
+    stream = NoveltyStream(LandmarkMap.choose(x, y, bandwidth=1.0), kept_rows=60, rng=0).partial_fit(x, y)
+    found = stream.result(n_permutations=5, progress=False)
+    table = pd.DataFrame(stream.test_rows, columns=["across", "up"])
+    assert "across" in page(found, table=table)
+    with pytest.raises(ValueError, match="table must be of 60 rows"):
+        page(found, table=pd.DataFrame(x))

@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
+from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty import Mode, NoveltyResult
 from shiftmetrics.plot import plot, plot_mode_frequencies, plot_novelty
 from shiftmetrics.report.context import Context, Rows
@@ -18,7 +19,7 @@ from shiftmetrics.report.facts import facts_of, percent
 from shiftmetrics.report.figures import figure_svg
 from shiftmetrics.report.grid import Entry, Grid
 from shiftmetrics.report.templating import fragment
-from shiftmetrics.report.thumbnails import range_of, thumbnail
+from shiftmetrics.report.thumbnails import is_image_batch, range_of, thumbnail
 from shiftmetrics.report.typical import MOST_COLUMNS, Excerpt, excerpts, traits, typical_rows, typical_words
 
 LEAD = (
@@ -90,6 +91,7 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
             "what two finite samples of one distribution differ by anyway.",
         )
     )
+    _check_rows(name, rows, result)
     shown = _shown(result, MOST_MODES if detail else FEW_MODES)
     # What is missing is shown where it stands out, and where nothing is new at all.
     missing = [mode for mode in result.lost_modes if mode.significant or not shown][:MOST_MISSING]
@@ -119,6 +121,23 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
         ]
         entry.extra = fragment("modes.html.j2", modes=cards)
     return entry
+
+
+def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
+    """Raise a ValueError where there is not one entry for each row, or pictures are none."""
+    kept = result.settings.get("kept_rows")  # modes of a stream are of the rows that it kept
+    for entry in fields(rows):
+        value = getattr(rows, entry.name)
+        if value is None or entry.name == "class_names" or not hasattr(value, "__len__"):
+            continue
+        n_rows = result.n_reference if entry.name.startswith("reference") else result.n_samples
+        expected = n_rows if kept is None else min(n_rows, kept)
+        argument = f"rows[{name!r}].{entry.name}"
+        if len(value) != expected:
+            raise ValueError(describe(argument, f"of {expected} rows, as the sample", f"{len(value)} rows"))
+        if entry.name.endswith("images") and not is_image_batch(value):
+            shape = "of shape (n_samples, height, width), or (n_samples, height, width, 1, 3 or 4)"
+            raise ValueError(describe(argument, shape, f"{np.shape(value)}", "Put channels last."))
 
 
 def _shown(result: NoveltyResult, most: int) -> tuple[Mode, ...]:

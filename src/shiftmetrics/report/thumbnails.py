@@ -1,4 +1,4 @@
-"""Small pictures inside the page: arrays of pixels as PNG data."""
+"""Small pictures inside the page: arrays of pixels as PNG data, photographs as JPEG data."""
 
 from __future__ import annotations
 
@@ -40,16 +40,20 @@ def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt:
     if pixels.ndim == 3 and pixels.shape[-1] == 1:
         pixels = pixels[..., 0]
     picture = Image.fromarray(pixels)
+    kind: dict[str, Any] = {"format": "PNG", "optimize": True}
     if max(picture.size) > LARGEST_SIDE:
         picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+        if (
+            picture.mode == "RGB"
+        ):  # its pixels are not those of the data any more, and a quarter of the bytes will do
+            kind = {"format": "JPEG", "quality": 85}
     buffer = io.BytesIO()
-    picture.save(buffer, format="PNG", optimize=True)
+    picture.save(buffer, **kind)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
     coarse = " coarse" if max(pixels.shape[:2]) <= 32 else ""
     label = escape(alt)
-    return Markup(
-        f'<img class="thumb{coarse}" src="data:image/png;base64,{data}" alt="{label}" title="{label}">'
-    )
+    source = f"data:image/{kind['format'].lower()};base64,{data}"
+    return Markup(f'<img class="thumb{coarse}" src="{source}" alt="{label}" title="{label}">')
 
 
 def range_of(images: Any) -> tuple[float, float]:
