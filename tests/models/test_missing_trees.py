@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 )
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from shiftmetrics.models import model_stability
@@ -281,6 +281,24 @@ def test_imputers_before_trees(name, add_indicator) -> None:
     values = values_of(model[-1], model[-1].n_features_in_)[:2]
     expected = nearest_errors(model, X[:40], y[:40], values, question.domain.unit)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["tree", "forest", "histogram"])
+def test_scalers_before_trees_that_split_off_what_is_missing(name) -> None:
+    X, y = table(p=2)
+    y = np.isnan(X[:, 0]).astype(int) ^ (X[:, 1] > 1)  # the first split has an infinite threshold
+    plain = model_named(name).fit(X, y)
+    scaled = make_pipeline(StandardScaler(), model_named(name)).fit(X, y)
+    assert np.isinf(forest_of(scaled[-1]).threshold).any() or name == "forest"
+    for model in (plain, scaled):
+        question = ask(model, X[:40], y[:40])
+        found = answer(question)[1]
+        assert found.kind == "exact"
+        assert_reached(question, found)
+    expected = nearest_errors(plain, X[:40], y[:40], values_of(plain, 2), question.domain.unit)
+    plain_distances = answer(ask(plain, X[:40], y[:40]))[1].loss.distances
+    np.testing.assert_allclose(plain_distances, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(

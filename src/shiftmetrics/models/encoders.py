@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics.models.forests.categories import known_categories
+
 
 def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]:
     """Return the categories of the columns that encoders in the first step of a pipeline take, by position.
 
     Encoders are transformers with ``categories_``, such as `sklearn.preprocessing.OneHotEncoder`, alone, in a
-    pipeline of their own, or in a `ColumnTransformer`.
+    pipeline of their own, in a `ColumnTransformer`, or inside histogram gradient boosting. Alone, an XGBoost model
+    knows its categories, too.
 
     Parameters
     ----------
@@ -26,7 +29,10 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
         return {}
     first = next(steps_of(model), None)
     if first is None:
-        return {}
+        final = final_step(model)
+        first = getattr(final, "_preprocessor", None)
+        if first is None:
+            return known_categories(final)
     found: dict[int, list[Any]] = {}
     for transformer, columns in _parts(first, names):
         encoder = next(

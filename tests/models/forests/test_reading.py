@@ -121,7 +121,7 @@ def test_xgboost_stops_at_its_best_iteration() -> None:
 def test_xgboost_of_other_kinds_is_left_to_others() -> None:
     xgboost = pytest.importorskip("xgboost")
     X, y = load_breast_cancer(return_X_y=True)
-    for options in ({"booster": "dart"}, {"booster": "gblinear"}, {"missing": 0.0}):
+    for options in ({"booster": "gblinear"}, {"missing": 0.0}):
         assert forest_of(xgboost.XGBClassifier(n_estimators=3, n_jobs=1, **options).fit(X, y)) is None
 
 
@@ -156,7 +156,7 @@ def test_missing_values_go_where_the_model_sends_them() -> None:
     models = [HistGradientBoostingClassifier(max_iter=6), DecisionTreeClassifier(max_depth=5)]
     for name, cls in (("xgboost", "XGBClassifier"), ("lightgbm", "LGBMClassifier")):
         library = pytest.importorskip(name)
-        models.append(getattr(library, cls)(n_estimators=6))
+        models.append(getattr(library, cls)(n_estimators=6, n_jobs=1))
     for model in models:
         forest = forest_of(model.fit(X, y))
         np.testing.assert_allclose(forest.probabilities(forest.outputs(X)), model.predict_proba(X), atol=1e-6)
@@ -212,7 +212,26 @@ def test_a_dump_of_xgboost() -> None:
     assert stopped.n_trees == 1
     unknown = xgboost_document(objective={"name": "survival:cox"})
     assert forest_of_json(unknown) is None
-    assert forest_of_json(xgboost_document(gradient_booster__name="dart")) is None
+    assert forest_of_json(xgboost_document(gradient_booster__name="gblinear")) is None
+    trees = xgboost_document()["learner"]["gradient_booster"]
+    dropout = xgboost_document(
+        gradient_booster={"name": "dart", "gbtree": {**trees, "name": "gbtree"}, "weight_drop": [0.5, 1.0]}
+    )
+    expected = np.log(1 / 3) + 0.75 * np.array([-1.0, 3.0, -1.0])
+    np.testing.assert_allclose(forest_of_json(dropout).outputs(points)[:, 0], expected)
+
+
+def test_categories_in_a_dump_of_xgboost() -> None:
+    document = xgboost_document()
+    document["learner"]["gradient_booster"]["model"]["trees"][0] |= {
+        "split_type": [1, 0, 0], "categories": [0, 2], "categories_nodes": [0], "categories_segments": [0],
+        "categories_sizes": [2],
+    }  # fmt: skip
+    forest = forest_of_json(document)
+    points = np.array([[0.0, code] for code in (0.0, 1.0, 2.0, 3.0, 9.0, np.nan)])
+    first = np.array([1.5, -0.5, 1.5, -0.5, -0.5, -0.5])  # what is listed goes right
+    second = np.array([-0.5, 1.5, 1.5, 1.5, 1.5, -0.5])
+    np.testing.assert_allclose(forest.outputs(points)[:, 0], np.log(1 / 3) + first + second)
 
 
 LIGHTGBM_TEXT = """tree
@@ -263,7 +282,11 @@ def test_a_dump_of_lightgbm() -> None:
     np.testing.assert_allclose(
         forest.probabilities(forest.outputs(points))[:, 1], 1 / (1 + np.exp(-2 * expected))
     )
-    assert forest_of_text(LIGHTGBM_TEXT.replace("decision_type=2 10", "decision_type=2 1")) is None
+    sets = "decision_type=2 1\ncat_boundaries=0 2\ncat_threshold=5 1"  # bits 0, 2 and 32
+    split = LIGHTGBM_TEXT.replace("decision_type=2 10", sets).replace("9999 -1.5", "9999 0")
+    codes = np.array([[code, 0.0] for code in (0.0, 1.0, 2.0, 32.0, 33.0, 99.0, np.nan)])
+    expected_codes = 0.125 + np.array([-0.25, 0.5, -0.25, -0.25, 0.5, 0.5, 0.5])
+    np.testing.assert_allclose(forest_of_text(split).outputs(codes)[:, 0], expected_codes)
     assert forest_of_text(LIGHTGBM_TEXT.replace("binary sigmoid:2", "cross_entropy_lambda")) is None
     averaged = forest_of_text(LIGHTGBM_TEXT.replace("num_class=1", "average_output\nnum_class=1"))
     np.testing.assert_allclose(averaged.outputs(points)[:, 0], expected / 2)

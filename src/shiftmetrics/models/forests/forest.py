@@ -26,7 +26,7 @@ Link = Literal["probability", "sigmoid", "softmax", "identity", "exp"]
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees with axis-parallel splits, whose leaf values add up.
+    """Trees that split on one column at a time, by a threshold or a set of categories, and whose leaf values add up.
 
     Attributes
     ----------
@@ -55,6 +55,10 @@ class Forest:
         Relative error of the model's own sum: it may add in float32.
     n_features : int
         Columns that the model takes.
+    subset : array of shape (n_nodes,) or None
+        Row of ``left_categories`` of the nodes that split categories, -1 elsewhere; None where none do.
+    left_categories : array of shape (n_subsets, n_codes) or None
+        Whether the category of each code goes left; the last column stands for all codes from there on.
     """
 
     feature: IntArray
@@ -70,6 +74,8 @@ class Forest:
     factor: float = 1.0
     slope: float = 1.0
     rounding: float = float(np.finfo(np.float64).eps)
+    subset: IntArray | None = None
+    left_categories: BoolArray | None = None
 
     @property
     def n_trees(self) -> int:
@@ -103,9 +109,18 @@ class Forest:
             if not inner.any():
                 return node
             x = points[rows, np.maximum(feature, 0)]
-            goes_left = (x <= self.threshold[node]) | (np.isnan(x) & self.missing_left[node])
-            below = np.where(goes_left, self.left[node], self.right[node])
+            below = np.where(self.goes_left(node, x), self.left[node], self.right[node])
             node = np.where(inner, below, node)
+
+    def goes_left(self, node: IntArray, x: FloatArray) -> BoolArray:
+        """Tell whether nodes send numbers, or codes of categories, left."""
+        left: BoolArray = x <= self.threshold[node]
+        if self.subset is not None and self.left_categories is not None:
+            subset = self.subset[node]
+            last = self.left_categories.shape[1] - 1
+            code = np.clip(np.nan_to_num(x), 0, last).astype(np.int64)
+            left = np.where(subset >= 0, self.left_categories[np.maximum(subset, 0), code], left)
+        return np.where(np.isnan(x), self.missing_left[node], left)
 
     def outputs(self, points: FloatArray) -> FloatArray:
         """Return the sums of each row, of shape (n_rows, n_outputs)."""
@@ -178,6 +193,7 @@ class Forest:
             ]
             return np.concatenate(parts).astype(np.int64)
 
+        subset, left_categories = _joined_subsets(trees)
         return cls(
             feature=np.concatenate([tree.feature for tree in trees]),
             threshold=np.concatenate([tree.threshold for tree in trees]),
@@ -192,6 +208,8 @@ class Forest:
             factor=factor,
             slope=slope,
             rounding=rounding,
+            subset=subset,
+            left_categories=left_categories,
         )
 
 
@@ -205,6 +223,26 @@ class Tree:
     left: IntArray
     right: IntArray
     value: FloatArray
+    subset: IntArray | None = None
+    left_categories: BoolArray | None = None
+
+
+def _joined_subsets(trees: Sequence[Tree]) -> tuple[IntArray | None, BoolArray | None]:
+    """Put the sets of categories of all trees below each other, as wide as the widest."""
+    tables = [tree.left_categories for tree in trees if tree.left_categories is not None]
+    if not tables:
+        return None, None
+    width = max(table.shape[1] for table in tables)
+    rows: list[IntArray] = []
+    first = 0
+    for tree in trees:
+        if tree.subset is None or tree.left_categories is None:
+            rows.append(np.full(len(tree.feature), -1))
+            continue
+        rows.append(np.where(tree.subset >= 0, tree.subset + first, -1))
+        first += len(tree.left_categories)
+    wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
+    return np.concatenate(rows).astype(np.int64), np.concatenate(wide)
 
 
 def edge_for_float32(threshold: FloatArray, *, strict: bool) -> FloatArray:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import BoolArray
 from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree
 
 _LINKS: dict[str, Link] = {
@@ -35,8 +37,8 @@ def read_lightgbm(model: Any) -> Forest | None:
 def forest_of_text(text: str) -> Forest | None:
     """Read a model in LightGBM's text format.
 
-    Returns None for categorical splits, linear leaves, zeros that count as missing, and objectives with another
-    link.
+    Returns None for linear leaves, zeros that count as missing, and objectives with another link. Trees of dropout
+    (DART) are written with the values that they count for.
     """
     head, *rest = text.split("\nTree=")
     header = _fields(head)
@@ -71,7 +73,7 @@ def _fields(text: str) -> dict[str, str]:
 
 def _tree(fields: dict[str, str], output: int, n_outputs: int) -> Tree | None:
     n_leaves = int(fields["num_leaves"])
-    if int(fields.get("num_cat", 0)) > 0 or int(fields.get("is_linear", 0)):
+    if int(fields.get("is_linear", 0)):
         return None
     n_splits = n_leaves - 1
 
@@ -80,13 +82,16 @@ def _tree(fields: dict[str, str], output: int, n_outputs: int) -> Tree | None:
 
     decision = numbers("decision_type", np.int64)
     missing = (decision >> 2) & 3
-    if (decision & _CATEGORICAL).any() or (missing == _ZERO_MISSING).any():
+    categorical = (decision & _CATEGORICAL) > 0
+    if (missing[~categorical] == _ZERO_MISSING).any():
         return None
     threshold = numbers("threshold", np.float64)
+    subset = np.where(categorical, threshold, LEAF).astype(np.int64)
     near = np.abs(threshold) <= _ZERO
     threshold = np.where(near, np.where(threshold < 0.0, np.nextafter(-_ZERO, -1.0), _ZERO), threshold)
     # NaN is read as 0 where none was seen in training.
     missing_left = np.where(missing == _NOTHING_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) > 0)
+    missing_left &= ~categorical  # what is no category goes right
     n_nodes = n_splits + n_leaves
 
     def children(name: str) -> Any:
@@ -104,4 +109,17 @@ def _tree(fields: dict[str, str], output: int, n_outputs: int) -> Tree | None:
         left=children("left_child").astype(np.int64),
         right=children("right_child").astype(np.int64),
         value=value,
+        subset=np.concatenate([subset, leaves]),
+        left_categories=_left_categories(fields) if categorical.any() else None,
     )
+
+
+def _left_categories(fields: dict[str, str]) -> BoolArray:
+    """Return the categories of each set that goes left, written as words of 32 bits one after another."""
+    ends = np.asarray(fields["cat_boundaries"].split(), dtype=np.int64)
+    words = np.asarray(fields["cat_threshold"].split(), dtype=np.uint32)
+    left = np.zeros((len(ends) - 1, 32 * int(np.diff(ends).max()) + 1), dtype=np.bool_)
+    for row, (start, stop) in enumerate(pairwise(ends)):
+        bits = (words[start:stop, None] >> np.arange(32, dtype=np.uint32)) & 1
+        left[row, : bits.size] = bits.ravel() > 0
+    return left

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, edge_for_float32
 
 _HISTOGRAM_LINKS: dict[str, Link] = {
@@ -96,9 +97,7 @@ def _tree(tree: Any, value: FloatArray) -> Tree:
 
 
 def _histogram(model: Any) -> Forest | None:
-    """Read histogram gradient boosting, which compares in float64."""
-    if model.is_categorical_ is not None:
-        return None
+    """Read histogram gradient boosting, which compares in float64; its categories are codes already."""
     n_outputs = model.n_trees_per_iteration_
     trees = []
     for stage in model._predictors:
@@ -107,6 +106,7 @@ def _histogram(model: Any) -> Forest | None:
             leaf = nodes["is_leaf"].astype(bool)
             value = np.zeros((len(nodes), n_outputs))
             value[:, output] = nodes["value"]
+            splits_categories = nodes["is_categorical"].astype(bool) & ~leaf
             trees.append(
                 Tree(
                     feature=np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int64),
@@ -115,6 +115,10 @@ def _histogram(model: Any) -> Forest | None:
                     left=nodes["left"].astype(np.int64),
                     right=nodes["right"].astype(np.int64),
                     value=value,
+                    subset=np.where(splits_categories, nodes["bitset_idx"].astype(np.int64), LEAF),
+                    left_categories=_bits(predictor.raw_left_cat_bitsets)
+                    if splits_categories.any()
+                    else None,
                 )
             )
     if hasattr(model, "classes_"):
@@ -125,3 +129,9 @@ def _histogram(model: Any) -> Forest | None:
         return None
     base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
     return Forest.joined(trees, base=base, link=link, n_features=model.n_features_in_)
+
+
+def _bits(words: npt.NDArray[np.uint32]) -> BoolArray:
+    """Return the bits of sets of shape (n_sets, n_words), the lowest first; codes beyond them are in no set."""
+    bits = (words[:, :, None] >> np.arange(32, dtype=np.uint32)) & 1
+    return np.pad(bits.reshape(len(words), -1).astype(np.bool_), ((0, 0), (0, 1)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, edge_for_float32
 
 _LINKS: dict[str, Link] = {
@@ -39,22 +39,25 @@ def read_xgboost(model: Any) -> Forest | None:
 def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
     """Read a parsed JSON model.
 
-    Returns None for linear boosters, dropout, categorical splits, leaves with several values, and objectives with
-    another link.
+    Returns None for linear boosters, leaves with several values, and objectives with another link. Trees of dropout
+    (DART) count with their weights.
     """
     learner = document["learner"]
     booster, link = learner["gradient_booster"], _LINKS.get(learner["objective"]["name"])
-    if booster["name"] != "gbtree" or link is None:
+    if booster["name"] not in ("gbtree", "dart") or link is None:
         return None
+    weights = booster.get("weight_drop")
+    booster = booster.get("gbtree", booster)
     parameters, model = learner["learner_model_param"], booster["model"]
     n_outputs = max(1, int(parameters["num_class"]), int(parameters.get("num_target", 1)))
     if n_outputs > 1 and link != "softmax":
         return None
     trees = []
-    for tree, output in list(zip(model["trees"], model["tree_info"], strict=True))[: _n_used(learner, model)]:
-        if any(tree.get("split_type") or []) or int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+    used = _n_used(learner, model)
+    for k, (tree, output) in enumerate(list(zip(model["trees"], model["tree_info"], strict=True))[:used]):
+        if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
             return None
-        trees.append(_tree(tree, output, n_outputs))
+        trees.append(_tree(tree, output, n_outputs, 1.0 if weights is None else float(weights[k])))
     if not trees:
         return None
     return Forest.joined(
@@ -74,13 +77,14 @@ def _n_used(learner: Mapping[str, Any], model: Mapping[str, Any]) -> int:
     return int(starts[min(int(best) + 1, len(starts) - 1)])
 
 
-def _tree(tree: Mapping[str, Any], output: int, n_outputs: int) -> Tree:
+def _tree(tree: Mapping[str, Any], output: int, n_outputs: int, weight: float) -> Tree:
     left = np.asarray(tree["left_children"], dtype=np.int64)
     leaf = left == LEAF
     # A leaf keeps its value where a split keeps its threshold; both are float32.
     split = np.asarray(tree["split_conditions"], dtype=np.float32)
     value = np.zeros((len(left), n_outputs))
-    value[:, output] = np.where(leaf, split, 0.0)
+    value[:, output] = np.where(leaf, weight * split.astype(np.float64), 0.0)
+    subset, left_categories = _subsets(tree, len(left))
     return Tree(
         feature=np.where(leaf, LEAF, np.asarray(tree["split_indices"], dtype=np.int64)),
         threshold=edge_for_float32(np.where(leaf, np.float32(0.0), split), strict=True),
@@ -88,7 +92,24 @@ def _tree(tree: Mapping[str, Any], output: int, n_outputs: int) -> Tree:
         left=left,
         right=np.asarray(tree["right_children"], dtype=np.int64),
         value=value,
+        subset=subset,
+        left_categories=left_categories,
     )
+
+
+def _subsets(tree: Mapping[str, Any], n_nodes: int) -> tuple[IntArray, BoolArray | None]:
+    """Return which nodes split categories, and which of these go left: those that are not listed."""
+    subset = np.full(n_nodes, LEAF)
+    nodes = tree.get("categories_nodes") or []
+    if not nodes:
+        return subset, None
+    listed = np.asarray(tree["categories"], dtype=np.int64)
+    left = np.ones((len(nodes), int(listed.max()) + 2), dtype=np.bool_)
+    starts, sizes = tree["categories_segments"], tree["categories_sizes"]
+    for row, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+        left[row, listed[start : start + size]] = False
+    subset[np.asarray(nodes, dtype=np.int64)] = np.arange(len(nodes))
+    return subset, left
 
 
 def _base(score: str, link: Link, n_outputs: int) -> FloatArray:

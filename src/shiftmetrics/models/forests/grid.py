@@ -88,7 +88,8 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
     Returns
     -------
     Grid or None
-        None where a column depends on several axes: there moves along one axis are not moves of the trees.
+        None where a column depends on several axes: there moves along one axis are not moves of the trees. Nor
+        where categories are split on a column that moves as a number.
     """
     axes = axes_without_edges(domain, X)
     used = np.unique(forest.feature[forest.feature >= 0])
@@ -102,6 +103,10 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
             return None
         owner[used] = np.where(moved[:, used].any(axis=0), moved[:, used].argmax(axis=0), LEAF)
     nodes = np.flatnonzero(forest.feature >= 0)
+    if forest.subset is not None:
+        split = owner[forest.feature[forest.subset >= 0]]
+        if any(isinstance(axes[position], NumberAxis) for position in np.unique(split[split >= 0])):
+            return None
     edge, swapped = forest.threshold.copy(), np.zeros(len(forest.feature), dtype=bool)
     if encode is not None:
         edge[nodes], swapped[nodes] = _edges_before(forest, nodes, owner, axes, X, encode)
@@ -120,17 +125,17 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
             if encode is not None and axis.some_missing:
                 without = X[:1].copy()
                 without[:, axis.column] = np.nan
-                missing_left[own] = _goes_left(forest, own, encode(without)[0, forest.feature[own]])
+                missing_left[own] = forest.goes_left(own, encode(without)[0, forest.feature[own]])
             continue
         seen = _encoded_states(axis, X, encode)
         for node in own:
             table[node] = len(tables)
-            tables.append(_goes_left(forest, node, seen[:, forest.feature[node]]))
+            tables.append(forest.goes_left(np.full(len(seen), node), seen[:, forest.feature[node]]))
     constant = np.flatnonzero((forest.feature >= 0) & (axis_of < 0))
     if constant.size:  # columns that nothing moves: an axis of one cell stands for them
         first = X[:1] if encode is None else encode(X[:1])
         axis_of[constant] = 0
-        left = _goes_left(forest, constant, first[0, forest.feature[constant]])
+        left = forest.goes_left(constant, first[0, forest.feature[constant]])
         cut[constant] = np.where(left, np.iinfo(np.int64).max, -1)
         missing_left[constant] = left
     width = max((len(row) for row in tables), default=1)
@@ -148,13 +153,6 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
     )
     n_cells, missing = (np.array([getattr(axis, name) for axis in axes]) for name in ("n_cells", "missing"))
     return Grid(tuple(axes), CellForest(forest, splits, n_cells, missing))
-
-
-def _goes_left(forest: Forest, node: Any, seen: FloatArray) -> BoolArray:
-    """Tell whether nodes send what they are given left."""
-    return np.asarray(
-        (seen <= forest.threshold[node]) | (np.isnan(seen) & forest.missing_left[node]), dtype=np.bool_
-    )
 
 
 def _dependence(axes: Sequence[NumberAxis | StateAxis], X: FloatArray, encode: Encode) -> BoolArray:
@@ -245,6 +243,11 @@ def _bisect(
     at_low, at_high = is_left(low), is_left(high)
     never = at_low == at_high
     a, b = _ordered(low), _ordered(high)
+    # Most pipelines pass some columns on as they are: then the threshold itself is the edge.
+    inside = (low < threshold) & (threshold < high)
+    raw = np.where(inside, threshold, low)
+    as_it_is = inside & (is_left(raw) != is_left(np.nextafter(raw, np.inf)))
+    a, b = np.where(as_it_is, _ordered(raw), a), np.where(as_it_is, _ordered(raw) + 1, b)
     while (b > a + 1).any():
         middle = (a >> 1) + (b >> 1) + (a & b & 1)
         same = is_left(_floats(middle)) == at_low

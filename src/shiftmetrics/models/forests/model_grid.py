@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, is_table
+from shiftmetrics.models.forests.categories import category_codes
 from shiftmetrics.models.forests.grid import Encode, Grid, grid_of
 from shiftmetrics.models.forests.reached import losses_of
 from shiftmetrics.models.forests.reading import forest_of
@@ -43,7 +44,8 @@ def _encoder(model: Any, question: Question) -> Encode | None:
     """Return what happens to coded rows before the trees see them; None if nothing does."""
     table = question.table
     steps = getattr(model, "steps", None)
-    if not steps and all(column.kind == "number" for column in table.columns):
+    to_codes = category_codes(last_step(model))
+    if not steps and to_codes is None and all(column.kind == "number" for column in table.columns):
         return None
     before = model[:-1] if steps and len(steps) > 1 else None
 
@@ -51,6 +53,8 @@ def _encoder(model: Any, question: Question) -> Encode | None:
         rows = table.decode(points)
         if before is not None:
             rows = before.transform(rows)
+        if to_codes is not None:
+            rows = to_codes(rows)
         if is_table(rows):
             return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan))
         rows = rows.toarray() if hasattr(rows, "toarray") else rows

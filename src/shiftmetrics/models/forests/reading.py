@@ -14,8 +14,8 @@ def forest_of(model: Any) -> Forest | None:
     ----------
     model : object
         A fitted decision tree, extra tree, random forest, extra trees, gradient boosting or histogram gradient
-        boosting of scikit-learn, or a scikit-learn wrapper of XGBoost or LightGBM. Splits are on numbers, each leaf
-        has one value, and a classifier has one label.
+        boosting of scikit-learn, or a scikit-learn wrapper of XGBoost or LightGBM. Splits are on numbers or on codes
+        of categories (see `category_codes`), each leaf has one value, and a classifier has one label.
 
     Returns
     -------
