@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from shiftmetrics._core.collection import read_results
+from shiftmetrics.cli.app import app
+from shiftmetrics.cli.config import KINDS
 from shiftmetrics.cli.results import read_result_files
 
 CONFIG = """
@@ -189,6 +192,11 @@ def test_results_of_earlier_measurements_can_be_compared(run, write, folder):
     assert "a: from a.json, of an earlier run" in again.stdout
     page = (folder / "results" / "report.html").read_text(encoding="utf-8")
     assert "From a.json, of an earlier run: what needs its rows is not drawn." in page
+
+
+def test_every_command_that_measures_can_stand_in_a_file():
+    others = {"demo", "check", "run", "report", "doctor"}
+    assert set(get_command(app).commands) - others == set(KINDS)
 
 
 def test_a_dry_run_prints_commands_that_do_the_same(run, write, folder, monkeypatch):
