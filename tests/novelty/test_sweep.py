@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
+from shiftmetrics.novelty import (
+    bandwidth_sweep,
+    kernel_entropic_novelty,
+    novelty_against_size,
+    variance_bandwidth,
+)
 from shiftmetrics.plot import plot_bandwidth_sweep
 
 
@@ -67,3 +72,23 @@ def test_options_are_checked(options: dict, named: str) -> None:
     x, y = two_samples()
     with pytest.raises(ValueError, match=named):
         bandwidth_sweep(x, y, **options)
+
+
+def test_equal_rows_have_no_mode_that_stands_out() -> None:
+    sweep = bandwidth_sweep(np.ones((30, 2)), np.ones((40, 2)), bandwidths=[0.5, 2.0])
+    np.testing.assert_array_equal(sweep.scores, 0.0)
+    np.testing.assert_array_equal(
+        sweep.n_significant, 0
+    )  # eigenvalues that are rounding are above those that are 0
+
+
+def test_distances_that_do_not_fit_in_memory_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shiftmetrics._core.memory.available_memory", lambda: 1 << 18)
+    x, y = two_samples()
+    with pytest.raises(MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"):
+        bandwidth_sweep(x, y, bandwidths=[1.0])
+    with pytest.raises(MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"):
+        variance_bandwidth(x, y)
+    with pytest.raises(MemoryError, match="sizes, with 100 rows of both samples, needs .* Lower sizes"):
+        novelty_against_size(x, y, bandwidth=1.0, sizes=[10, 50])
+    assert variance_bandwidth(x, y, max_rows=20).n_rows == 40

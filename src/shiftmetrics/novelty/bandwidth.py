@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace, to_float64
+from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import (
     check_integer,
@@ -115,6 +116,8 @@ def variance_bandwidth(
     ------
     ValueError
         If there are fewer than two rows, or values are not finite.
+    MemoryError
+        If the distances among so many rows take more than half of the memory that is free.
 
     Examples
     --------
@@ -197,6 +200,7 @@ class _Study:
 
     @classmethod
     def of(cls, rows: FloatArray, n_resamples: int, rng: np.random.Generator) -> _Study:
+        check_distances(len(rows))
         squares, unit = squared_distances(rows)
         n_rows = len(rows)
         # A column for each half: 1 for the rows in it.
@@ -270,6 +274,16 @@ def _draw(array: Array, weights: FloatArray | None, max_rows: int, rng: np.rando
         return to_float64(array[kept])
     xp = namespace(array)
     return to_float64(xp.take(array, xp.asarray(kept, device=getattr(array, "device", None)), axis=0))
+
+
+def check_distances(n_rows: int, *, copies: int = 4, argument: str = "max_rows") -> None:
+    """Raise a MemoryError in words if ``copies`` of the distances among all rows do not fit in half of the memory."""
+    check_memory(
+        8 * copies * n_rows**2,
+        check_memory_limit(None),
+        f"{argument}, with {n_rows} rows of both samples,",
+        f"Lower {argument}.",
+    )
 
 
 def squared_distances(rows: FloatArray) -> tuple[FloatArray, float]:

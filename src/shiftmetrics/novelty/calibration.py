@@ -37,6 +37,8 @@ _PRODUCT = 2e9
 """Multiplications of one relabelling up to which a factor of low rank takes all rows."""
 
 _ROW_BYTES = 64
+_EQUAL = 1e-12
+"""Labellings of equal rows score the same up to this: they count as reaching the observed score."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,7 +81,7 @@ class Null(Record):
 
     def significant(self, eigenvalues: FloatArray) -> int:
         """Return how many eigenvalues lie above the largest of the null."""
-        return int((eigenvalues > self.largest).sum())
+        return int((eigenvalues > self.largest + _EQUAL).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,8 +244,7 @@ def score_and_top(eigenvalues: FloatArray) -> tuple[float, float]:
 def _null(scores: FloatArray, n_test: int, n_reference: int, paired: bool) -> Null:
     """Make a null of the scores and largest eigenvalues of all labellings, the own one first."""
     observed, null = float(scores[0, 0]), scores[1:, 0].copy()
-    # Labellings of equal rows score the same up to rounding: they count as reaching the observed score.
-    reached = int((null >= observed - 1e-12).sum())
+    reached = int((null >= observed - _EQUAL).sum())
     return Null(
         mean=float(null.mean()) if len(null) else 0.0,
         spread=float(null.std(ddof=1)) if len(null) > 1 else 0.0,

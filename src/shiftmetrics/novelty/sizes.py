@@ -12,6 +12,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics.novelty.bandwidth import check_distances
 from shiftmetrics.novelty.calibration import relabelled
 from shiftmetrics.novelty.factor import dense_factor
 from shiftmetrics.novelty.inputs import KernelChoice, check_kernel, check_samples, choose_bandwidth, make_gram
@@ -130,6 +131,8 @@ def novelty_against_size(
         `kernel_entropic_novelty` takes them.
     TypeError
         If the data are not numbers.
+    MemoryError
+        If the largest of ``sizes`` needs more than half of the memory that is free.
 
     See Also
     --------
@@ -153,6 +156,7 @@ def novelty_against_size(
     test, base = check_samples(features, reference, kernel, align)
     n_test, n_reference = int(test.shape[0]), int(base.shape[0])
     listed = _sizes(sizes, min(n_test, n_reference))
+    check_distances(2 * int(listed[-1]), copies=8, argument="sizes")
     width, _ = choose_bandwidth(bandwidth, kernel, test, base, rng=generator)
     gram = make_gram(test, base, kernel, width)
     rows: list[tuple[float, ...]] = []

@@ -12,7 +12,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
-from shiftmetrics.novelty.bandwidth import squared_distances, variance_bandwidth
+from shiftmetrics.novelty.bandwidth import check_distances, squared_distances, variance_bandwidth
 from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, relabelled
 from shiftmetrics.novelty.factor import dense_factor
 from shiftmetrics.novelty.inputs import check_samples
@@ -124,6 +124,8 @@ def bandwidth_sweep(
         If an argument is out of range, or the samples are not as `kernel_entropic_novelty` takes them.
     TypeError
         If the data are not numbers.
+    MemoryError
+        If ``max_rows`` rows of each sample need more than half of the memory that is free.
 
     Examples
     --------
@@ -143,6 +145,7 @@ def bandwidth_sweep(
         np.full(int(test.shape[0]), 1.0), np.full(int(base.shape[0]), 1.0), max_rows, generator
     )
     n_test = len(test_weights)
+    check_distances(len(rows), copies=8)
     part = np.concatenate(
         [to_float64(test)[rows[:n_test]], to_float64(base)[rows[n_test:] - int(test.shape[0])]]
     )
