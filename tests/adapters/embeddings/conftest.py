@@ -1,4 +1,4 @@
-"""A folder of images, an encoder that counts its calls, and a cache that is nobody's own."""
+"""A folder of images, and a cache that is nobody's own."""
 
 from pathlib import Path
 
