@@ -21,10 +21,11 @@ def result() -> Result:
 @pytest.fixture
 def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Return MLflow with a store of files in a fresh folder, and a fresh experiment."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")  # read when MLflow is first imported
     found = pytest.importorskip(
         "mlflow", reason="MLflow is not installed: pip install 'shiftmetrics[mlflow]'"
     )
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
