@@ -5,16 +5,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Callable
+import unittest.mock
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from _machine import header, peak_memory_mib, table
 
-from shiftmetrics.novelty import FourierMap, NoveltyStream, kernel_entropic_novelty
+from shiftmetrics.novelty import (
+    FourierMap,
+    NoveltyResult,
+    NoveltyStream,
+    factored,
+    gram,
+    kernel_entropic_novelty,
+)
 from shiftmetrics.novelty.feature_map import SUM_BYTES, sums_of
 
 
@@ -51,30 +60,98 @@ def seconds(call: Callable[[], Any]) -> tuple[float, float, Any]:
     return time.perf_counter() - start, time.process_time() - work, result
 
 
+PARTS = ("kernel matrix", "factor", "difference", "eigenvalues")
+
+
+class Clock:
+    """Seconds, and seconds of the processors, that the parts of a dense exact score take."""
+
+    def __init__(self) -> None:
+        self.taken = {part: [0.0, 0.0] for part in PARTS}
+
+    def run(self, part: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Return what ``function`` returns; its time counts for ``part``."""
+        *took, found = seconds(lambda: function(*args, **options))
+        self.taken[part] = [before + now for before, now in zip(self.taken[part], took, strict=True)]
+        return found
+
+    @contextlib.contextmanager
+    def on(self, part: str, holder: object, name: str) -> Iterator[None]:
+        """Count each call of the function ``name`` of ``holder`` for ``part``."""
+        function = getattr(holder, name)
+
+        def counted(*args: Any, **options: Any) -> Any:
+            return self.run(part, function, *args, **options)
+
+        with unittest.mock.patch.object(holder, name, counted):
+            yield
+
+
 def dense(small: bool) -> None:
     """Dense exact against what the paper's code does: float32, jitter on the diagonal, Cholesky, all eigenvalues."""
     n, d, bandwidth = (1000 if small else 5000), 512, 25.0
     x, y = clusters(n, d, 0), clusters(n, d, 1, first=5)
-    score_alone: dict[str, Any] = {"n_modes": 0, "n_permutations": 0, "reverse": False, "progress": False}
-    usual, usual_work, value = seconds(lambda: jittered(x, y, bandwidth))
-    rows, exact = [], {}
-    for solver in ("torch", "scipy"):
-        took, work, result = seconds(
-            lambda solver=solver: kernel_entropic_novelty(
-                x, y, bandwidth=bandwidth, method="dense", eigensolver=solver, **score_alone
-            )
-        )
-        exact[solver] = result.value
-        rows.append([f"float64, {solver}", took, usual / took, work, usual_work / work, result.value])
-        rows[-1].append(result.error_bound)
-    rows.append(["float32, jitter, scipy", usual, 1.0, usual_work, 1.0, value, abs(value - exact["torch"])])
+    names = ("float64, torch", "float64, scipy", "float32, jitter, scipy")
+    clocks = {name: Clock() for name in names}
+    usual, usual_work, value = seconds(lambda: jittered(x, y, bandwidth, clocks[names[-1]]))
+    results, rows = [], []
+    for solver, name in zip(("torch", "scipy"), names[:2], strict=True):
+        exact(x[:99], y[:99], bandwidth, solver, Clock())  # imports the library
+        took, work, result = seconds(lambda case=(solver, clocks[name]): exact(x, y, bandwidth, *case))
+        results.append(result.value)
+        rows.append([name, took, usual / took, work, usual_work / work, result.value, result.error_bound])
+    rows.append([names[-1], usual, 1.0, usual_work, 1.0, value, abs(value - results[0])])
     columns = ["route", "seconds", "times faster", "CPU seconds", "times less", "nats", "error"]
     print(table(columns, rows, title=f"dense exact score, n = m = {n:,}, d = {d}, bandwidth {bandwidth:g}"))
-    print(f"the two eigensolvers differ by {abs(exact['scipy'] - exact['torch']):.1e} nats")
+    print(f"the two eigensolvers differ by {abs(results[0] - results[1]):.1e} nats\n")
+    parts = [[name, *(taken for part in PARTS for taken in clocks[name].taken[part])] for name in names]
+    columns = ["route", *(text for part in PARTS for text in (part, "CPU"))]
+    print(table(columns, parts, title="seconds of each part, and those of the processors"))
 
 
-def jittered(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
+def exact(x: np.ndarray, y: np.ndarray, bandwidth: float, solver: str, clock: Clock) -> NoveltyResult:
+    """Score by the dense route, and count the time of its parts."""
+    eigenvalues = "torch_eigenvalues" if solver == "torch" else "eigenvalues_and_vectors"
+    with (
+        clock.on("kernel matrix", gram.Gram, "dense"),
+        clock.on("factor", factored, "dense_factor"),
+        clock.on("difference", factored, "difference"),
+        clock.on("eigenvalues", factored, eigenvalues),
+    ):
+        result = kernel_entropic_novelty(
+            x,
+            y,
+            bandwidth=bandwidth,
+            method="dense",
+            eigensolver=solver,
+            n_modes=0,
+            n_permutations=0,
+            reverse=False,
+            progress=False,
+        )
+    within = zip(clock.taken["factor"], clock.taken["kernel matrix"], strict=True)
+    clock.taken["factor"] = [both - kernel for both, kernel in within]
+    return result
+
+
+def jittered(x: np.ndarray, y: np.ndarray, bandwidth: float, clock: Clock) -> float:
     """Score all eigenvalues of L' J L, with the Cholesky factor of the jittered kernel matrix in single precision."""
+    kernel = clock.run("kernel matrix", jittered_kernel, x, y, bandwidth)
+    factor = clock.run(
+        "factor", scipy.linalg.cholesky, kernel, lower=True, overwrite_a=True, check_finite=False
+    )
+    signed = factor.copy()
+    signed[len(x) :] *= -1.0
+    matrix = clock.run("difference", np.matmul, factor.T, signed)
+    del kernel, factor, signed
+    found = clock.run("eigenvalues", scipy.linalg.eigvalsh, matrix, overwrite_a=True, check_finite=False)
+    found = found.astype(np.float64)
+    positive = found[found > 0.0]
+    return float(positive @ (np.log(positive.sum()) - np.log(positive)))
+
+
+def jittered_kernel(x: np.ndarray, y: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Return the weighted kernel matrix of both samples in single precision, with jitter on its diagonal."""
     joint = np.concatenate([x, y]).astype(np.float32)
     norms = (joint * joint).sum(axis=1)
     kernel = joint @ joint.T
@@ -87,14 +164,7 @@ def jittered(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
     kernel *= root[:, None]
     kernel *= root
     kernel[np.diag_indices_from(kernel)] += np.float32(1e-7)
-    factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
-    signed = factor.copy()
-    signed[len(x) :] *= -1.0
-    matrix = factor.T @ signed
-    del kernel, factor, signed
-    found = scipy.linalg.eigvalsh(matrix, overwrite_a=True, check_finite=False).astype(np.float64)
-    positive = found[found > 0.0]
-    return float(positive @ (np.log(positive.sum()) - np.log(positive)))
+    return kernel
 
 
 def fourier(small: bool) -> None:

@@ -1,5 +1,7 @@
 """All routes on one footing: sizes, weights, what is chosen and why, and what is refused."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,23 @@ def test_a_score_alone_takes_the_place_of_the_factor_and_stays_the_same(
         assert alone.error_bound == pytest.approx(beside.error_bound)
         assert alone.mode_count == pytest.approx(beside.mode_count)
         np.testing.assert_allclose(alone.point_novelty(y[:9]), beside.point_novelty(y[:9]), atol=1e-8)
+
+
+@pytest.mark.parametrize("copies", [0, 10])
+def test_the_dense_route_holds_two_matrices_and_blocks_of_them(copies: int) -> None:
+    x, y = samples(1, 1100, 900, 30)
+    x[:copies] = y[:copies]  # a singular kernel matrix, factored with pivots
+    options = {"bandwidth": 4.0, "method": "dense", "n_permutations": 0, "progress": False}
+    kernel_entropic_novelty(x[:50], y[:50], **options)  # imports
+    tracemalloc.start()
+    try:
+        result = kernel_entropic_novelty(x, y, n_modes=3, **options)
+        assert result.rank == 2000 - copies
+        assert (
+            tracemalloc.get_traced_memory()[1] < 24 * 2000**2
+        )  # what is estimated, less than 20 bytes and more
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_missing_library_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

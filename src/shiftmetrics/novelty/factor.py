@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import EPSILON
@@ -27,6 +27,7 @@ _INDEFINITE = 1e-6
 """A residual diagonal below minus this shows that the kernel is not positive semidefinite."""
 
 _PAIRS = 4096
+_COLUMNS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,11 @@ class Factor:
         return int(self.values.shape[1])
 
     @property
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of `triangle`."""
+        return self.values[self.pivots, np.arange(self.rank)]
+
+    @property
     def triangle(self) -> FloatArray:
         """Return the coordinates of the pivots: a lower triangular matrix of shape (rank, rank)."""
         return self.values if self.in_order else self.values[self.pivots]
@@ -88,8 +94,9 @@ def dense_factor(gram: Gram, *, executor: Executor | None = None) -> Factor:
         matrix, indefinite = _nearest_semidefinite(matrix, gram.entry_error)
     upper, order, rank, _ = lapack.dpstrf(matrix.T, tol=residual_noise(gram), lower=0, overwrite_a=1)
     order = np.asarray(order, dtype=np.int64) - 1
-    values = np.zeros((gram.n_rows, rank))
-    values[order] = np.triu(upper[:rank]).T
+    values = np.asarray(upper).T[:, :rank]
+    for columns in row_blocks(rank, 1, block_bytes=_COLUMNS):  # in place, the rows back in their order
+        values[order, columns] = np.tril(values[:, columns], -columns.start)
     residual = _residual(gram, values, order[:rank])
     return Factor(values=values, residual=residual, pivots=order[:rank], indefinite=indefinite)
 

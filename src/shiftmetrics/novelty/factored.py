@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics.novelty.eigensolver import eigenvalues_and_vectors, torch_eigenvalues, torch_eigh
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
+from shiftmetrics.novelty.gram import TILE_ROWS, FeatureGram
 from shiftmetrics.novelty.krylov import top_modes
 from shiftmetrics.novelty.modes import KernelFunctions
 from shiftmetrics.novelty.problem import Problem, Route, Solution, progress_bar
@@ -24,9 +26,13 @@ EAGER_RANK = 1024
 _OVERHEAD = 64 << 20
 
 
-def dense_bytes(n_rows: int, trusted: bool) -> int:
+def dense_bytes(problem: Problem) -> int:
     """Estimate the peak memory of the dense route: the factor, and the matrix of the eigenproblem."""
-    return (20 if trusted else 44) * n_rows**2 + _OVERHEAD
+    gram = problem.gram
+    columns = int(gram.features.shape[1]) if isinstance(gram, FeatureGram) else 0
+    tiles = 32 * TILE_ROWS * columns * cpu_count()
+    copy = 8 if problem.eigensolver == "torch" else 0
+    return ((20 if gram.trusted else 44) + copy) * gram.n_rows**2 + tiles + _OVERHEAD
 
 
 def cholesky_bytes(n_rows: int, rank: int) -> int:
@@ -72,10 +78,10 @@ def by_factor(
     from scipy.linalg import solve_triangular
 
     gram, eta = problem.gram, problem.eta
-    rank, triangle = factor.rank, factor.triangle
+    rank = factor.rank
     complete = complete or rank <= EAGER_RANK
     with progress_bar(problem.progress, None, "eigenvalues"):
-        errors = rounding(np.diagonal(triangle), gram.n_test, gram.n_reference, eta, gram.entry_error)
+        errors = rounding(factor.diagonal, gram.n_test, gram.n_reference, eta, gram.entry_error)
         covariances = _covariances(problem, factor) if name == "cholesky" else None
         # A score alone needs the factor once only.
         alone = not (complete or n_modes or problem.n_lost or (reverse and eta != 1.0))
@@ -83,12 +89,14 @@ def by_factor(
         eigenvalues, vectors = _eigenvalues_and_vectors(
             problem, factor, matrix, None if complete else n_modes, _signed_weights(problem)
         )
+        del matrix
         reverse_eigenvalues, lost = _reversed(problem, factor, covariances, eigenvalues, vectors, reverse)
         # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
         vectors = vectors[:, : int((eigenvalues > errors[1]).sum())]
         if reverse_eigenvalues is not None:
             lost = lost[:, : int((reverse_eigenvalues > errors[1]).sum())]
         values = factor.values @ vectors[:, :n_modes]
+        triangle = factor.triangle
         # u(t) = f(t).w with the coordinates f(t) that solve triangle f(t) = k(pivots, t).
         coefficients, lost_coefficients = (
             solve_triangular(triangle, part, lower=True, trans="T") if part.size else part

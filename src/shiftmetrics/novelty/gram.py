@@ -76,6 +76,10 @@ class Gram(ABC):
     def take(self, indices: IntArray) -> Landmarks:
         """Return the rows at ``indices`` as landmarks."""
 
+    def span(self, rows: slice) -> Landmarks:
+        """Return ``rows``, which lie within one sample, as landmarks."""
+        return self.take(np.arange(rows.start, rows.stop))
+
     @abstractmethod
     def subset(self, indices: IntArray) -> Gram:
         """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
@@ -121,12 +125,11 @@ class Gram(ABC):
         """Return the whole matrix in C order: its lower triangle, or both for ``symmetric``."""
         matrix = np.zeros((self.n_rows, self.n_rows))
         tiles = self.blocks(8, block_bytes=8 * TILE_ROWS)
-        landmarks = [self.take(np.arange(tile.start, tile.stop)) for tile in tiles]
 
         def fill(position: slice) -> None:
             rows = tiles[position.start]
-            for columns, points in zip(tiles[: position.stop], landmarks[: position.stop], strict=True):
-                block = self.block(rows, points)
+            for columns in tiles[: position.stop]:
+                block = self.block(rows, self.span(columns))
                 matrix[rows, columns] = block
                 if symmetric and columns.start < rows.start:
                     matrix[columns, rows] = block.T
@@ -186,6 +189,10 @@ class FeatureGram(Gram):
         order[~test] = test.sum() + np.arange((~test).sum())
         joined = namespace(*parts).concat(parts, axis=0)
         return Landmarks(rows_at(joined, order), None if self.scale is None else self.scale[indices])
+
+    def span(self, rows: slice) -> Landmarks:
+        """Return ``rows``, which lie within one sample, as landmarks: as they stand in memory where they can."""
+        return Landmarks(self._rows(rows), None if self.scale is None else self.scale[rows])
 
     def subset(self, indices: IntArray) -> FeatureGram:
         """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""

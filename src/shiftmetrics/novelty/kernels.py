@@ -77,10 +77,7 @@ class GaussianKernel:
     def _expanded(self, rows: Array, points: Array) -> Array | None:
         """Return -|x - y|^2 / (2 sigma^2) by one matrix product, or None where that would lose digits."""
         xp = namespace(rows, points)
-        if self.center is not None:
-            center = xp.asarray(self.center, device=getattr(rows, "device", None))
-            rows, points = rows - center, points - center
-        rows, points = rows / self.bandwidth, points / self.bandwidth
+        rows, points = self._in_bandwidths(xp, rows), self._in_bandwidths(xp, points)
         row_norms, point_norms = xp.sum(rows * rows, axis=1), xp.sum(points * points, axis=1)
         largest = max(_largest(xp, row_norms), _largest(xp, point_norms))
         if not largest <= _EXPANDED_LIMIT:  # NaN counts as too large: it comes from an overflow
@@ -89,6 +86,12 @@ class GaussianKernel:
         exponent -= 0.5 * row_norms[:, None]
         exponent -= 0.5 * point_norms[None, :]
         return exponent
+
+    def _in_bandwidths(self, xp: Any, rows: Array) -> Array:
+        """Return rows from the center, in bandwidths."""
+        if self.center is not None:
+            rows = rows - xp.asarray(self.center, device=getattr(rows, "device", None))
+        return rows / self.bandwidth
 
     def _by_columns(self, rows: Array, points: Array) -> Array:
         """Return -|x - y|^2 / (2 sigma^2) from differences: exact wherever the rows lie, a pass for each column."""

@@ -127,7 +127,7 @@ def _chosen(problem: Problem, n_modes: int, reverse: bool, complete: bool) -> So
         columns = int(gram.features.shape[1])
         if columns < n_rows and _needs(problem, "cosine", n_modes) <= problem.memory_limit:
             return by_columns(problem, f"the cosine kernel is exact in {columns} columns", n_modes, reverse)
-    needed = dense_bytes(n_rows, gram.trusted)
+    needed = dense_bytes(problem)
     if n_rows <= _FEW_ROWS and needed <= problem.memory_limit:
         reason = f"{n_rows} rows are few enough to factor the whole matrix"
         return by_factor(problem, dense(problem), "dense", reason, n_modes, reverse, complete)
@@ -171,9 +171,7 @@ def _chosen_for_many(problem: Problem, n_modes: int, reverse: bool, complete: bo
         reason = f"{found}: too much for a certificate that says something"
         solution = by_frequencies(problem, reason, n_modes, complete=complete)
         return solution if complete else _with_score(problem, solution, reverse)
-    reason = (
-        f"{found}, and the dense route would need {format_bytes(dense_bytes(n_rows, problem.gram.trusted))}"
-    )
+    reason = f"{found}, and the dense route would need {format_bytes(dense_bytes(problem))}"
     return by_landmarks(problem, landmarks, reason, n_modes, reverse)
 
 
@@ -248,8 +246,7 @@ def _needs(problem: Problem, method: Method, n_modes: int) -> int:
     columns = int(gram.features.shape[1]) if isinstance(gram, FeatureGram) else 1
     values = 24 * gram.n_rows * n_modes
     if method == "dense":
-        more = 12 * gram.n_rows**2 if problem.eigensolver == "torch" else 0
-        return dense_bytes(gram.n_rows, gram.trusted) + more
+        return dense_bytes(problem)
     if method == "cosine":
         return values + sums_bytes(columns, columns)
     if method == "fourier":

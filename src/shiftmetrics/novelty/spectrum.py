@@ -113,16 +113,25 @@ def difference(
     tuple
         The lower triangle of the matrix, in Fortran order, and the mode counts ``1 / |C|_F^2`` of both samples.
     """
-    if factor.in_order:
-        return _triangular_difference(
-            factor.values, n_test, test_weights, reference_weights, eta, overwrite=overwrite
-        )
-    matrix = _weighted_products(factor.values[n_test:], reference_weights)
-    reference_square = _square(matrix)
-    matrix *= -eta
-    test = _weighted_products(factor.values[:n_test], test_weights)
-    matrix += test
-    return matrix, (1.0 / _square(test), 1.0 / reference_square)
+    values = factor.values
+    # In C order, so that what is the lower triangle in Fortran order stands above the diagonal: where a triangular
+    # factor has room for it, since no later block reads the diagonal tile that is lost.
+    matrix = values if overwrite and factor.in_order else np.zeros((factor.rank, factor.rank))
+    test_square = reference_square = 0.0
+    for columns in row_blocks(factor.rank, 1, block_bytes=_COLUMNS):
+        first = (
+            columns.start if factor.in_order else 0
+        )  # above it a triangular factor has nothing in these columns
+        rows = slice(max(first, n_test), None)
+        block = _block_of_products(values, rows, columns, -eta * reference_weights[rows.start - n_test :])
+        reference_square += _block_square(block, columns)
+        if first < n_test:
+            rows = slice(first, n_test)
+            gained = _block_of_products(values, rows, columns, test_weights[rows])
+            test_square += _block_square(gained, columns)
+            block += gained
+        matrix[: columns.stop, columns] = block
+    return matrix.T, (1.0 / test_square, eta * eta / reference_square)
 
 
 def entropy(eigenvalues: FloatArray) -> float:
@@ -185,51 +194,6 @@ def rounding(
     return (1.0 + eta) * total, (1.0 + eta) * each, (1.0 + eta) * solver
 
 
-def _weighted_products(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the lower triangle of the sum of w f f', in Fortran order, by rank updates of one matrix."""
-    from scipy.linalg import blas
-
-    rank = values.shape[1]
-    products = np.zeros((rank, rank), order="F")
-    size = max(1, 4 * BLOCK_BYTES // (8 * max(1, rank)), 256)
-    for start in range(0, len(values), size):
-        half = values[start : start + size] * np.sqrt(weights[start : start + size])[:, None]
-        products = blas.dsyrk(1.0, half.T, beta=1.0, c=products, lower=1, overwrite_c=1)
-    return products
-
-
-def _triangular_difference(
-    values: FloatArray,
-    n_test: int,
-    weights: FloatArray,
-    reference_weights: FloatArray,
-    eta: float,
-    *,
-    overwrite: bool,
-) -> tuple[FloatArray, tuple[float, float]]:
-    """Return what `difference` does for a lower triangular factor, at a third of the work of whole products.
-
-    Above its diagonal the factor is zero, so a block of columns of C_X and C_Y needs the rows from its first one on,
-    and columns up to its last one. What comes out belongs above the diagonal, where the factor has room for it: no
-    later block reads the diagonal tile that is lost.
-    """
-    matrix = values if overwrite else np.zeros_like(values)
-    test_square = reference_square = 0.0
-    for columns in row_blocks(len(values), 1, block_bytes=_COLUMNS):
-        first = max(columns.start, n_test)
-        block = _block_of_products(
-            values, slice(first, None), columns, -eta * reference_weights[first - n_test :]
-        )
-        reference_square += _block_square(block, columns)
-        if columns.start < n_test:
-            test = slice(columns.start, n_test)
-            gained = _block_of_products(values, test, columns, weights[test])
-            test_square += _block_square(gained, columns)
-            block += gained
-        matrix[: columns.stop, columns] = block
-    return matrix.T, (1.0 / test_square, eta * eta / reference_square)
-
-
 def _block_of_products(values: FloatArray, rows: slice, columns: slice, weights: FloatArray) -> FloatArray:
     """Return the sum of w f f' over ``rows``, its ``columns`` down to the last of them on the diagonal."""
     product: FloatArray = values[rows, : columns.stop].T @ (values[rows, columns] * weights[:, None])
@@ -240,9 +204,3 @@ def _block_square(block: FloatArray, columns: slice) -> float:
     """Return what a block of columns above the diagonal, and its mirror image, add to the squared Frobenius norm."""
     above, tile = block[: columns.start], block[columns.start :]
     return 2.0 * float(np.vdot(above, above)) + float(np.vdot(tile, tile))
-
-
-def _square(lower: FloatArray) -> float:
-    """Return the squared Frobenius norm of a symmetric matrix of which the lower triangle is stored."""
-    diagonal = np.diagonal(lower)
-    return 2.0 * float(np.einsum("ij,ij->", lower, lower)) - float(diagonal @ diagonal)
