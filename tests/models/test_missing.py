@@ -210,6 +210,33 @@ def test_missing_categories_behind_encoders(encoded) -> None:
     assert parts["ward"].share_moved <= X["ward"].notna().mean()
 
 
+@pytest.mark.parametrize("dropped", [False, True], ids=["every category has a column", "one was dropped"])
+def test_one_hot_groups_behind_imputers(dropped) -> None:
+    rng = np.random.default_rng(dropped)
+    n = 120
+    X = np.column_stack([np.eye(4)[rng.integers(0, 3 + dropped, n), :3], rng.normal(size=(n, 2))])
+    y = (X[:, 1] + X[:, 3] - X[:, 4] > 0.4).astype(int)
+    X[rng.random(X.shape) < 0.12] = np.nan
+    model = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression()).fit(X, y)
+    question = ask(model, X, y, one_hot=[[0, 1, 2]])
+    route, found = answer(question)
+    assert (route.name, found.kind) == ("linear", "exact")
+    stuck = np.isnan(X[:, :3]).any(axis=1)
+    slopes = model[-1].coef_[0][3:5] * question.domain.unit[3:]
+    norms = np.sqrt((slopes**2 * ~np.isnan(X[:, 3:])).sum(axis=1))
+    expected = np.full(n, np.inf)
+    for state in np.concatenate([np.eye(3), np.zeros((int(dropped), 3))]):
+        points = X.copy()
+        points[~stuck, :3] = state
+        margins = model.decision_function(points) * np.where(y == 1, 1.0, -1.0)
+        price = differs(points[:, :3], X[:, :3]).any(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.where(margins <= 0.0, 0.0, margins / norms)
+        expected = np.fmin(expected, np.sqrt(apart**2 + price))
+    right = model.predict(X) == y
+    np.testing.assert_allclose(found.loss.distances[right], expected[right], rtol=1e-7)
+
+
 # --- searches ----------------------------------------------------------------------------------------------
 
 
