@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -12,41 +11,22 @@ from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics.novelty.cosine import CosineMap
-from shiftmetrics.novelty.eigensolver import eigenvalues_and_vectors
 from shiftmetrics.novelty.factored import EAGER_RANK
 from shiftmetrics.novelty.feature_map import (
     SUM_BYTES,
     Coordinates,
     FeatureMap,
     MapFunctions,
-    MappedSums,
     map_sums,
 )
 from shiftmetrics.novelty.fourier import FourierMap
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
 from shiftmetrics.novelty.landmarks import PILOT_ROWS, LandmarkMap
+from shiftmetrics.novelty.mapped_solution import mapped_solution, mapped_spectrum
 from shiftmetrics.novelty.modes import KernelFunctions
 from shiftmetrics.novelty.problem import PointFunctions, Problem, Route, Solution, progress_bar
-from shiftmetrics.novelty.spectrum import rounding, truncation
 from shiftmetrics.novelty.subsample import draw_both
-
-LANDMARK_RTOL = 1e-4
-"""Landmarks count as enough when they leave out at most this share of the trace (or rtol, where that is more)."""
-
-
-@dataclass(frozen=True, eq=False)
-class MappedSpectrum:
-    """The eigenproblem of two samples in the coordinates of a feature map."""
-
-    eigenvalues: FloatArray
-    vectors: FloatArray
-    reverse_eigenvalues: FloatArray | None
-    rounding: float
-    cutoff: float
-    lost: float
-    reverse_lost: float
-    lost_vectors: FloatArray
 
 
 def choose_landmarks(problem: Problem, max_rank: int) -> LandmarkMap:
@@ -109,59 +89,6 @@ def by_columns(problem: Problem, reason: str, n_modes: int, reverse: bool) -> So
     """Solve the cosine kernel in the space of the columns: exact."""
     gram = cast(FeatureGram, problem.gram)
     return _by_map(problem, "cosine", reason, CosineMap(int(gram.features.shape[1])), n_modes, reverse)
-
-
-def mapped_spectrum(
-    test: MappedSums,
-    reference: MappedSums,
-    eta: float,
-    reverse: bool,
-    *,
-    diagonal: FloatArray,
-    entry_error: float,
-    n_vectors: int | None = None,
-    n_lost: int = 0,
-) -> MappedSpectrum:
-    """Return the spectrum of two samples from their sums.
-
-    Parameters
-    ----------
-    test, reference : MappedSums
-        Sums of both samples under one map.
-    eta : float
-        Multiplier of the reference.
-    reverse : bool
-        Whether the spectrum of C_Y - eta C_X is wanted at eta other than 1.
-    diagonal : ndarray
-        Lengths that similarities were divided by; ones for a map that does not divide.
-    entry_error : float
-        Rounding error of one similarity.
-    n_vectors : int, optional
-        How many eigenvectors. Default: all of positive eigenvalues.
-    n_lost : int, default 0
-        How many of C_Y - eta C_X.
-    """
-    lower = test.covariance
-    lower -= eta * reference.covariance
-    eigenvalues, vectors = eigenvalues_and_vectors(lower, n_vectors)
-    reverse_eigenvalues = -eigenvalues[::-1] if eta == 1.0 else None
-    lost_vectors = vectors[:, ::-1][:, :n_lost]
-    if (reverse and eta != 1.0) or (n_lost and vectors.shape[1] < len(eigenvalues)):
-        lower = reference.covariance
-        lower -= eta * test.covariance
-        reverse_eigenvalues, lost_vectors = eigenvalues_and_vectors(lower, n_lost)
-    errors = rounding(diagonal, int(test.count), int(reference.count), eta, entry_error)
-    n_positive = 0 if reverse_eigenvalues is None else int((reverse_eigenvalues > errors[1]).sum())
-    return MappedSpectrum(
-        eigenvalues=eigenvalues,
-        vectors=vectors[:, : int((eigenvalues > errors[1]).sum())],
-        reverse_eigenvalues=reverse_eigenvalues,
-        rounding=errors[0],
-        cutoff=errors[2],
-        lost=truncation(test, reference, eta),
-        reverse_lost=truncation(reference, test, eta),
-        lost_vectors=lost_vectors[:, :n_positive],
-    )
 
 
 def _by_map(
@@ -245,24 +172,17 @@ def _solve(
     )
     shown = min(n_modes, coefficients.shape[1])
     values = _values(problem, basis, np.hstack([coefficients[:, :shown], lost_coefficients]))
-    left_out = (sums[0].residual + problem.eta * sums[1].residual) / (1.0 + problem.eta)
-    return Solution(
+    return mapped_solution(
+        problem,
+        (sums[0], sums[1]),
+        spectrum,
+        indefinite=indefinite,
         method=method,
         reason=reason,
-        rank=size,
-        eigenvalues=spectrum.eigenvalues,
-        reverse_eigenvalues=spectrum.reverse_eigenvalues,
         values=values[:, :shown],
         coefficients=coefficients,
         functions=functions,
         complete=complete,
-        mode_counts=(sums[0].mode_count, sums[1].mode_count),
-        lost=spectrum.lost,
-        reverse_lost=spectrum.reverse_lost,
-        rounding=spectrum.rounding,
-        cutoff=spectrum.cutoff,
-        converged=left_out <= max(problem.rtol, LANDMARK_RTOL),
-        indefinite=indefinite or sums[0].contradictions + sums[1].contradictions > 0.0,
         lost_values=values[:, shown:],
         lost_coefficients=lost_coefficients,
     )

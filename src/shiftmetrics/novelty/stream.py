@@ -19,7 +19,7 @@ from shiftmetrics.novelty.fourier import FourierMap
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.landmarks import LandmarkMap
-from shiftmetrics.novelty.mapped import LANDMARK_RTOL, mapped_spectrum
+from shiftmetrics.novelty.mapped_solution import mapped_solution, mapped_spectrum
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.problem import Problem, Solution
 from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
@@ -241,10 +241,10 @@ class NoveltyStream:
                 kept, solution, n_permutations=n_permutations, null_rows=null_rows, reverse=bool(reverse)
             )
             gained, lost = nulls.gained, nulls.lost
-        n_rows = self._test.count + self._reference.count
-        part = solution if solution.scored is None else solution.scored[1]
-        counts = (self._test.count, self._reference.count)
+        counts = all_counts = (self._test.count, self._reference.count)
+        part = solution
         if solution.scored is not None:
+            part = solution.scored[1]
             counts = (len(self._test.kept.keys), len(self._reference.kept.keys))
         value, error, positive = part.score(counts[0])
         total = min(1.0, float(positive.sum()))
@@ -253,12 +253,11 @@ class NoveltyStream:
             if part.reverse_eigenvalues is None or reverse is False
             else part.score(counts[1], reverse=True)
         )
-        shown = solution.eigenvalues[solution.eigenvalues > solution.cutoff]
         kernel = self.feature_map.kernel
         return NoveltyResult(
             value=value,
             error_bound=error,
-            status=status_of(solution, n_rows),
+            status=status_of(solution, sum(all_counts)),
             n_samples=self._test.count,
             settings=settings_of(
                 eta=eta,
@@ -271,13 +270,11 @@ class NoveltyStream:
                 null_rows=null_rows,
                 reason=solution.reason,
             ),
-            warnings=cautions(
-                kept, solution, total, counts=(self._test.count, self._reference.count), unpaired_null=False
-            ),
+            warnings=cautions(kept, solution, total, counts=all_counts, unpaired_null=False),
             reverse=other[0],
             reverse_error_bound=other[1],
             total=total,
-            eigenvalues=shown,
+            eigenvalues=solution.eigenvalues[solution.eigenvalues > solution.cutoff],
             reverse_eigenvalues=None if solution.scored is not None else other[2],
             modes=self._with_frequencies(gained_modes(kept, solution, gained, rotate)),
             lost_modes=self._with_frequencies(lost_modes(kept, solution, lost, rotate)),
@@ -289,7 +286,7 @@ class NoveltyStream:
             n_reference=self._reference.count,
             mode_count=solution.mode_counts[0],
             reference_mode_count=solution.mode_counts[1],
-            score_rows=counts if sum(counts) < n_rows else None,
+            score_rows=counts if counts != all_counts else None,
             n_frequencies=self.feature_map.n_frequencies
             if isinstance(self.feature_map, FourierMap)
             else None,
@@ -325,26 +322,18 @@ class NoveltyStream:
             n_lost=n_lost,
         )
         functions, rows = MapFunctions(feature_map), np.concatenate([self.test_rows, self.reference_rows])
-        left_out = test.residual / test.weight + kept.eta * reference.residual / reference.weight
         fourier = isinstance(feature_map, FourierMap)
-        return Solution(
+        return mapped_solution(
+            kept,
+            (test, reference),
+            spectrum,
+            indefinite=bool(landmarks and landmarks.indefinite),
             method="fourier" if fourier else "landmarks" if landmarks else "cosine",
             reason="the map of the stream",
-            rank=feature_map.size,
-            eigenvalues=spectrum.eigenvalues,
-            reverse_eigenvalues=spectrum.reverse_eigenvalues,
             values=functions.evaluate(rows, spectrum.vectors[:, :n_modes]),
             coefficients=spectrum.vectors,
             functions=functions,
             complete=True,
-            mode_counts=(test.mode_count, reference.mode_count),
-            lost=spectrum.lost,
-            reverse_lost=spectrum.reverse_lost,
-            rounding=spectrum.rounding,
-            cutoff=spectrum.cutoff,
-            converged=left_out / (1.0 + kept.eta) <= LANDMARK_RTOL,
-            indefinite=bool(landmarks and landmarks.indefinite)
-            or test.contradictions + reference.contradictions > 0,
             lost_values=functions.evaluate(rows, spectrum.lost_vectors) if n_lost else None,
             lost_coefficients=spectrum.lost_vectors if n_lost else None,
             scored=(kept, solve(kept, "auto", n_modes=0, reverse=reverse)) if fourier else None,
