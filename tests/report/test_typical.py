@@ -165,6 +165,12 @@ def test_tables_and_tested_modes_have_entries():
     assert "1 of 1 modes is more frequent" in text
     assert "most novel first" in text
     assert text.count("<figure") == 2
+    several = novelty_table({"x": x, "y": y}, bandwidths=[1.0, 2.0], n_draws=2, n_relabelled=1)
+    assert "1 feature set, 2 bandwidths each" in several.summary()
+    text = render_report(several)
+    assert text.count("<figure") == 2
+    assert "mean rank correlation" in text
+    assert "Higher is better" in text
 
 
 def test_modes_that_stand_out_are_shown_and_few_others(result, rows):
@@ -208,6 +214,8 @@ def test_rows_of_a_stream_are_those_that_it_kept(result):
     stream = NoveltyStream(LandmarkMap.choose(x, y, bandwidth=1.0), kept_rows=60, rng=0).partial_fit(x, y)
     found = stream.result(n_permutations=5, progress=False)
     table = pd.DataFrame(stream.test_rows, columns=["across", "up"])
-    assert "across" in page(found, table=table)
+    shown = page(found, table=table)
+    assert "across" in shown
+    assert "among the rows that were kept, at most 60 of each sample" in shown
     with pytest.raises(ValueError, match="table must be of 60 rows"):
         page(found, table=pd.DataFrame(x))

@@ -255,6 +255,17 @@ class NoveltyResult(Result):
         null = self.null
         return null is not None and null.n_test + null.n_reference < self.n_samples + self.n_reference
 
+    @property
+    def kept_note(self) -> str:
+        """Return a sentence where modes are of the rows that a stream kept, else nothing."""
+        kept = self.settings.get("kept_rows")
+        if kept is None or max(self.n_samples, self.n_reference) <= kept:
+            return ""
+        return (
+            f"Members and exemplars of modes are among the rows that were kept, at most {kept} of each sample; their "
+            "frequencies are those of all rows."
+        )
+
     def headline(self) -> str:
         """Return one sentence with the value and what it means."""
         score = f"{format_number(self.value)} nats"
@@ -307,12 +318,8 @@ class NoveltyResult(Result):
             sentences.append(
                 f"{self.n_significant} modes are significant and {len(self.modes)} described: raise n_modes."
             )
-        kept = self.settings.get("kept_rows")
-        if kept is not None and self.modes and max(self.n_samples, self.n_reference) > kept:
-            sentences.append(
-                f"Members and exemplars of modes are among the rows that were kept, at most {kept} of each sample; "
-                "their frequencies are those of all rows."
-            )
+        if self.modes and self.kept_note:
+            sentences.append(self.kept_note)
         if self.null is not None and self._relabelled_part:
             sentences.append(
                 f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random: fewer rows "

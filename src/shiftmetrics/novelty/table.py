@@ -62,7 +62,7 @@ class NoveltyTable(Result):
 
     measure: ClassVar[str] = "novelty.table"
     title: ClassVar[str] = "Pairwise novelty"
-    unit: ClassVar[str] = ""
+    unit: ClassVar[str] = "mean rank correlation"
     higher_is_better: ClassVar[bool] = True
 
     status: NoveltyTableStatus
@@ -169,7 +169,7 @@ class NoveltyTable(Result):
         """Return how the rankings agree, which ranks are certain, and the sentences of every result."""
         settings = self.bandwidths.size
         sets, widths = self.bandwidths.shape
-        text = f"{settings} settings ({sets} feature sets, {widths} bandwidths each)"
+        text = f"{_count(settings, 'setting')} ({_count(sets, 'feature set')}, {_count(widths, 'bandwidth')} each)"
         if settings > 1:
             text += f"; their rankings agree with a mean Kendall correlation of {format_number(self.value)}"
         width = int((self.rank_high - self.rank_low).max())
@@ -333,6 +333,10 @@ def novelty_table(
             rng=0 if rng is None else rng,
         ),
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _ranks(novelty: FloatArray) -> IntArray:

@@ -63,7 +63,7 @@ def plot_novelty(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> Any
         ax.set_xlim(0.3, max(gained.size, lost.size, 1) + 0.7)
         ax.xaxis.get_major_locator().set_params(integer=True)
         low, high = ax.get_ylim()
-        ax.set_ylim(low, high + 0.3 * (high - low))  # the legend stands above the band, not in it
+        ax.set_ylim(low, high + 0.5 * (high - low))  # the legend stands above the band, not in it
         ax.legend(loc="upper right")
         ax.set_title("Spectrum of what is new")
     return ax

@@ -130,6 +130,6 @@ def plot_novelty_ranks(table: Any, ax: Any = None) -> Any:
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.invert_yaxis()
         ax.set(ylabel="rank (1 is the most novel)")
-        ax.set_title(f"Ranks with 90 % of the draws; mean Kendall correlation {table.value:.2f}")
+        ax.set_title("Ranks, with 90 % of the draws")
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax

@@ -84,7 +84,9 @@ def _number(value: float | None) -> str:
 
 def direction_of(result: Result) -> str:
     """Say in which direction a value is better; novelty is neither good nor bad."""
-    if family_of(result) == "novelty":
+    if family_of(result) == "novelty" and not isinstance(
+        result, NoveltyTable
+    ):  # whose value is how rankings agree
         return "higher is more novel"
     return "higher is better" if result.higher_is_better else "lower is better"
 

@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
-from shiftmetrics.novelty import Mode, NoveltyResult
-from shiftmetrics.plot import plot, plot_mode_frequencies, plot_novelty
+from shiftmetrics.novelty import Mode, NoveltyResult, NoveltyTable
+from shiftmetrics.plot import plot, plot_mode_frequencies, plot_novelty, plot_novelty_ranks
 from shiftmetrics.report.context import Context, Rows
 from shiftmetrics.report.facts import facts_of, percent
 from shiftmetrics.report.figures import figure_svg
@@ -82,6 +82,14 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
         entry.figures.append(
             figure_svg(lambda ax: plot(result, ax), alt=f"{result.title}: {name}", caption="")
         )
+        if isinstance(result, NoveltyTable) and result.bandwidths.size > 1:
+            entry.figures.append(
+                figure_svg(
+                    lambda ax: plot_novelty_ranks(result, ax),
+                    alt=f"Rank of each sample at each setting: {name}",
+                    caption="Where lines keep their order, the ranking depends on neither bandwidth nor features.",
+                )
+            )
         return entry
     entry.figures.append(
         figure_svg(
@@ -115,6 +123,8 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
     else:
         entry.sentences.append("No mode of the test sample is in excess of the reference.")
     if shown or missing:
+        if result.kept_note:
+            entry.sentences.append(result.kept_note)
         cards = [
             _card(mode, rows, detail if place == 0 else detail // 2, wide=place == 0)
             for place, mode in enumerate((*shown, *missing))
