@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics.novelty import NoveltyStatus, kernel_entropic_novelty, routes
+from shiftmetrics.novelty.factored import cholesky_bytes, cholesky_rank
 from shiftmetrics.novelty.problem import METHODS
 
 QUIET = {"n_permutations": 0, "progress": False}
@@ -99,6 +100,30 @@ def test_the_dense_route_holds_two_matrices_and_blocks_of_them(copies: int) -> N
         )  # what is estimated, less than 20 bytes and more
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.slow
+def test_the_pivoted_route_stays_within_its_limit() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 10_000, 3))
+    tracemalloc.start()
+    try:
+        options = {"bandwidth": 0.7, "method": "cholesky", "memory_limit": 300 << 20, "n_modes": 3}
+        result = kernel_entropic_novelty(x, y, **options, **QUIET)
+        assert tracemalloc.get_traced_memory()[1] < 300 << 20
+    finally:
+        tracemalloc.stop()
+    assert result.status is NoveltyStatus.RANK_LIMITED
+    assert result.rank > 500
+
+
+@pytest.mark.parametrize("n_rows", [10, 3000, 200_000])
+@pytest.mark.parametrize("memory", [0, 100 << 20, 3 << 30])
+def test_the_largest_rank_that_fits_is_the_last_whose_estimate_does(n_rows: int, memory: int) -> None:
+    rank = cholesky_rank(n_rows, memory)
+    assert 0 <= rank <= n_rows
+    assert rank == 0 or cholesky_bytes(n_rows, rank) <= memory
+    assert rank == n_rows or cholesky_bytes(n_rows, rank + 1) > memory
 
 
 def test_a_missing_library_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
@@ -36,15 +38,19 @@ def dense_bytes(problem: Problem) -> int:
 
 
 def cholesky_bytes(n_rows: int, rank: int) -> int:
-    """Estimate the peak memory of the pivoted route."""
-    return 8 * n_rows * rank + 40 * rank**2 + _OVERHEAD
+    """Estimate the peak memory of the pivoted route: the factor, then the sums of a sample or the eigenproblem.
+
+    Threads add up blocks of four times as many rows as columns, each with a copy that is weighted.
+    """
+    blocks = n_rows // (4 * max(1, rank)) + 1
+    sums = 16 + 32 * min(blocks, cpu_count()) + 8 * min(blocks, 4 * cpu_count())
+    return 8 * n_rows * rank + max(40, sums) * rank**2 + _OVERHEAD
 
 
 def cholesky_rank(n_rows: int, memory: int) -> int:
     """Return the largest rank of the pivoted route that fits in ``memory`` bytes."""
-    # 8 N r + 40 r^2 = limit, solved for r.
-    room = max(0, memory - _OVERHEAD)
-    return int(room / (4 * n_rows + np.sqrt(16.0 * n_rows**2 + 40.0 * room)))
+    fits = bisect.bisect_right(range(n_rows + 1), memory, key=lambda rank: cholesky_bytes(n_rows, rank))
+    return max(0, fits - 1)
 
 
 def dense(problem: Problem) -> Factor:
