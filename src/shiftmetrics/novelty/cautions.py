@@ -53,17 +53,16 @@ def cautions(
         count = scored.mode_counts[place]
         # Uneven weights make a sample as noisy as one of so many rows.
         n_effective = rows[place] / sizes[place] / float(weights[place] @ weights[place])
-        size = f"{rows[place]}"
-        if n_effective < _EVEN * rows[place]:
-            size += f" (by their weights as good as {n_effective:.3g})"
+        uneven = n_effective < _EVEN * rows[place]
+        by_weights = f", as good as {n_effective:.3g} by their weights" if uneven else ""
         if count > _IDENTITY * n_effective:
             found.append(
                 f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, "
-                f"rows: {size}): the score is mostly log(n_samples). Widen the bandwidth."
+                f"{rows[place]} rows{by_weights}): the score is mostly log(n_samples). Widen the bandwidth."
             )
         elif count * _ROWS_PER_MODE > n_effective:
             found.append(
-                f"{name} has few rows, {size}, for its {count:.3g} modes at this bandwidth: much of the score is "
+                f"{name} has few rows, {rows[place]}{by_weights}, for its {count:.3g} modes at this bandwidth: much of the score is "
                 "sampling noise. Take more rows, or widen the bandwidth."
             )
     if max(scored.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
