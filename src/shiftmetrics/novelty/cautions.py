@@ -62,8 +62,8 @@ def cautions(
             )
         elif count * _ROWS_PER_MODE > n_effective:
             found.append(
-                f"{name} has few rows, {rows[place]}{by_weights}, for its {count:.3g} modes at this bandwidth: much of the score is "
-                "sampling noise. Take more rows, or widen the bandwidth."
+                f"{name} has few rows, {rows[place]}{by_weights}, for its {count:.3g} modes at this bandwidth: "
+                "much of the score is sampling noise. Take more rows, or widen the bandwidth."
             )
     if max(scored.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
         found.append("At this bandwidth all rows are nearly alike, and novelty near 0. Narrow the bandwidth.")
