@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Result
-from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
 
 
 def expected(folder, **options):
@@ -37,6 +37,19 @@ def test_options_reach_the_measure(run, folder):
     wanted = expected(folder, eta=2.0, bandwidth=0.7, method="dense").value
     assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(wanted, rel=1e-9)
     assert run("novelty", *source, "--kernel", "cosine").exit_code == 0
+
+
+def test_a_sweep_is_told_and_drawn(run, folder):
+    source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
+    result = run("novelty", *source, "--sweep", "--report", folder / "r.html")
+    assert result.exit_code == 0, result.output
+    with np.load(folder / "points.npz") as arrays:
+        told = bandwidth_sweep(arrays["new"], arrays["reference"], rng=0).headline()
+    assert told in result.stdout
+    assert told in (folder / "r.html").read_text()
+    refused = run("novelty", *source, "--sweep", "--kernel", "cosine")
+    assert refused.exit_code == 2
+    assert "--sweep must go with the Gaussian kernel, got --kernel cosine." in refused.output
 
 
 def test_images_are_features_and_pictures(run, folder):

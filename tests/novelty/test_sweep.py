@@ -35,6 +35,17 @@ def test_each_bandwidth_is_one_call(eta: float) -> None:
     np.testing.assert_allclose(sweep.excess, sweep.scores - sweep.null_means)
 
 
+def test_the_headline_counts_bandwidths_and_modes() -> None:
+    x, y = two_samples()
+    sweep = bandwidth_sweep(x, y, bandwidths=[0.01, 2.0, 8.0], n_permutations=5)
+    assert (sweep.n_significant.min(), sweep.n_significant.max()) == (0, 1)
+    beyond = int((sweep.scores > sweep.null_means + 2.0 * sweep.null_spreads).sum())
+    assert sweep.headline() == (
+        f"At {beyond} of 3 bandwidths from 0.01 to 8 the score is more than two deviations above that of relabelled "
+        "rows; 0 to 1 modes stand out."
+    )
+
+
 def test_the_default_goes_from_every_row_a_mode_to_one_mode_for_all() -> None:
     x, y = two_samples()
     sweep = bandwidth_sweep(x, y, n_permutations=3)

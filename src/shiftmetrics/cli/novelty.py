@@ -59,6 +59,10 @@ def novelty(
         float | None,
         typer.Option("--confidence", help="Level of intervals by subsampling. Default: none are made."),
     ] = None,
+    sweep: Annotated[
+        bool,
+        typer.Option("--sweep", help="Score at nine bandwidths too, and draw them in the report."),
+    ] = False,
     seed: options.Seed = 0,
     images: Annotated[
         str | None,
@@ -117,10 +121,12 @@ def novelty(
     from shiftmetrics.cli.pairing import align_samples, check_labels
     from shiftmetrics.cli.samples import read_sample
     from shiftmetrics.cli.sources import looks_like_source
-    from shiftmetrics.novelty import kernel_entropic_novelty
+    from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
 
     output = Output(json=json, report=report, quiet=quiet)
     output.check_folders()
+    if sweep and kernel != "gaussian":
+        raise ValueError(f"--sweep must go with the Gaussian kernel, got --kernel {kernel}.")
     pictures = reference_pictures = None
     shown: dict[str, Any] = {}
     chosen = {
@@ -171,12 +177,14 @@ def novelty(
             *features, eta=eta, bandwidth=_bandwidth(bandwidth), kernel=kernel, method=method,
             paired=paired, confidence_level=confidence, rng=seed, progress=output.progress,
         )  # fmt: skip
+        swept = bandwidth_sweep(*features, eta=eta, rng=seed, progress=output.progress) if sweep else None
     from shiftmetrics.report import Context, Rows
 
     rows = Rows(
         names=first.row_names, reference_names=second.row_names, labels=first.label, reference_labels=second.label,
         images=pictures, reference_images=reference_pictures,
         table=first.values if first.is_table else None, reference_table=second.values if second.is_table else None,
+        bandwidth_sweep=swept,
     )  # fmt: skip
     rows = dataclasses.replace(rows, **shown)
     name = str(first.source)
@@ -190,7 +198,7 @@ def novelty(
             facts={"Test": str(first.source), "Reference": str(second.source)},
             rows={name: rows},
         ),
-        notes=[*first.notes, *second.notes],
+        notes=[*first.notes, *second.notes, *([swept.headline()] if swept else [])],
     )
 
 

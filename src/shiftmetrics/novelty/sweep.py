@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.novelty.bandwidth import check_distances, squared_distances, variance_bandwidth
@@ -60,6 +61,18 @@ class BandwidthSweep(Record):
     def excess(self) -> FloatArray:
         """Return the scores minus the means of relabelled rows."""
         return self.scores - self.null_means
+
+    def headline(self) -> str:
+        """Say at how many bandwidths the sample scores more than relabelled rows, and how many modes stand out."""
+        count = len(self.bandwidths)
+        widths = f"{format_number(self.bandwidths[0])} to {format_number(self.bandwidths[-1])}"
+        beyond = int((self.excess > 2.0 * self.null_spreads).sum())
+        least, most = int(self.n_significant.min()), int(self.n_significant.max())
+        modes = str(most) if least == most else f"{least} to {most}"
+        return (
+            f"At {beyond} of {count} bandwidths from {widths} the score is more than two deviations above that of "
+            f"relabelled rows; {modes} {'mode stands' if modes == '1' else 'modes stand'} out."
+        )
 
     def to_frame(self) -> Any:
         """Return a DataFrame with a row for each bandwidth."""

@@ -136,10 +136,10 @@ def plot_bandwidth_sweep(sweep: Any, ax: Any = None) -> Any:
                 str(int(count)), (width, score), (0, 7), textcoords="offset points", ha="center", fontsize=9
             )
         ax.set_xscale("log")
-        ax.set_xticks(widths, [f"{width:.3g}" for width in widths])
+        ax.set_xticks(widths, [f"{width:.2g}" for width in widths])
         ax.minorticks_off()
         ax.set_ylim(0.0, 1.18 * max(float(sweep.scores.max()), float((means + spreads).max()), 1e-9))
         ax.set(xlabel="bandwidth", ylabel="novelty in nats")
         ax.legend(loc="upper right")
-        ax.set_title("Novelty by bandwidth, with the number of modes that stand out")
+        ax.set_title("Novelty by bandwidth, and modes that stand out")
     return ax

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shiftmetrics.novelty import BandwidthSweep, NoveltySizes
 from shiftmetrics.rules import RulesResult
 
 
@@ -33,6 +34,10 @@ class Rows:
         The text of each row.
     table, reference_table : DataFrame, optional
         Anything else that is known of each row; beside ``texts``, such as the weight of each word.
+    bandwidth_sweep : BandwidthSweep, optional
+        The novelty of these rows at several bandwidths, from `shiftmetrics.novelty.bandwidth_sweep`.
+    sizes : NoveltySizes, optional
+        Their novelty at several numbers of rows, from `shiftmetrics.novelty.novelty_against_size`.
     """
 
     scores: Any = None
@@ -50,6 +55,8 @@ class Rows:
     reference_texts: Any = None
     table: Any = None
     reference_table: Any = None
+    bandwidth_sweep: BandwidthSweep | None = None
+    sizes: NoveltySizes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,14 @@ from markupsafe import Markup
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty import Mode, NoveltyResult, NoveltyTable
-from shiftmetrics.plot import plot, plot_mode_frequencies, plot_novelty, plot_novelty_ranks
+from shiftmetrics.plot import (
+    plot,
+    plot_bandwidth_sweep,
+    plot_mode_frequencies,
+    plot_novelty,
+    plot_novelty_ranks,
+    plot_novelty_sizes,
+)
 from shiftmetrics.report.context import Context, Rows
 from shiftmetrics.report.facts import facts_of, percent
 from shiftmetrics.report.figures import figure_svg
@@ -122,6 +129,7 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
             )
     else:
         entry.sentences.append("No mode of the test sample is in excess of the reference.")
+    entry.figures += _sensitivity(name, rows)
     if shown or missing:
         if result.kept_note:
             entry.sentences.append(result.kept_note)
@@ -131,6 +139,31 @@ def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) 
         ]
         entry.extra = fragment("modes.html.j2", modes=cards)
     return entry
+
+
+def _sensitivity(name: str, rows: Rows) -> list[Markup]:
+    """Draw the score against what it depends on beside the data: the bandwidth, and the number of rows."""
+    figures = []
+    if rows.bandwidth_sweep is not None:
+        sweep = rows.bandwidth_sweep
+        figures.append(
+            figure_svg(
+                lambda ax: plot_bandwidth_sweep(sweep, ax),
+                alt=f"Novelty at each bandwidth: {name}",
+                caption=f"{sweep.headline()} From {sweep.n_test:,} and {sweep.n_reference:,} rows.",
+            )
+        )
+    if rows.sizes is not None:
+        sizes = rows.sizes
+        figures.append(
+            figure_svg(
+                lambda ax: plot_novelty_sizes(sizes, ax),
+                alt=f"Novelty at each number of rows: {name}",
+                caption="The score of few rows differs from that of many, and so does that of relabelled rows: "
+                "compare the distance between the two.",
+            )
+        )
+    return figures
 
 
 def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
