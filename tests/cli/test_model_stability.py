@@ -198,6 +198,45 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
         assert part in page
 
 
+def test_rows_that_belong_together(run, place, rows, tmp_path):
+    arguments = [
+        "--model",
+        place / "model.joblib",
+        "--target",
+        "died",
+        "-r",
+        "0.4",
+        "--json",
+        tmp_path / "o.json",
+    ]
+    result = run("stability", place / "rows.csv", *arguments, "--groups", "nurse", "--confidence", "0.9")
+    assert result.exit_code == 0, result.output
+    model = joblib.load(place / "model.joblib")
+    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, groups=rows["nurse"], level=0.9)
+    assert Result.from_json(tmp_path / "o.json").interval.equals(expected.interval)
+
+
+def test_groups_and_subgroups_stand_aside_of_a_model_of_arrays(run, place, rows, tmp_path):
+    frame = rows[["age", "pulse", "died", "nurse", "ward"]]
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    arguments = [
+        "--model",
+        place / "array.pkl",
+        "--target",
+        "died",
+        "-r",
+        "0.4",
+        "--json",
+        tmp_path / "o.json",
+    ]
+    beside = ["--groups", "nurse", "--by", "ward", "--feature-stability"]
+    result = run("stability", tmp_path / "rows.csv", *arguments, *beside)
+    assert result.exit_code == 0, result.output
+    first, features = read_results(tmp_path / "o.json").values()
+    assert first.settings["groups"]
+    assert {part.subgroup for part in features.subgroups} >= {"ward = north", "ward = south"}
+
+
 def test_too_many_groups(fails, place):
     message = fails(
         "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Result
-from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
+from shiftmetrics._core.collection import read_results
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
 
 
 def test_distances_from_a_column(run, folder):
@@ -53,6 +54,24 @@ def test_losses_prices_and_weights(run, folder, divergence):
     loss = FixedLoss(frame["loss"].to_numpy())
     expected = stability_criterion(loss, 1.3, theta2=0.2, divergence=divergence, sample_weight=weights)
     assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
+
+
+def test_rows_that_belong_together_widen_the_interval(run, folder):
+    frame = pd.read_csv(folder / "patients.csv")
+    frame["visit_of"] = np.arange(len(frame)) // 4
+    frame.to_csv(folder / "visits.csv", index=False)
+    arguments = ["--distances", "distance", "-r", "0.4", "--confidence", "0.8", "--json", folder / "o.json"]
+    result = run("stability", folder / "visits.csv", *arguments, "--groups", "visit_of", "--curve")
+    assert result.exit_code == 0, result.output
+    loss = ZeroOneLoss(frame["distance"].to_numpy())
+    expected = stability_criterion(loss, 0.4, groups=frame["visit_of"], level=0.8)
+    assert expected.interval is not None
+    assert expected.interval.level == 0.8
+    assert expected.interval.low != stability_criterion(loss, 0.4, level=0.8).interval.low
+    first, curve = read_results(folder / "o.json").values()
+    assert first.equals(expected)
+    same = stability_curve(loss, curve.thresholds, groups=frame["visit_of"], level=0.8)
+    np.testing.assert_allclose(curve.standard_errors, same.standard_errors, rtol=1e-9)
 
 
 def test_a_vector_in_an_array_file(run, folder):

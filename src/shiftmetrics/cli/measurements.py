@@ -34,6 +34,7 @@ class Measurements:
     names: list[str] | None = None
     label: npt.NDArray[Any] | None = None
     weight: npt.NDArray[Any] | None = None
+    groups: npt.NDArray[Any] | None = None
     table: Any = None
 
 
@@ -46,6 +47,7 @@ def read_measurements(
     id_column: str | None,
     label: str | None,
     weight: str | None,
+    groups: str | None,
 ) -> Measurements:
     """Read the file and the column that the options name.
 
@@ -64,7 +66,7 @@ def read_measurements(
     column = losses if losses is not None else distances
     what: Kind = kind or ("losses" if losses is not None else "distances")
     if not hasattr(content, "columns"):
-        return _from_array(source, content, what, column, id_column, label, weight)
+        return _from_array(source, content, what, column, id_column, label, weight, groups)
     if column is None:
         if content.shape[1] != 1:
             raise ValueError(
@@ -76,7 +78,7 @@ def read_measurements(
     require_column(content, column, option, "FILE")
     if id_column is not None:
         require_column(content, id_column, "--id", "FILE")
-    used = [name for name in (column, id_column, label, weight) if name in content.columns]
+    used = [name for name in (column, id_column, label, weight, groups) if name in content.columns]
     return Measurements(
         source=source,
         kind=what,
@@ -84,6 +86,7 @@ def read_measurements(
         names=None if id_column is None else [str(name) for name in content[id_column]],
         label=read_row_values(label, "--label", content, required=True),
         weight=read_row_values(weight, "--weight", content, required=True),
+        groups=read_row_values(groups, "--groups", content, required=True),
         table=content.drop(columns=used),
     )
 
@@ -96,6 +99,7 @@ def _from_array(
     id_column: str | None,
     label: str | None,
     weight: str | None,
+    groups: str | None,
 ) -> Measurements:
     for option, name in ((f"--{kind}", column), ("--id", id_column)):
         if name is not None:
@@ -117,4 +121,5 @@ def _from_array(
         values=values,
         label=read_row_values(label, "--label", None, required=True),
         weight=read_row_values(weight, "--weight", None, required=True),
+        groups=read_row_values(groups, "--groups", None, required=True),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from shiftmetrics.cli.errors import named_arguments
 from shiftmetrics.cli.models import ModelSample, load_model, name_of, read_model_sample
 from shiftmetrics.cli.samples import split_names
 
+if TYPE_CHECKING:
+    from shiftmetrics.cli.stability_answers import Asked
+
 ARGUMENTS = {
     "X": "FILE", "y": "--target", "model": "--model", "loss": "--loss", "threshold": "--threshold",
     "theta1": "--theta1", "theta2": "--theta2", "divergence": "--divergence", "sample_weight": "--weight",
-    "features": "--features", "immutable": "--immutable", "integer": "--integer", "categorical": "--categorical",
-    "one_hot": "--one-hot", "bounds": "--bounds", "method": "--method", "n_queries": "--queries", "by": "--by",
-    "label_flip": "--label-flip",
+    "groups": "--groups", "level": "--confidence", "features": "--features", "immutable": "--immutable",
+    "integer": "--integer", "categorical": "--categorical", "one_hot": "--one-hot", "bounds": "--bounds",
+    "method": "--method", "n_queries": "--queries", "by": "--by", "label_flip": "--label-flip",
 }  # fmt: skip
 """From the arguments of the library to what the user typed."""
 
@@ -43,6 +46,8 @@ class ModelOptions:
     method: str = "auto"
     queries: int = 500
     seed: int = 0
+    feature_stability: bool = False
+    by: str | None = None
 
     def domain(self) -> dict[str, Any]:
         """Return where rows may move, as the library takes it."""
@@ -73,18 +78,7 @@ class ModelAnswer:
     notes: list[str]
 
 
-def solve(
-    text: str,
-    options: ModelOptions,
-    *,
-    threshold: float,
-    prices: Mapping[str, Any],
-    id_column: str | None,
-    weight: str | None,
-    by: str | None,
-    feature_stability: bool,
-    progress: bool,
-) -> ModelAnswer:
+def solve(text: str, options: ModelOptions, common: Asked, *, progress: bool) -> ModelAnswer:
     """Open the model, read the rows and solve.
 
     Raises
@@ -96,17 +90,22 @@ def solve(
 
     domain = options.domain()
     model, notes = load_model(options.model)
-    sample = read_model_sample(text, model, target=options.target, id_column=id_column, weight=weight, by=by)
+    sample = read_model_sample(
+        text, model, target=options.target, id_column=common.id_column, weight=common.weight, groups=common.groups,
+        by=options.by,
+    )  # fmt: skip
     asked: dict[str, Any] = {
-        "loss": options.loss, "sample_weight": sample.weight, "method": options.method,
-        "n_queries": options.queries, "rng": options.seed, "progress": progress, **domain, **prices,
+        "loss": options.loss, "sample_weight": sample.weight, "groups": sample.groups, "method": options.method,
+        "n_queries": options.queries, "rng": options.seed, "progress": progress, **domain, **common.prices,
     }  # fmt: skip
     features = None
     with named_arguments(ARGUMENTS):
-        result = models.model_stability(model, sample.X, sample.y, threshold, **asked)
-        if feature_stability:
-            groups = None if sample.groups is None else _few(sample.groups, by)
-            features = models.feature_stability(model, sample.X, sample.y, threshold, by=groups, **asked)
+        result = models.model_stability(model, sample.X, sample.y, common.threshold, **asked)
+        if options.feature_stability:
+            subgroups = None if sample.subgroups is None else _few(sample.subgroups, options.by)
+            features = models.feature_stability(
+                model, sample.X, sample.y, common.threshold, by=subgroups, **asked
+            )
     return ModelAnswer(
         name=name_of(model), sample=sample, result=result, features=features, notes=[*notes, *sample.notes]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,8 @@ class ModelSample:
         The target.
     table : DataFrame or None
         Everything that describes the rows: the columns of the model, and those that it does not see.
-    names, weight, groups : sequence or None
-        One entry for each row.
+    names, weight, groups, subgroups : sequence or None
+        One entry for each row: ``groups`` belong together, ``subgroups`` are looked at by themselves.
     """
 
     source: Source
@@ -86,6 +87,7 @@ class ModelSample:
     names: list[str] | None = None
     weight: npt.NDArray[Any] | None = None
     groups: npt.NDArray[Any] | None = None
+    subgroups: npt.NDArray[Any] | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -96,6 +98,7 @@ def read_model_sample(
     target: str,
     id_column: str | None,
     weight: str | None,
+    groups: str | None,
     by: str | None,
 ) -> ModelSample:
     """Read the file of rows, and choose the columns that the model was fitted on.
@@ -118,7 +121,8 @@ def read_model_sample(
             X=content,
             y=y,
             weight=read_row_values(weight, "--weight", None),
-            groups=read_row_values(by, "--by", None),
+            groups=read_row_values(groups, "--groups", None),
+            subgroups=read_row_values(by, "--by", None),
         )
     frame = content
     if id_column is not None:
@@ -132,20 +136,21 @@ def read_model_sample(
         y=y,
         names=None if id_column is None else [str(name) for name in frame.index],
         weight=read_row_values(weight, "--weight", frame, required=True),
-        groups=read_row_values(by, "--by", frame, required=True),
+        groups=read_row_values(groups, "--groups", frame, required=True),
+        subgroups=read_row_values(by, "--by", frame, required=True),
     )
     sample.table = frame.drop(columns=[name for name in (target, weight) if name in frame.columns])
-    sample.X, unseen = _columns_of(model, sample.table, target, by)
+    sample.X, unseen = _columns_of(model, sample.table, target, (groups, by))
     if unseen:
         sample.notes.append(f"Columns that describe rows and the model does not see: {_listed(unseen)}.")
     return sample
 
 
-def _columns_of(model: Any, frame: Any, target: str, by: str | None) -> tuple[Any, list[Any]]:
+def _columns_of(model: Any, frame: Any, target: str, aside: Sequence[str | None]) -> tuple[Any, list[Any]]:
     """Return what the model predicts on, and the names of the other columns.
 
     A model that was fitted on a table names its columns; any other gets all of them, as an array if it was fitted on
-    one. The column of ``--by`` is left out where that makes the number of columns right.
+    one. Columns that stand aside, those of ``--groups`` and ``--by``, are left out until their number is right.
     """
     known = getattr(model, "feature_names_in_", None)
     if known is not None:
@@ -161,7 +166,10 @@ def _columns_of(model: Any, frame: Any, target: str, by: str | None) -> tuple[An
             )
         return frame[list(known)], [name for name in frame.columns if name not in set(known)]
     width = getattr(model, "n_features_in_", None)
-    unseen = [by] if by in frame.columns and frame.shape[1] != width else []
+    unseen: list[Any] = []
+    for name in dict.fromkeys(aside):
+        if name in frame.columns and frame.shape[1] - len(unseen) != width:
+            unseen.append(name)
     rest = frame.drop(columns=unseen)
     numeric = all(rest[name].dtype.kind in "iuf" for name in rest.columns)
     return (rest.to_numpy(dtype=np.float64) if width is not None and numeric else rest), unseen

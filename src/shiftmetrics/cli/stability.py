@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from shiftmetrics.cli import options
 
-if TYPE_CHECKING:
-    from shiftmetrics.cli.outputs import Output
-
-ARGUMENTS = {
-    "losses": "--losses", "distances": "--distances", "threshold": "--threshold", "theta1": "--theta1",
-    "theta2": "--theta2", "divergence": "--divergence", "sample_weight": "--weight",
-}  # fmt: skip
 NUMBERS = "Losses or distances"
 MODEL = "A model"
 MOVES = "Where rows may move"
@@ -171,6 +163,15 @@ def stability(
     curve: Annotated[
         bool, typer.Option("--curve", help="Also print the stability over risk thresholds.")
     ] = False,
+    confidence: Annotated[float, typer.Option("--confidence", help="Level of the intervals.")] = 0.95,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="COLUMN|FILE",
+            help="Rows that belong together, such as visits of one patient: intervals take them as one.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     id_column: options.Id = None,
     label: options.Label = None,
@@ -191,10 +192,14 @@ def stability(
     """
     from shiftmetrics.cli.model_stability import ModelOptions
     from shiftmetrics.cli.outputs import Output
+    from shiftmetrics.cli.stability_answers import Asked, of_model, of_numbers
 
     output = Output(json=json, report=report, quiet=quiet)
     output.check_folders()
-    prices = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
+    asked = Asked(
+        threshold=threshold, theta1=theta1, theta2=theta2, divergence=divergence, level=confidence,
+        id_column=id_column, label=label, weight=weight, groups=groups, curve=curve,
+    )  # fmt: skip
     if model is None:
         _refuse(
             {
@@ -204,151 +209,23 @@ def stability(
             },
             "go with --model",
         )  # fmt: skip
-        _of_numbers(
-            file, output, threshold=threshold, losses=losses, distances=distances, kind=kind, prices=prices,
-            id_column=id_column, label=label, weight=weight, curve=curve,
-        )  # fmt: skip
+        of_numbers(file, output, asked, losses=losses, distances=distances, kind=kind)
         return
     _refuse({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
     if not feature_stability:
         _refuse({"--by": by}, "go with --feature-stability")
-    _of_model(
+    of_model(
         file,
         output,
+        asked,
         ModelOptions(
             model=model, target=target, loss=loss, features=features, immutable=immutable, integer=integer,
             categorical=categorical, one_hot=one_hot or [], bounds=bounds, method=method, queries=queries, seed=seed,
-            cost=cost, label_flip=label_flip,
+            cost=cost, label_flip=label_flip, feature_stability=feature_stability, by=by,
         ),
-        threshold=threshold, prices=prices, id_column=id_column, label=label, weight=weight, by=by,
-        feature_stability=feature_stability, curve=curve,
     )  # fmt: skip
-
-
-def _of_numbers(
-    file: str,
-    output: Output,
-    *,
-    threshold: float,
-    losses: str | None,
-    distances: str | None,
-    kind: Literal["losses", "distances"] | None,
-    prices: dict[str, Any],
-    id_column: str | None,
-    label: str | None,
-    weight: str | None,
-    curve: bool,
-) -> None:
-    """Answer from one loss or distance a row."""
-    from shiftmetrics.cli.errors import named_arguments
-    from shiftmetrics.cli.measurements import read_measurements
-    from shiftmetrics.report import Context, Rows
-    from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
-
-    sample = read_measurements(
-        file, losses=losses, distances=distances, kind=kind, id_column=id_column, label=label, weight=weight
-    )
-    output.check([sample.source])
-    with named_arguments(ARGUMENTS):
-        loss: Any = ZeroOneLoss(sample.values) if sample.kind == "distances" else FixedLoss(sample.values)
-        result = stability_criterion(
-            loss, threshold, sample_weight=sample.weight, progress=output.progress, **prices
-        )
-    rows = Rows(
-        loss=loss, sample_weight=sample.weight, names=sample.names, labels=sample.label, table=sample.table
-    )
-    name = str(sample.source)
-    output.write_all(
-        {name: result, **_curve(result, rows, curve)},
-        title="Stability of a model",
-        context=Context(
-            description=f"{sample.kind.capitalize()} of {len(sample.values):,} rows in {sample.source}.",
-            facts={
-                "File": name,
-                "Measured": sample.kind,
-                "Risk that counts as broken": f"{threshold:g}",
-            },
-            rows={name: rows},
-        ),
-        notes=sample.source.notes,
-    )
-
-
-def _of_model(
-    file: str,
-    output: Output,
-    model: Any,
-    *,
-    threshold: float,
-    prices: dict[str, Any],
-    id_column: str | None,
-    label: str | None,
-    weight: str | None,
-    by: str | None,
-    feature_stability: bool,
-    curve: bool,
-) -> None:
-    """Answer from a model and its rows."""
-    from shiftmetrics.cli.model_stability import solve
-    from shiftmetrics.cli.models import check_model
-    from shiftmetrics.cli.samples import read_row_values
-    from shiftmetrics.cli.sources import parse_source
-    from shiftmetrics.report import Context, Rows
-
-    check_model(model.model)
-    output.check([parse_source(file, "FILE")])
-    answer = solve(
-        file, model, threshold=threshold, prices=prices, id_column=id_column, weight=weight, by=by,
-        feature_stability=feature_stability, progress=output.progress,
-    )  # fmt: skip
-    sample, result = answer.sample, answer.result
-    labels: Any = sample.y
-    if label is not None:
-        labels = read_row_values(label, "--label", sample.table, required=True)
-    rows = Rows(
-        loss=result.loss,
-        sample_weight=sample.weight,
-        names=sample.names,
-        labels=None if model.loss == "squared" and label is None else labels,
-        table=sample.table,
-    )
-    name = str(sample.source)
-    beside = {} if answer.features is None else {answer.features.title: answer.features}
-    output.write_all(
-        {name: result, **_curve(result, rows, curve), **beside},
-        title="Stability of a model",
-        context=Context(
-            description=f"{answer.name} on {result.n_samples:,} rows in {sample.source}.",
-            facts={
-                "File": name,
-                "Model": Path(model.model).name,
-                "Loss": model.loss.replace("_", " "),
-                "Risk that counts as broken": f"{threshold:g}",
-                "Moves found by": f"the {result.route} route",
-            },
-            rows={name: rows},
-        ),
-        notes=answer.notes,
-    )
-
-
-def _curve(result: Any, rows: Any, wanted: bool) -> dict[str, Any]:
-    """Return the stability over thresholds, from the risk as it is past the threshold that was asked for."""
-    if not wanted:
-        return {}
-    import numpy as np
-
-    from shiftmetrics.stability import stability_curve
-
-    start, threshold = result.base_risk, result.settings["threshold"]
-    thresholds = start + np.arange(1, 9) * max(threshold - start, 0.25 * max(start, 1e-3)) / 4
-    settings = {name: result.settings[name] for name in ("theta1", "theta2", "divergence")}
-    curve = stability_curve(
-        rows.loss, [*thresholds, threshold], sample_weight=rows.sample_weight, progress=False, **settings
-    )
-    return {curve.title: curve}
 
 
 def _refuse(given: dict[str, Any], rule: str) -> None:
