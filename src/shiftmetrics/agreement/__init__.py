@@ -18,7 +18,7 @@ from shiftmetrics.agreement.labels import LabelAgreementResult, label_agreement
 from shiftmetrics.agreement.matrix import AgreementMatrixResult, MatrixStatus, agreement_matrix
 from shiftmetrics.agreement.models import ModelAgreementResult, ModelAgreementStatus, model_agreement
 from shiftmetrics.agreement.pairing import Pairing, pair_samples
-from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.rates import (
     PredictionRates,
     PredictionRatesResult,
@@ -26,6 +26,7 @@ from shiftmetrics.agreement.rates import (
     RatesStatus,
     prediction_rates,
 )
+from shiftmetrics.agreement.result import AgreementStatus, PosteriorAgreementResult
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import solve_agreement
 from shiftmetrics.agreement.statistic import (

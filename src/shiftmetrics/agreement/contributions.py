@@ -17,8 +17,9 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics.agreement.breakdown import GROUPS, Breakdown, block_breakdown
-from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.predictions import label_columns
+from shiftmetrics.agreement.result import AgreementStatus, PosteriorAgreementResult
 from shiftmetrics.agreement.scores import prepare_pairs
 from shiftmetrics.agreement.statistic import survey
 

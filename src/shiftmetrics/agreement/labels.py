@@ -15,8 +15,8 @@ from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_integer, check_number, describe
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.one_sided import one_sided_rows, solve_one_side
-from shiftmetrics.agreement.posterior import AgreementStatus, status_of
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
+from shiftmetrics.agreement.result import AgreementStatus, status_of
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.statistic import survey
 

@@ -14,12 +14,8 @@ from typing import Any
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_integer, check_number
-from shiftmetrics.agreement.posterior import (
-    PosteriorAgreementResult,
-    certified_fields,
-    constant_warning,
-    prior_setting,
-)
+from shiftmetrics.agreement.posterior import constant_warning, prior_setting
+from shiftmetrics.agreement.result import PosteriorAgreementResult, certified_fields
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.solver import solve_agreement
 from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, limits_of

@@ -13,7 +13,8 @@ from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import check_integer, check_rng, describe
 from shiftmetrics.agreement.pairing import Pairing, PairingMethod, Unmatched, pair_samples
-from shiftmetrics.agreement.posterior import AgreementStatus, PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.agreement.posterior import posterior_agreement
+from shiftmetrics.agreement.result import AgreementStatus, PosteriorAgreementResult
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
