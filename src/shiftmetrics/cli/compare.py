@@ -27,7 +27,7 @@ def compare(
     shifted: Annotated[
         list[str],
         typer.Argument(
-            metavar="[NAME=]SHIFTED...",
+            metavar="[NAME=]SHIFTED",
             help="Scores of each model on the shifted sample, two files or more; or results, written with --json.",
             show_default=False,
         ),

@@ -16,7 +16,7 @@ def report(
     results: Annotated[
         list[str],
         typer.Argument(
-            metavar="RESULTS...",
+            metavar="RESULTS",
             help="JSON files of results, written by other commands with --json, or folders of them.",
             show_default=False,
         ),
