@@ -244,6 +244,23 @@ def test_bounds_whole_steps_and_frozen_columns(name) -> None:
     np.testing.assert_allclose(found.loss.distances, distances, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_whole_steps_cross_a_threshold_beside_a_whole_number(library) -> None:
+    """XGBoost splits right below 0, and LightGBM 1e-35 beside it: a whole step that ends at 0 is not across."""
+    made = pytest.importorskip(library)
+    x = np.tile(np.arange(-3.0, 4.0), 20)[:, None]
+    if library == "xgboost":
+        y, steps = (x[:, 0] >= 0.0).astype(int), [3.0, 2.0, 1.0, 1.0, 2.0, 3.0, 4.0]
+        model = made.XGBClassifier(n_estimators=1, max_depth=1, n_jobs=1)
+    else:
+        y, steps = (x[:, 0] > 0.0).astype(int), [4.0, 3.0, 2.0, 1.0, 1.0, 2.0, 3.0]
+        model = made.LGBMClassifier(n_estimators=5, num_leaves=2, learning_rate=1.0, verbose=-1, n_jobs=1)
+    model.fit(x, y)
+    result = model_stability(model, x[:7], y[:7], 0.9, integer=[0], progress=False)
+    assert result.kind == "exact"
+    np.testing.assert_allclose(result.loss.distances * x[:7].std(), steps)
+
+
 @pytest.mark.parametrize("search", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypatch) -> None:

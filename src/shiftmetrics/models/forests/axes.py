@@ -116,6 +116,8 @@ class NumberAxis:
         if self.domain.integer[self.column]:
             with np.errstate(invalid="ignore"):
                 place = np.where(below, x + np.ceil(first - x), np.where(above, x + np.floor(last - x), x))
+            # A threshold beside a whole number, as 1e-35 beside 0, is lost in the difference: one step more.
+            place += np.where(below & (place < first), 1.0, np.where(above & (place > last), -1.0, 0.0))
         lowest, highest = (limit[:, self.column, None] for limit in self.domain.limits(start))
         fits: BoolArray = (place >= np.maximum(first, lowest)) & (place <= np.minimum(last, highest))
         return place, fits
