@@ -38,6 +38,8 @@ def against(tmp_path):
         (np.inf, np.inf, 0, "passed"),
         (np.inf, 1.0, 0, "passed"),
         (1.0, np.inf, 1e300, "failed"),
+        (1.0, np.inf, "5 %", "failed"),
+        (np.inf, np.inf, "5 %", "passed"),
         (0.0, 0.0, "5 %", "passed"),
     ],
 )
@@ -153,3 +155,15 @@ def test_a_damaged_baseline_is_an_error(gauge, tmp_path):
     (outcome,) = check_results({"it": gauge()}, [rule]).outcomes
     assert outcome.ended == "error"
     assert "a part is missing or damaged" in outcome.text
+
+
+def test_settings_are_compared_as_files_hold_them(against, gauge):
+    rows = np.arange(5000.0)
+    other = np.where(rows == 2500, -1.0, rows)
+    assert against(gauge(settings={"rows": rows}), gauge(settings={"rows": rows})).ended == "passed"
+    assert against(gauge(settings={"rows": rows}), gauge(settings={"rows": other})).ended == "error"
+    same = (
+        {"loss": np.mean, "kernel": {"a": 1, "b": np.float64(2)}},
+        {"kernel": {"b": 2.0, "a": 1}, "loss": np.mean},
+    )
+    assert against(*(gauge(settings=settings) for settings in same)).ended == "passed"

@@ -156,3 +156,11 @@ def test_more_uncertainty_never_narrows_a_reading(gauge, value, below, above, er
     wider = look(gauge(value, **fields, kind="upper_bound", lower_bound=value - missed), "value")
     assert wider.low <= wide.low <= value <= wide.high <= wider.high
     assert np.isclose(wide.low, value - below - error, rtol=1e-9, atol=1e-3)
+
+
+def test_columns_that_say_nothing_of_a_number_are_an_interval_too():
+    cells = {"value": 1.0, "interval_low": -math.inf, "interval_high": math.inf}
+    assert (look(cells, "value").low, look(cells, "value").high) == (-math.inf, math.inf)
+    with pytest.raises(ValueError, match="NaN"):
+        look({**cells, "interval_low": math.nan}, "value")
+    assert look({**cells, "interval_low": math.nan, "interval_high": math.nan}, "value").low == 1.0

@@ -89,3 +89,10 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "latin.toml").write_bytes(b"[[rule]]\nname = '\xe9'\nat_least = 1")
     with pytest.raises(ValueError, match="must be a TOML file"):
         read_rules(tmp_path / "latin.toml")
+
+
+def test_the_mark_that_windows_editors_put_first_is_no_rule(tmp_path):
+    marked, plain = tmp_path / "marked.toml", tmp_path / "plain.toml"
+    marked.write_text(GOOD, encoding="utf-8-sig")
+    plain.write_text(GOOD, encoding="utf-8")
+    assert [rule.name for rule in read_rules(marked)] == [rule.name for rule in read_rules(plain)]

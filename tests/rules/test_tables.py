@@ -1,5 +1,8 @@
 """Rows of tables: records first, pairs in either order, then the columns of DataFrames."""
 
+import dataclasses
+import math
+
 import pytest
 
 from shiftmetrics.rules import Rule, check_results
@@ -86,3 +89,17 @@ def test_texts_are_no_numbers_and_flags_no_ones(gauge, gauge_part):
     assert outcomes(gauge(parts=parts), row={"name": 1}, field="value", at_least=0)[0].ended == "error"
     assert outcomes(gauge(parts=parts), row={"value": True}, field="value", at_least=0)[0].ended == "error"
     assert outcomes(gauge(parts=parts), row={"value": 3}, field="value", at_least=0)[0].ended == "passed"
+
+
+def test_infinite_cells_are_no_other_numbers(gauge, gauge_part):
+    parts = (gauge_part(name="far", value=math.inf), gauge_part(name="near", value=1.0))
+    for wanted, name in ((math.inf, "far"), (1.0, "near")):
+        (outcome,) = outcomes(gauge(parts=parts), row={"value": wanted}, field="name", equal_to=name)
+        assert outcome.ended == "passed"
+
+
+def test_points_of_a_search_are_bounds_as_the_result_is(results):
+    keys = {"row": {"threshold": 0.7}, "field": "stability", "at_least": -1.0}
+    assert outcomes(results["curve"], **keys)[0].ended == "passed"
+    (outcome,) = outcomes(dataclasses.replace(results["curve"], kind="upper_bound"), **keys)
+    assert (outcome.ended, outcome.low) == ("failed", -math.inf)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.record import encode
 from shiftmetrics._core.result import Result
 from shiftmetrics.rules.fields import Reading
 from shiftmetrics.rules.rule import Rule, nearest_names
@@ -105,7 +109,8 @@ def margin_of(rule: Rule, earlier: Reading) -> float:
     margin, share = rule.margin
     if not share:
         return margin
-    return margin * abs(float(earlier.value)) if margin else 0.0
+    # A share of infinity would forgive any fall from it.
+    return margin * abs(float(earlier.value)) if math.isfinite(float(earlier.value)) else 0.0
 
 
 def direction_of(rule: Rule, result: Result) -> bool | None:
@@ -130,8 +135,15 @@ def _higher_is_better(rule: Rule, result: Result) -> bool:
 def _check_settings(now: Mapping[str, Any], earlier: Mapping[str, Any], path: str) -> None:
     """Refuse to compare what was measured in two ways."""
     for name in now.keys() & earlier.keys() - _INCIDENTAL:
-        if repr(now[name]) != repr(earlier[name]):
+        if _plain(now[name]) != _plain(earlier[name]):
             raise ValueError(
                 f"The baseline {path!r} was measured with {name} {earlier[name]!r}, and this result with "
                 f"{now[name]!r}. Measure alike, or write same_settings = false."
             )
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as its JSON would hold it, arrays in full: it is the same before and after a file."""
+    return encode(
+        value, lambda _path, array: [str(array.dtype), array.shape, np.ascontiguousarray(array).tobytes()]
+    )

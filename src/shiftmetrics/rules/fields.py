@@ -238,7 +238,9 @@ def _interval(place: Place) -> Interval | None:
         )
     for before in ("interval_", ""):
         low, high = _companion(place, f"{before}low"), _companion(place, f"{before}high")
-        if isinstance(low, int | float) and isinstance(high, int | float) and not math.isnan(low + high):
+        if not isinstance(low, int | float) or not isinstance(high, int | float):
+            continue
+        if not (math.isnan(low) and math.isnan(high)):  # both: cells of a table that are empty
             return Interval(low=low, high=high)
     return None
 

@@ -74,7 +74,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(describe("rules", "an existing TOML file", f"{str(path)!r}, which is not there"))
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(describe("rules", "a TOML file", f"{str(path)!r} ({error})")) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -73,6 +74,7 @@ def matches(text: str, pattern: str) -> bool:
 
 def _tables(result: Result) -> Iterator[list[Any]]:
     """Yield the tables of a result: its records first, which know their intervals, then its DataFrames."""
+    kind: Any = getattr(result, "kind", None)
     for name in names_of(result):
         part: Any = vars(result).get(name)
         if _is_table(part):
@@ -87,7 +89,8 @@ def _tables(result: Result) -> Iterator[list[Any]]:
             named = [level for level in frame.index.names if level is not None and level not in frame.columns]
             rows = (frame.reset_index(named) if named else frame).to_dict("records")
             if rows:
-                yield rows
+                # Points that a search found are bounds, even where the kind stands beside the table.
+                yield [{"kind": kind, **row} for row in rows] if isinstance(kind, str) else rows
 
 
 def _is_table(part: Any) -> bool:
@@ -116,9 +119,7 @@ def _same(cell: Any, wanted: Any) -> bool:
     if isinstance(wanted, bool) or isinstance(cell, bool):
         return cell is wanted
     # Thresholds of a curve are sums of steps: 0.30000000000000004 is what 0.3 asks for.
-    return isinstance(cell, int | float) and (
-        cell == wanted or abs(cell - wanted) <= 1e-9 * max(abs(cell), abs(wanted))
-    )
+    return isinstance(cell, int | float) and math.isclose(cell, wanted, rel_tol=1e-9)
 
 
 def _cell(part: Any, name: str) -> Any:
