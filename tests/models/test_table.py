@@ -149,6 +149,17 @@ def test_arrays_of_objects_with_missing_cells() -> None:
     np.testing.assert_array_equal(mixed.coded(background), [[1.0, 0.0, 4.0], [0.0, np.nan, np.nan]])
 
 
+def test_other_rows_may_miss_cells_where_their_column_has_no_word_for_it() -> None:
+    table = Table.of(
+        pd.DataFrame({"smoker": [True, False], "visits": [1, 2], "ward": [7, 8]}), categorical=["ward"]
+    )
+    others = pd.DataFrame({"smoker": [None, True], "visits": [np.nan, 2.0], "ward": [np.nan, 8.0]})
+    rows = table.decode(table.coded(others, "background"))
+    assert rows.isna().all(axis=1).tolist() == [True, False]  # True is no way to write that a cell is missing
+    assert rows.iloc[1].tolist() == [True, 2.0, 8.0]
+    assert table.decode(table.codes)["ward"].dtype == np.int64
+
+
 def test_tables_with_missing_cells_travel_as_json() -> None:
     from shiftmetrics._core.record import decode, encode
 

@@ -132,6 +132,8 @@ def decode_column(column: TableColumn, codes: FloatArray, dtype: Any, index: Any
     values = np.empty(len(column.categories) + 1, dtype=object)
     values[:-1] = column.categories
     values[-1] = _marker(column.missing)  # at position -1
+    if missing.any() and isinstance(dtype, np.dtype) and dtype.kind in "biu":  # has no missing values itself
+        dtype = np.dtype(object if dtype.kind == "b" else np.float64)
     return pd.Series(values[positions], index=index, dtype=object).astype(dtype)
 
 
