@@ -143,3 +143,9 @@ def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path) -> None:
         write_text(pipe, "text")
         assert read.result(timeout=30) == "text"
     assert pipe.is_fifo()
+
+
+def test_names_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    path = tmp_path / ("ö" * 120 + ".json")
+    write_text(path, "new")
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

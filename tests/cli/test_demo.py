@@ -72,3 +72,11 @@ def test_the_whole_demonstration(run, tmp_path):
     assert all(
         Path(tmp_path / name).stat().st_size for name in ("report.html", "results.json", "results.npz")
     )
+
+
+@pytest.mark.parametrize("name", ["config.toml", "rules.toml"])
+def test_files_of_others_are_not_replaced(name, fails, small, tmp_path):
+    (tmp_path / name).write_text("mine = 1")
+    assert f"without a {name} of yours" in fails("demo", "--output", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine = 1"

@@ -103,3 +103,11 @@ def test_files_are_written_even_when_the_reader_leaves(folder):
     assert "Traceback" not in done.stderr
     assert (folder / "o.json").is_file()
     assert (folder / "r.html").is_file()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of a POSIX shell")
+def test_an_error_that_nobody_reads_is_still_an_error(tmp_path):
+    check = f"{sys.executable} -m shiftmetrics check missing --rules missing.toml"
+    command = f"{check} 2>&1 | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, check=False)
+    assert done.returncode == 2

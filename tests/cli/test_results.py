@@ -133,3 +133,10 @@ def test_outputs_must_not_harm(files):
     with pytest.raises(ValueError, match="would overwrite"):
         check_outputs({"--json": files / "link.json"}, inputs)
     check_outputs({"--junit": files / "new.xml", "--json": None}, inputs)
+
+
+def test_files_in_the_making_and_folders_are_passed_over(files):
+    before = names(files)
+    (files / ".single.json.x7_a.json").write_text("")
+    (files / "folder.json").mkdir()
+    assert names(files) == before

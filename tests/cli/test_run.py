@@ -318,6 +318,7 @@ def test_only_our_own_files_are_replaced(fails, run, write, folder):
     assert (results / "notes.txt").read_text() == "mine"
     for name, text in [
         ("noise.json", '{"mine": 1}'),
+        ("noise.json", '{"schema_version": 3, "mine": 1}'),
         ("report.html", "<p>mine</p>"),
         ("noise.json", "[1, 2"),
     ]:
@@ -353,6 +354,8 @@ def test_only_our_own_files_are_replaced(fails, run, write, folder):
         ("curve = true", 'curve = "yes"', "curve must be true or false, got 'yes'."),
         ("curve = true", "divergence = 'l2'", "stability 'patients': Invalid value for '--divergence'"),
         ("curve = true", "json = 'a.json'", "must leave out 'json': all that is measured goes to the output folder."),
+        ('"noise"', '"Con"', "[[agreement]] 1 must have a name that can name a file on every system, got 'Con'"),
+        ('"noise"', '"lpt1.a"', "a name that can name a file on every system, got 'lpt1.a'"),
         ('name = "noise"\n', "", "config.toml, [[agreement]] 1 must have a name, which is also the name of its file"),
         ('name = "noise"', 'name = "a/b"', "that can name a file, got 'a/b'."),
         ('name = "noise"', 'name = ".."', "that can name a file, got '..'."),

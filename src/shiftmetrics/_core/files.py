@@ -30,7 +30,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         return
     path = Path(os.path.realpath(path))  # a link stays a link: the file that it points at is replaced
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=path.suffix, dir=path.parent)
     except OSError as error:
         raise ValueError(
             f"The output folder must be writable, got {str(path.parent)!r} ({error.strerror}). Choose another path."

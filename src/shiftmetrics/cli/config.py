@@ -17,6 +17,8 @@ KEYS = ("title", "output", "seed", "rules", "rule", *KINDS)
 OUTPUT = "results"
 TITLE = "How this model holds under shift"
 _NAME = re.compile(r"\w(?:[\w .,%+()-]{0,98}[\w)%])?")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9])\s*(?:\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices, whatever follows a dot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +152,8 @@ def _measurement(
         raise ValueError(
             f"{where} must have a name of letters, digits, spaces and .,%+-() that can name a file, got {name!r}."
         )
+    if _DEVICE.fullmatch(name):
+        raise ValueError(f"{where} must have a name that can name a file on every system, got {name!r}.")
     options = {key: value for key, value in table.items() if key != "name"}
     if seed is not None and "seed" in parameters_of(command):
         options.setdefault("seed", seed)

@@ -36,6 +36,12 @@ def demo(
     output.mkdir(parents=True, exist_ok=True)
     report, results = output / "report.html", output / "results.json"
     Output(json=results, report=report).check_folders()
+    for file in (output / "config.toml", output / "rules.toml"):
+        if file.exists() and "shiftmetrics" not in file.read_text(encoding="utf-8", errors="replace"):
+            raise ValueError(
+                f"--output must be a folder without a {file.name} of yours, got {str(output)!r}. "
+                "Choose another folder."
+            )
     if not quiet:
         say("Fitting a classifier of handwritten digits, shifting its data and measuring three ways ...")
 

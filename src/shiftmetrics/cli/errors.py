@@ -80,7 +80,11 @@ def message_of(error: Exception) -> str:
 
 def say_error(message: str) -> None:
     """Print ``error: message`` as one line on stderr."""
-    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    try:
+        sys.stderr.write(f"error: {' '.join(message.split())}\n")
+        sys.stderr.flush()
+    except BrokenPipeError:  # whoever reads, the exit code says that something is wrong
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - stays open until the process ends
 
 
 def fail(message: str) -> NoReturn:

@@ -104,7 +104,11 @@ def _is_ours(file: Path) -> bool:
         document = json.loads(text)
     except json.JSONDecodeError:
         return False
-    return isinstance(document, Mapping) and "schema_version" in document
+    return (
+        isinstance(document, Mapping)
+        and "schema_version" in document
+        and not document.keys().isdisjoint(("measure", "results", "outcomes"))
+    )
 
 
 @dataclass(kw_only=True)

@@ -90,6 +90,8 @@ def _files(paths: Iterable[str | Path], argument: str) -> tuple[list[Path], tupl
             files.setdefault(path.resolve(), path)
             continue
         for file in sorted(path.glob("*.json")):
+            if file.name.startswith(".") or file.is_dir():  # a file that is being written, or was cut off
+                continue
             if _holds_results(file):
                 files.setdefault(file.resolve(), file)
             else:
