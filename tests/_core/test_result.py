@@ -161,6 +161,18 @@ def test_an_archive_of_someone_else_is_not_replaced(tmp_path) -> None:
     assert np.load(tmp_path / "other.npz")["values"].shape == (4,)
 
 
+def test_a_json_without_arrays_owns_no_archive(tmp_path) -> None:
+    write_document({}, {}, tmp_path / "runs.json")
+    np.savez(tmp_path / "runs.npz", scores=np.zeros(3))
+    with pytest.raises(ValueError, match=r"would replace .*runs\.npz"):
+        write_document({}, {"values": np.arange(3.0)}, tmp_path / "runs.json")
+    write_document({}, {}, tmp_path / "runs.json")
+    assert np.load(tmp_path / "runs.npz").files == ["scores"]
+    write_document({}, {"values": np.arange(3.0)}, tmp_path / "own.json")
+    write_document({}, {}, tmp_path / "own.json")  # arrays of an earlier result would stay for ever
+    assert not (tmp_path / "own.npz").exists()
+
+
 def test_the_json_may_not_be_the_archive(tmp_path) -> None:
     with pytest.raises(ValueError, match=r"path must end in .json, got .*a\.npz"):
         distance().to_json(tmp_path / "a.npz")

@@ -122,6 +122,9 @@ def test_the_paired_difference_is_judged_by_its_unfavourable_end(against, result
     assert worse.value == pytest.approx(calm.value - upset.value, abs=1e-5)
     assert worse.low < worse.value < worse.high
     assert (better.low, better.high) == (pytest.approx(-worse.high), pytest.approx(-worse.low))
+    rough = against(dataclasses.replace(calm, error_bound=1.0), upset, using="interval")
+    assert (rough.ended, rough.value) == ("failed", pytest.approx(upset.value - calm.value))
+    assert rough.high > 1.0 + rough.value
     unpaired = against(calm, dataclasses.replace(calm, resampled=None), using="interval")
     assert unpaired.ended == "error"
     assert 'Without using = "interval", the two values are compared.' in unpaired.text

@@ -215,7 +215,7 @@ def write_document(
     ------
     ValueError
         If the folder of ``path`` does not exist, ``path`` ends in ``.npz``, or the arrays would replace an ``.npz``
-        file that no JSON file goes with: then nothing is written.
+        file that no JSON file names: then nothing is written.
     """
     path = Path(path)
     if path.suffix == ".npz":
@@ -236,15 +236,24 @@ def write_document(
         text = json.dumps(document, indent=indent, allow_nan=False)
         with atomic_path(beside) as temporary:
             temporary.write_bytes(buffer.getvalue())
-    else:
-        text = json.dumps(document, indent=indent, allow_nan=False)
+        write_text(path, text + "\n")
+        return text
+    text = json.dumps(document, indent=indent, allow_nan=False)
+    outdated = names_arrays(path)
     write_text(path, text + "\n")
+    if outdated:
+        path.with_suffix(".npz").unlink(missing_ok=True)
     return text
 
 
 def has_foreign_archive(path: Path) -> bool:
-    """Tell whether the ``.npz`` beside a JSON file that is not there yet exists: then it is someone else's."""
-    return not path.exists() and path.with_suffix(".npz").exists()
+    """Tell whether the ``.npz`` beside a JSON file is someone else's: it exists, and the JSON names no arrays."""
+    return path.with_suffix(".npz").exists() and not names_arrays(path)
+
+
+def names_arrays(path: Path) -> bool:
+    """Tell whether a JSON file says that its arrays are in the ``.npz`` beside it."""
+    return path.is_file() and b'"arrays_sha256"' in path.read_bytes()
 
 
 def result_from_document(document: Any, path: Path | None = None) -> Result:

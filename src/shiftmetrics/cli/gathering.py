@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shiftmetrics._core.result import has_foreign_archive
+from shiftmetrics._core.result import has_foreign_archive, names_arrays
 from shiftmetrics.cli.sources import Source
 
 if TYPE_CHECKING:
@@ -88,8 +88,10 @@ class Folder:
         """Remove what an earlier run measured under ``name``, so that nobody takes it for new."""
         file = self.result(name)
         if file.is_file():
+            has_arrays = names_arrays(file)
             file.unlink()
-            file.with_suffix(".npz").unlink(missing_ok=True)
+            if has_arrays:
+                file.with_suffix(".npz").unlink(missing_ok=True)
 
 
 def _is_ours(file: Path) -> bool:

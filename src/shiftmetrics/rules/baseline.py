@@ -100,8 +100,17 @@ def paired_worse_by(rule: Rule, result: Result, earlier: Result) -> Reading:
         pair = pair.reversed()
     sign = 1.0 if _higher_is_better(rule, result) else -1.0
     low, high = sorted([-sign * pair.interval.low, -sign * pair.interval.high])
-    told = f"{100 * pair.interval.level:g} % interval of the paired difference"
-    return Reading(value=-sign * pair.difference, low=low, high=high, because=(told,))
+    told = [f"{100 * pair.interval.level:g} % interval of the paired difference"]
+    if result.value == earlier.value:  # the same computation has the same error
+        return Reading(value=0.0, low=min(low, 0.0), high=max(high, 0.0), because=tuple(told))
+    # Differences within the numerical error are none to a comparison; to a gate they may be that large.
+    errors = result.error_bound + earlier.error_bound
+    if 100.0 * errors >= high - low:
+        told.append("numerical error")
+    worse = sign * (earlier.value - result.value)
+    return Reading(
+        value=worse, low=min(low, worse) - errors, high=max(high, worse) + errors, because=tuple(told)
+    )
 
 
 def margin_of(rule: Rule, earlier: Reading) -> float:
