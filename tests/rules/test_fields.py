@@ -1,5 +1,6 @@
 """Paths lead to numbers, and all that is uncertain about a number is counted."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -164,3 +165,10 @@ def test_columns_that_say_nothing_of_a_number_are_an_interval_too():
     with pytest.raises(ValueError, match="NaN"):
         look({**cells, "interval_low": math.nan}, "value")
     assert look({**cells, "interval_low": math.nan, "interval_high": math.nan}, "value").low == 1.0
+
+
+def test_points_of_a_series_that_was_searched_are_bounds(results):
+    curve = results["curve"]
+    assert look(curve, "stability.0").low == curve.stability[0]
+    assert look(dataclasses.replace(curve, kind="upper_bound"), "stability.0").low == -math.inf
+    assert look(dataclasses.replace(curve, kind="upper_bound"), "thresholds.0").low == curve.thresholds[0]

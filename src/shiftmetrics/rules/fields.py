@@ -185,7 +185,7 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
     if using != "value":
         if interval is not None:
             ends.append((interval.low, interval.high, f"{100 * interval.level:g} % interval"))
-        ends.extend(_searched(place, value))
+        ends.extend(_searched(place, path, value))
     for low, high, what in ends:
         if math.isnan(low) or math.isnan(high):
             raise ValueError(
@@ -245,12 +245,16 @@ def _interval(place: Place) -> Interval | None:
     return None
 
 
-def _searched(place: Place, value: float) -> list[tuple[float, float, str]]:
+def _searched(place: Place, path: str, value: float) -> list[tuple[float, float, str]]:
     """Return what the value may be in truth where a search found no more than a bound of it."""
-    kind = _companion(place, "kind") if place.name in MAIN else None
+    is_element = isinstance(place.holder, np.ndarray)  # such as stability.0, or stability.0.1 of a surface
+    if is_element and not set(MAIN).isdisjoint(path.split(".")):
+        kind = next((owner.kind for owner in reversed(place.owners) if hasattr(owner, "kind")), None)
+    else:
+        kind = _companion(place, "kind") if place.name in MAIN else None
     if kind not in UNSEEN:
         return []
-    certified = _companion(place, "lower_bound")
+    certified = None if is_element else _companion(place, "lower_bound")
     if kind == "upper_bound" and certified is not None:
         return [(float(certified), value, "certified lower bound of the search")]
     low = -math.inf if kind != "lower_bound" else value
