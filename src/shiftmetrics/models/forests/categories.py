@@ -47,10 +47,15 @@ def _splits_categories(model: Any) -> bool:
 
 
 def _values(part: Mapping[str, Any]) -> list[Any]:
-    """Return stored categories: numbers, or texts as bytes one after another."""
+    """Return stored categories: numbers, or texts as bytes one after another; none where the texts are not whole.
+
+    XGBoost counts characters where it should count bytes, and so cuts texts that are not ASCII.
+    """
     if "offsets" not in part:
         return list(part["values"])
     text, ends = bytes(value % 256 for value in part["values"]), part["offsets"]
+    if not text.isascii():
+        return []
     return [text[start:stop].decode() for start, stop in pairwise(ends)]
 
 
