@@ -38,6 +38,7 @@ def with_value(value: float) -> np.ndarray:
         ({"eta": 0.5}, r"eta must be a number at least 1, got 0.5"),
         ({"eta": np.nan}, r"eta must be a number at least 1"),
         ({"eta": np.inf}, r"eta must be"),
+        ({"eta": 1e170}, r"eta must be at most 1e\+12, got 1e\+170"),
         ({"bandwidth": 0.0}, r"bandwidth must be a number greater than 0, got 0.0"),
         ({"bandwidth": -1}, r"bandwidth must be a number greater than 0"),
         ({"bandwidth": np.nan}, r"bandwidth must be a number greater than 0"),

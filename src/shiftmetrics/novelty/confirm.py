@@ -20,7 +20,14 @@ from shiftmetrics.novelty.confirmed import ConfirmedModes, ConfirmedModesStatus,
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
 from shiftmetrics.novelty.groups import ModeGroup, group_modes
-from shiftmetrics.novelty.inputs import KernelChoice, check_kernel, check_pairs, check_samples, shares
+from shiftmetrics.novelty.inputs import (
+    KernelChoice,
+    check_eta,
+    check_kernel,
+    check_pairs,
+    check_samples,
+    shares,
+)
 from shiftmetrics.novelty.modes import MEMBERSHIP, N_EXEMPLARS, Mode
 from shiftmetrics.novelty.subsample import pairs_of
 
@@ -112,7 +119,7 @@ def confirm_modes(
     >>> [int(confirm_modes(features, reference, eta=eta, bandwidth=1.0).value) for eta in (1, 2, 5)]
     [1, 1, 0]
     """
-    eta = check_number(eta, "eta", low=1.0)
+    eta = check_eta(eta)
     kernel = check_kernel(kernel)
     share = check_number(found_on, "found_on", low=0.0, high=1.0, open_low=True, open_high=True)
     level = check_number(

@@ -18,6 +18,7 @@ from shiftmetrics.novelty.eigensolver import check_torch
 from shiftmetrics.novelty.fourier import N_FREQUENCIES
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
+    check_eta,
     check_kernel,
     check_pairs,
     check_samples,
@@ -189,7 +190,7 @@ def kernel_entropic_novelty(
     >>> result.point_novelty([[9.0, 9.0], [0.0, 0.0]]).round(4)
     array([1., 0.])
     """
-    eta = check_number(eta, "eta", low=1.0)
+    eta = check_eta(eta)
     kernel = check_kernel(kernel)
     method = check_choice(method, "method", METHODS)
     check_method(method, kernel)

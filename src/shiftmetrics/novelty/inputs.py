@@ -27,6 +27,16 @@ from shiftmetrics.novelty.subsample import pairs_of
 KernelChoice = Literal["gaussian", "cosine", "precomputed"] | Callable[[Any, Any], Any]
 
 _KERNELS = ("gaussian", "cosine", "precomputed")
+MAX_ETA = 1e12
+"""Beyond it the reference's rounding errors outweigh the test sample."""
+
+
+def check_eta(eta: Any) -> float:
+    """Return the multiplier of the reference as a float from 1 to `MAX_ETA`."""
+    checked = check_number(eta, "eta", low=1.0)
+    if checked > MAX_ETA:
+        raise ValueError(describe("eta", f"at most {MAX_ETA:g}", f"{checked:g}"))
+    return checked
 
 
 def check_kernel(kernel: Any) -> KernelChoice:

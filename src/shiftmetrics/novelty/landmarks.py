@@ -17,7 +17,14 @@ from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
 from shiftmetrics.novelty.feature_map import Coordinates
 from shiftmetrics.novelty.gram import FeatureGram, Gram, Landmarks
-from shiftmetrics.novelty.inputs import KernelChoice, check_kernel, check_samples, choose_bandwidth, make_gram
+from shiftmetrics.novelty.inputs import (
+    KernelChoice,
+    check_eta,
+    check_kernel,
+    check_samples,
+    choose_bandwidth,
+    make_gram,
+)
 from shiftmetrics.novelty.kernels import Kernel
 from shiftmetrics.novelty.subsample import draw_both
 
@@ -105,7 +112,7 @@ class LandmarkMap:
                 "kernel must be a function of rows for landmarks that place new rows, got 'precomputed'. "
                 "Pass the features."
             )
-        eta = check_number(eta, "eta", low=1.0)
+        eta = check_eta(eta)
         max_rank = check_integer(max_rank, "max_rank", low=1)
         rtol = check_number(rtol, "rtol", low=0.0, high=1.0)
         generator = check_rng(rng)

@@ -11,11 +11,18 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import check_integer, check_rng, describe
 from shiftmetrics.novelty.bandwidth import check_distances
 from shiftmetrics.novelty.calibration import relabelled
 from shiftmetrics.novelty.factor import dense_factor
-from shiftmetrics.novelty.inputs import KernelChoice, check_kernel, check_samples, choose_bandwidth, make_gram
+from shiftmetrics.novelty.inputs import (
+    KernelChoice,
+    check_eta,
+    check_kernel,
+    check_samples,
+    choose_bandwidth,
+    make_gram,
+)
 from shiftmetrics.novelty.problem import progress_bar
 from shiftmetrics.novelty.spectrum import difference
 
@@ -148,7 +155,7 @@ def novelty_against_size(
     >>> bool(np.ptp(found.scores) > 0.1), bool((abs(found.excess) < 0.1).all())
     (True, True)
     """
-    eta = check_number(eta, "eta", low=1.0)
+    eta = check_eta(eta)
     kernel = check_kernel(kernel)
     n_draws = check_integer(n_draws, "n_draws", low=1)
     n_permutations = check_integer(n_permutations, "n_permutations", low=1)

@@ -10,13 +10,14 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.result import settings_of
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import check_choice, check_integer, check_rng, describe
 from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, calibrate
 from shiftmetrics.novelty.cautions import cautions
 from shiftmetrics.novelty.cosine import CosineMap
 from shiftmetrics.novelty.feature_map import FeatureMap, MapFunctions, sums_bytes
 from shiftmetrics.novelty.fourier import FourierMap
 from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.inputs import check_eta
 from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.landmarks import LandmarkMap
 from shiftmetrics.novelty.mapped_solution import mapped_solution, mapped_spectrum
@@ -220,7 +221,7 @@ class NoveltyStream:
         ValueError
             If there are fewer than two rows of either sample so far.
         """
-        eta = check_number(eta, "eta", low=1.0)
+        eta = check_eta(eta)
         n_modes = check_integer(n_modes, "n_modes", low=0)
         rotate = check_choice(rotation, "rotation", ("varimax", "none")) == "varimax"
         n_permutations = check_integer(n_permutations, "n_permutations", low=0)

@@ -16,7 +16,7 @@ from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.novelty.bandwidth import check_distances, squared_distances, variance_bandwidth
 from shiftmetrics.novelty.calibration import N_PERMUTATIONS, NULL_ROWS, relabelled
 from shiftmetrics.novelty.factor import dense_factor
-from shiftmetrics.novelty.inputs import check_samples
+from shiftmetrics.novelty.inputs import check_eta, check_samples
 from shiftmetrics.novelty.precomputed import PrecomputedGram
 from shiftmetrics.novelty.problem import progress_bar
 from shiftmetrics.novelty.spectrum import difference
@@ -149,7 +149,7 @@ def bandwidth_sweep(
     >>> bandwidth_sweep(new, known, bandwidths=[1.0, 2.0, 100.0]).n_significant
     array([1, 1, 1])
     """
-    eta = check_number(eta, "eta", low=1.0)
+    eta = check_eta(eta)
     max_rows = check_integer(max_rows, "max_rows", low=2)
     n_permutations = check_integer(n_permutations, "n_permutations", low=1)
     generator = check_rng(0 if rng is None else rng)
