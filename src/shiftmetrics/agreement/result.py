@@ -19,21 +19,25 @@ from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.statistic import AgreementLimits
 
+BOUNDARY = (
+    "boundary",
+    True,
+    "Agreement rises for ever: every pair shares a predicted class, so beta is infinite and only ties cost.",
+)
+NO_AGREEMENT = (
+    "no_agreement",
+    True,
+    "No beta gives more agreement than chance: beta is 0 and the posteriors are flat.",
+)
+"""Statuses of every search for beta, in memory or of a stream."""
+
 
 class AgreementStatus(Status):
     """How the search for beta ended."""
 
     converged = ("converged", True, "The maximum is certified to the tolerance.")
-    boundary = (
-        "boundary",
-        True,
-        "Agreement rises for ever: every pair shares a predicted class, so beta is infinite and only ties cost.",
-    )
-    no_agreement = (
-        "no_agreement",
-        True,
-        "No beta gives more agreement than chance: beta is 0 and the posteriors are flat.",
-    )
+    boundary = BOUNDARY
+    no_agreement = NO_AGREEMENT
     max_iter = (
         "max_iter",
         False,

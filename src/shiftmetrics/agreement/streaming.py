@@ -17,6 +17,7 @@ from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.grid import AgreementGridStatistic, BetaGrid, grid_statistic
+from shiftmetrics.agreement.result import BOUNDARY, NO_AGREEMENT
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 
 SAMPLES = 17
@@ -33,16 +34,8 @@ class StreamStatus(Status):
     """Where the agreement of a stream is largest."""
 
     converged = ("converged", True, "The maximum lies inside the grid of betas.")
-    boundary = (
-        "boundary",
-        True,
-        "Agreement rises for ever: every pair shares a predicted class, so beta is infinite and only ties cost.",
-    )
-    no_agreement = (
-        "no_agreement",
-        True,
-        "No beta gives more agreement than chance: beta is 0 and the posteriors are flat.",
-    )
+    boundary = BOUNDARY
+    no_agreement = NO_AGREEMENT
     below_grid = (
         "below_grid",
         False,

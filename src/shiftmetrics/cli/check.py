@@ -16,14 +16,7 @@ STYLES = {"passed": "green", "failed": "bold red", "warned": "yellow", "error": 
 
 
 def check(
-    results: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RESULTS",
-            help="JSON files of results, written by other commands with --json, or folders of them.",
-            show_default=False,
-        ),
-    ],
+    results: options.Results,
     rules: Annotated[
         Path,
         typer.Option("--rules", metavar="RULES.toml", help="What the results must hold.", show_default=False),

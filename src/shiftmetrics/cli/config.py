@@ -11,11 +11,11 @@ from typing import Any
 
 from shiftmetrics._core.validation import check_keys, describe
 from shiftmetrics.cli.arguments import command_line, parameters_of
+from shiftmetrics.cli.options import TITLE
 
 KINDS = ("agreement", "stability", "novelty", "compare")
 KEYS = ("title", "output", "seed", "rules", "rule", *KINDS)
 OUTPUT = "results"
-TITLE = "How this model holds under shift"
 _NAME = re.compile(r"\w(?:[\w .,%+()-]{0,98}[\w)%])?")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9])\s*(?:\..*)?", re.IGNORECASE)
 """Names that Windows keeps for devices, whatever follows a dot."""

@@ -7,6 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
+TITLE = "How this model holds under shift"
+"""Of pages of several measures."""
+
+Results = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RESULTS",
+        help="JSON files of results, written by other commands with --json, or folders of them.",
+        show_default=False,
+    ),
+]
 Id = Annotated[
     str | None,
     typer.Option("--id", metavar="COLUMN", help="Column that names the rows; pairs are matched by it."),

@@ -9,18 +9,9 @@ import typer
 
 from shiftmetrics.cli import options
 
-TITLE = "How this model holds under shift"
-
 
 def report(
-    results: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RESULTS",
-            help="JSON files of results, written by other commands with --json, or folders of them.",
-            show_default=False,
-        ),
-    ],
+    results: options.Results,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", "--report", metavar="FILE.html", help="The page.", show_default=False),
@@ -31,7 +22,7 @@ def report(
             "--rules", metavar="RULES.toml", help="Check the results, and show how each rule ended."
         ),
     ] = None,
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = TITLE,
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = options.TITLE,
     quiet: options.Quiet = False,
 ) -> None:
     """Write one self-contained HTML page of any number of results.
