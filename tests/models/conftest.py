@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from rows_with_holes import holes
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 
@@ -47,3 +50,10 @@ def mixed() -> Mixed:
 @pytest.fixture(scope="session")
 def mixed_rows() -> Callable[..., tuple[pd.DataFrame, np.ndarray]]:
     return mixed_table
+
+
+@pytest.fixture(scope="session")
+def wine() -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table of five columns with missing cells, and its labels."""
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    return holes(X.iloc[:, :5]), y.to_numpy()

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from rows_with_holes import assert_reached
 from shiftmetrics.models import model_stability
 from shiftmetrics.models.asking import ask
 from shiftmetrics.models.forests import exact, forest_of
@@ -90,19 +91,6 @@ def nearest_errors(model, X, y, values, unit):
         if len(wrong):
             found[row] = np.sqrt(squared_distances(wrong, x, unit).min())
     return found
-
-
-def assert_reached(question, found):
-    """The points of an answer are errors at the distances that it says, and miss the cells of their rows."""
-    distances = found.loss.distances
-    moved = np.flatnonzero(np.isfinite(distances) & (distances > 0))
-    if not moved.size:
-        return
-    points = found.points(moved, distances[moved], None)
-    assert question.is_wrong(points, moved).all()
-    assert question.domain.valid(points, question.codes[moved]).all()
-    np.testing.assert_array_equal(np.isnan(points), np.isnan(question.codes[moved]))
-    np.testing.assert_allclose(question.domain.distances(points, question.codes[moved]), distances[moved])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

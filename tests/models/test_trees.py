@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from rows_with_holes import assert_reached
 from shiftmetrics.models import model_stability
 from shiftmetrics.models.asking import ask
 from shiftmetrics.models.forests import exact, forest_of
@@ -60,18 +61,6 @@ def brute_force(model, X, y, values, unit):
         if len(wrong):
             distances[row] = np.sqrt((((wrong - x) / unit) ** 2).sum(axis=1)).min()
     return distances
-
-
-def assert_reached(question, found):
-    """The points of an answer are where the model fails, at the distances that it says."""
-    distances = found.loss.distances
-    moved = np.flatnonzero(np.isfinite(distances) & (distances > 0))
-    if not moved.size:
-        return
-    points = found.points(moved, distances[moved], None)
-    assert question.is_wrong(points, moved).all()
-    assert question.domain.valid(points, question.codes[moved]).all()
-    np.testing.assert_allclose(question.domain.distances(points, question.codes[moved]), distances[moved])
 
 
 @pytest.mark.parametrize("name", MODELS)
