@@ -66,3 +66,15 @@ def folder(tmp_path: Path) -> Path:
     )
     pd.DataFrame(reference[:, ::-1], columns=["y", "x"]).to_csv(tmp_path / "reference.csv", index=False)
     return tmp_path
+
+
+@pytest.fixture
+def write(folder: Path) -> Callable[[str], Path]:
+    """Return a function that writes a configuration beside the inputs."""
+
+    def write(text: str, name: str = "config.toml") -> Path:
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write

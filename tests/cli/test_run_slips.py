@@ -1,0 +1,116 @@
+"""Slips in the file of a run are found before anything is computed, and nothing of others is overwritten."""
+
+import pytest
+
+from run_configurations import CONFIG, ONE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (CONFIG, "", "config.toml must hold at least one measurement, got none. Begin one with [[agreement]],"),
+        (CONFIG, "[[agreement]\n", "CONFIG must be a TOML file, got "),
+        ("seed = 3", "sed = 3", "config.toml must be a table of known keys, got 'sed'. Did you mean 'seed'?"),
+        ("[[novelty]]", "[[novlty]]", "got 'novlty'. Did you mean 'novelty'?"),
+        ("[[novelty]]", "[novelty]", "two brackets, [[novelty]], got a table with one."),
+        ("seed = 3", "agreements = 3", "Did you mean 'agreement'?"),
+        ("seed = 3", 'seed = "3"', "config.toml: seed must be a whole number of at least 0, got '3'."),
+        ("seed = 3", "seed = -1", "config.toml: seed must be a whole number of at least 0, got -1."),
+        ('"The spring release"', "4", "config.toml: title must be text, got 4."),
+        ("seed = 3", 'output = ""', "config.toml: output must be text, got ''."),
+        ("threshold", "treshold", "stability 'patients' must be a table of known keys, got 'treshold'. Did you"),
+        ("threshold = 0.4\n", "", "stability 'patients': Missing option '--threshold'"),
+        ("threshold = 0.4", 'threshold = "much"', "stability 'patients': Invalid value for '--threshold'"),
+        ("threshold = 0.4", "threshold = true", "threshold must be text or a number, or a list of them, got True."),
+        ("curve = true", 'curve = "yes"', "curve must be true or false, got 'yes'."),
+        ("curve = true", "divergence = 'l2'", "stability 'patients': Invalid value for '--divergence'"),
+        ("curve = true", "json = 'a.json'", "must leave out 'json': all that is measured goes to the output folder."),
+        ('"noise"', '"Con"', "[[agreement]] 1 must have a name that can name a file on every system, got 'Con'"),
+        ('"noise"', '"lpt1.a"', "a name that can name a file on every system, got 'lpt1.a'"),
+        ('name = "noise"\n', "", "config.toml, [[agreement]] 1 must have a name, which is also the name of its file"),
+        ('name = "noise"', 'name = "a/b"', "that can name a file, got 'a/b'."),
+        ('name = "noise"', 'name = ".."', "that can name a file, got '..'."),
+        ('name = "noise"', "name = 1", "that can name a file, got 1."),
+        ('name = "noise"', 'name = "Patients"', "measurements of distinct names, got 'patients' twice."),
+        ('reference = "clean.csv"\n', "", "agreement 'noise': Missing argument 'REFERENCE'"),
+        ("clean.csv", "clear.csv", "agreement 'noise': REFERENCE must be an existing file, got 'clear.csv'"),
+        ("clean.csv", "--report", "agreement 'noise': REFERENCE must be a file of kind .csv,"),
+        ('"image"', '"picture"', "agreement 'noise': --id must name a column of"),
+        ("points.npz:images", "points.npz:pictures", "novelty 'points': --images must name an array of points.npz"),
+        ("seed = 3", 'rules = "rules.toml"', "rules must be an existing TOML file, got 'rules.toml', which is not"),
+        ("seed = 3", "rule = 3", "[[rule]]"),
+        ("seed = 3", 'output = "noisy.csv"', "The output must be a folder, got the file"),
+        ("seed = 3", 'output = "/proc/here"', "The output folder must be one that can be made, got '/proc/here'"),
+    ],
+)  # fmt: skip
+def test_slips_are_found_before_anything_is_computed(fails, write, folder, monkeypatch, old, new, message):
+    def computed(*_, **__):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr("shiftmetrics.agreement.posterior_agreement", computed)
+    assert old in CONFIG
+    before = {path.name for path in folder.iterdir()} | {"config.toml"}
+    assert message in fails("run", write(CONFIG.replace(old, new, 1)))
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_a_file_that_is_missing_or_a_folder(fails, folder):
+    assert (
+        fails("run", folder / "no.toml")
+        == f"CONFIG must be a TOML file, got no such file: '{folder}/no.toml'."
+    )
+    assert "CONFIG must be a TOML file, got the folder" in fails("run", folder)
+    (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    assert "CONFIG must be a TOML file" in fails("run", folder / "binary.toml")
+
+
+def test_an_option_in_two_spellings(fails, write):
+    config = CONFIG.replace("images =", 'reference_images = "x.npy"\nreference-images = "y.npy"\nimages =')
+    assert "novelty 'points' must name each option once, got 'reference-images' in two" in fails(
+        "run", write(config)
+    )
+
+
+def test_only_names_measurements(fails, write):
+    message = fails("run", write(CONFIG), "--only", "nose")
+    assert (
+        message
+        == "--only must be the name of a measurement of config.toml, got 'nose'. Did you mean 'noise'?"
+    )
+
+
+def test_inputs_are_not_overwritten(fails, write, folder):
+    config = CONFIG.replace('"noise"', '"points"').replace('"points"\ntest', '"other"\ntest')
+    assert "points.npz" in fails("run", write('output = "."\n' + config))
+    results = """
+    [[compare]]
+    name = "both"
+    shifted = ["results/both.json", "results/later.json"]
+    """
+    assert "SHIFTED must not be a file that this run has yet to write, got both.json" in fails(
+        "run", write(results)
+    )
+
+
+def test_a_folder_of_images_is_not_the_output(fails, write, folder):
+    from PIL import Image
+
+    for name in ("new", "old"):
+        (folder / name).mkdir()
+        for index in range(3):
+            Image.new("L", (8, 8), 40 * index).save(folder / name / f"{index}.png")
+    config = 'output = "new"\n[[novelty]]\nname = "pictures"\ntest = "new"\nreference = "old"\n'
+    assert fails("run", write(config)) == "novelty 'pictures': TEST must not be the output folder, got new."
+
+
+def test_a_baseline_is_not_overwritten(fails, run, write, folder):
+    assert run("run", write(ONE)).exit_code == 0
+    rule = (
+        '[[rule]]\nmeasure = "posterior_agreement"\nbaseline = "results/noise.json"\nworse_by_at_most = 0.1\n'
+    )
+    message = fails("run", write(ONE + rule))
+    assert "baseline must not be a file that this run writes, got 'results/noise.json'" in message
+    (folder / "before").mkdir()
+    for suffix in ("json", "npz"):
+        (folder / "results" / f"noise.{suffix}").rename(folder / "before" / f"noise.{suffix}")
+    assert run("run", write(ONE + rule.replace("results/", "before/"))).exit_code == 0
