@@ -18,7 +18,7 @@ from _machine import header, table
 from sklearn.datasets import load_digits
 
 from shiftmetrics.adapters.foolbox import FoolboxAttack
-from shiftmetrics.shifts.attacks import apgd, ddn, deepfool, fab, fmn, nearest_error, pgd, run_attack
+from shiftmetrics.attacks import apgd, ddn, deepfool, fab, fmn, nearest_error, pgd, run_attack
 
 N_ROWS = 200
 BOX = {"bounds": (0.0, 1.0), "batch_size": N_ROWS}

@@ -23,7 +23,7 @@ from shiftmetrics.agreement import (
     agreement_transfer,
     prediction_rates,
 )
-from shiftmetrics.plot import plot_agreement_curves, plot_agreement_ranking, plot_contributions
+from shiftmetrics.views.plot import plot_agreement_curves, plot_agreement_ranking, plot_contributions
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

@@ -19,8 +19,8 @@ import pandas as pd
 from scipy.stats import t
 
 from shiftmetrics import LogisticLoss, stability_criterion
-from shiftmetrics.datasets import load_sivep
-from shiftmetrics.learners import LogisticClassifier, PenaltyAdversarial, TiltedERM, grid_search
+from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.learners import LogisticClassifier, PenaltyAdversarial, TiltedERM, grid_search
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

@@ -20,8 +20,8 @@ import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.adapters.embeddings import TfidfEncoder, embed
-from shiftmetrics.datasets import load_text_pairs
-from shiftmetrics.report import Context, Rows
+from shiftmetrics.lab.datasets import load_text_pairs
+from shiftmetrics.views.report import Context, Rows
 
 pairs = (
     Path(os.environ.get("SHIFTMETRICS_DATA", ""))

@@ -19,8 +19,8 @@ from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics.novelty import bandwidth_sweep, group_modes, missing_modes
-from shiftmetrics.plot import plot_bandwidth_sweep, plot_novelty
-from shiftmetrics.plot.style import REFERENCE, TEST, style
+from shiftmetrics.views.plot import plot_bandwidth_sweep, plot_novelty
+from shiftmetrics.views.plot.style import REFERENCE, TEST, style
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 if not (folder / "mnist_wgan_generations").is_dir() or not (folder / "mnist_test").is_dir():

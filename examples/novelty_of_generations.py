@@ -19,15 +19,15 @@ import numpy as np
 import pandas as pd
 from sklearn.decomposition import PCA
 
-from shiftmetrics.novelty import novelty_table
-from shiftmetrics.novelty.baselines import (
+from shiftmetrics.lab.baselines import (
     feature_likelihood_divergence,
     frechet_distance,
     kernel_inception_distance,
     manifold_scores,
     vendi_score,
 )
-from shiftmetrics.plot import plot_novelty_ranks, plot_novelty_table
+from shiftmetrics.novelty import novelty_table
+from shiftmetrics.views.plot import plot_novelty_ranks, plot_novelty_table
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 if not (folder / "mnist_wgan_generations").is_dir() or not (folder / "mnist_test").is_dir():

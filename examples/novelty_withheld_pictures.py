@@ -22,8 +22,8 @@ from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.novelty import confirm_modes, group_modes
-from shiftmetrics.plot import plot_confirmed_modes, plot_novelty
-from shiftmetrics.report import Context, Rows
+from shiftmetrics.views.plot import plot_confirmed_modes, plot_novelty
+from shiftmetrics.views.report import Context, Rows
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 pictures, outputs = folder / "cifar10_jpeg" / "test_10000.npz", folder / "cifar10_logit_zoo" / "logits.npz"

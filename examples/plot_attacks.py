@@ -11,9 +11,7 @@ import numpy as np
 import torch
 
 from shiftmetrics import ZeroOneLoss, posterior_agreement, stability_criterion
-from shiftmetrics.datasets import load_digits
-from shiftmetrics.learners import ERM, NormBallAdversarial, fit
-from shiftmetrics.shifts.attacks import (
+from shiftmetrics.attacks import (
     JPEGDefence,
     ReverseSigmoid,
     min_distance,
@@ -22,6 +20,8 @@ from shiftmetrics.shifts.attacks import (
     pgd,
     run_attack,
 )
+from shiftmetrics.lab.datasets import load_digits
+from shiftmetrics.lab.learners import ERM, NormBallAdversarial, fit
 
 digits = load_digits()
 order = np.random.default_rng(0).permutation(len(digits.y))

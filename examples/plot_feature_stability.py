@@ -12,7 +12,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.plot import plot_feature_stability
+from shiftmetrics.views.plot import plot_feature_stability
 
 table = load_breast_cancer(as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(table.data, table.target, random_state=0)

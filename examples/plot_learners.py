@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from shiftmetrics import LogisticLoss, stability_criterion
-from shiftmetrics.datasets import load_digits, make_spurious_feature
-from shiftmetrics.learners import (
+from shiftmetrics.lab.datasets import load_digits, make_spurious_feature
+from shiftmetrics.lab.learners import (
     ERM,
     IRM,
     LISA,

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.plot import plot_novelty
+from shiftmetrics.views.plot import plot_novelty
 
 # %%
 # Two halves of the data; the digit 4 is withheld from the reference. Principal components are the features.

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.datasets import load_digits
-from shiftmetrics.shifts import mix_by_ratio
-from shiftmetrics.shifts.factors import DISCRIMINABILITY, FACTORS, factor_environments, split_instances
+from shiftmetrics.lab.datasets import load_digits
+from shiftmetrics.lab.shifts import mix_by_ratio
+from shiftmetrics.lab.shifts.factors import DISCRIMINABILITY, FACTORS, factor_environments, split_instances
 
 # %%
 # Six environments: each shifts one factor more than the one before it. The first two are those of training. We take

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.comparison import compare_results
 from shiftmetrics.models import model_stability
-from shiftmetrics.plot import plot_comparison, plot_convergence
+from shiftmetrics.views.plot import plot_comparison, plot_convergence
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X, y_train, y = train_test_split(X, y, test_size=0.6, random_state=0)

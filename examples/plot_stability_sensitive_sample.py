@@ -12,13 +12,13 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.models import model_stability
-from shiftmetrics.plot import (
+from shiftmetrics.stability import column_moves, stability_curve, stability_surface
+from shiftmetrics.views.plot import (
     plot_sensitive_sample,
     plot_stability_prices,
     plot_stability_thresholds,
     plot_worst_case_risk,
 )
-from shiftmetrics.stability import column_moves, stability_curve, stability_surface
 
 rng = np.random.default_rng(0)
 X = np.concatenate([rng.normal([2, 2], 1, (100, 2)), rng.normal([-1, -1], 1, (100, 2))])

@@ -21,8 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.datasets import load_sivep
-from shiftmetrics.shifts import (
+from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.shifts import (
     CategorySwap,
     ColumnNoise,
     MissingValues,

@@ -20,8 +20,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.datasets import load_text_pairs
-from shiftmetrics.shifts import Amplification, CharacterEdits, Contradiction
+from shiftmetrics.lab.datasets import load_text_pairs
+from shiftmetrics.lab.shifts import Amplification, CharacterEdits, Contradiction
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import model_stability
-from shiftmetrics.datasets import load_sivep
+from shiftmetrics.lab.datasets import load_sivep
 from shiftmetrics.stability import column_moves
 
 folder = os.environ.get("SHIFTMETRICS_DATA")

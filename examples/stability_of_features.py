@@ -26,8 +26,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import feature_stability
-from shiftmetrics.datasets import load_sivep
-from shiftmetrics.plot import plot_feature_stability
+from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.views.plot import plot_feature_stability
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics import feature_stability
-from shiftmetrics.plot import plot_feature_stability
+from shiftmetrics.views.plot import plot_feature_stability
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

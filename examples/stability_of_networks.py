@@ -19,10 +19,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from shiftmetrics.datasets import load_sivep
-from shiftmetrics.learners import LogisticClassifier, NetworkClassifier
+from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.learners import LogisticClassifier, NetworkClassifier
 from shiftmetrics.models import feature_stability, model_stability
-from shiftmetrics.plot import plot_convergence, plot_feature_stability
+from shiftmetrics.views.plot import plot_convergence, plot_feature_stability
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

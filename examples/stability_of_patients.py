@@ -26,7 +26,6 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models import model_stability
-from shiftmetrics.plot import plot_sensitive_sample, plot_stability_prices, plot_stability_thresholds
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -34,6 +33,7 @@ from shiftmetrics.stability import (
     stability_surface,
     who_gains_weight,
 )
+from shiftmetrics.views.plot import plot_sensitive_sample, plot_stability_prices, plot_stability_thresholds
 
 if not os.environ.get("SHIFTMETRICS_DATA"):
     sys.exit("Set SHIFTMETRICS_DATA to a folder that holds covid_sivep.")

@@ -13,7 +13,8 @@ from typing import get_type_hints
 import pytest
 
 import shiftmetrics
-from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result
 
 PUBLIC = [name for name in shiftmetrics.__all__ if not name.startswith("__")]

@@ -8,48 +8,52 @@ Three measures, each from arrays, a file or the command line:
 - `stability_criterion`: what is the *least* shift that breaks the model? Losses or distances to an error.
   `model_stability` takes a fitted model and its table, `feature_stability` does so for each feature alone.
 - `kernel_entropic_novelty`: what is *new* in a sample, against a reference? Features, no labels.
+
+Names load the part of the library that they stand in when they are first used.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from shiftmetrics._core.result import Interval, Result
+from shiftmetrics._core.drawing import on_first_drawing
 from shiftmetrics._version import __version__
-from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
-from shiftmetrics.comparison import ComparisonResult, compare_agreement
-from shiftmetrics.models import ModelStabilityResult, feature_stability, model_stability
-from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
-from shiftmetrics.stability import (
-    CandidateLoss,
-    FixedLoss,
-    HingeLoss,
-    LogisticLoss,
-    PiecewiseLinearLoss,
-    SquaredLoss,
-    StabilityResult,
-    WorstCaseRisk,
-    ZeroOneLoss,
-    stability_criterion,
-    worst_case_risk,
-)
 
 if TYPE_CHECKING:
-    from shiftmetrics.report import write_report
+    from shiftmetrics._core.options import Computing, Resampling
+    from shiftmetrics._core.result import Interval, Result
+    from shiftmetrics._core.status import Status
+    from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
+    from shiftmetrics.comparison import compare_agreement
+    from shiftmetrics.models import ModelStabilityResult, feature_stability, model_stability
+    from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
+    from shiftmetrics.stability import (
+        CandidateLoss,
+        FixedLoss,
+        HingeLoss,
+        LogisticLoss,
+        SquaredLoss,
+        StabilityResult,
+        ZeroOneLoss,
+        stability_criterion,
+        worst_case_risk,
+    )
+    from shiftmetrics.views.report import write_report
 
 __all__ = [
     "CandidateLoss",
-    "ComparisonResult",
+    "Computing",
     "FixedLoss",
     "HingeLoss",
     "Interval",
     "LogisticLoss",
     "ModelStabilityResult",
     "NoveltyResult",
-    "PiecewiseLinearLoss",
     "PosteriorAgreementResult",
+    "Resampling",
     "Result",
     "SquaredLoss",
     "StabilityResult",
-    "WorstCaseRisk",
+    "Status",
     "ZeroOneLoss",
     "__version__",
     "compare_agreement",
@@ -62,14 +66,39 @@ __all__ = [
     "write_report",
 ]
 
+_HOMES = {
+    "_core.options": ("Computing", "Resampling"),
+    "_core.result": ("Interval", "Result"),
+    "_core.status": ("Status",),
+    "agreement": ("PosteriorAgreementResult", "posterior_agreement"),
+    "comparison": ("compare_agreement",),
+    "models": ("ModelStabilityResult", "feature_stability", "model_stability"),
+    "novelty": ("NoveltyResult", "kernel_entropic_novelty"),
+    "stability": (
+        "CandidateLoss",
+        "FixedLoss",
+        "HingeLoss",
+        "LogisticLoss",
+        "SquaredLoss",
+        "StabilityResult",
+        "ZeroOneLoss",
+        "stability_criterion",
+        "worst_case_risk",
+    ),
+    "views.report": ("write_report",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+# Drawings register themselves; results find them without knowing where they stand.
+on_first_drawing(lambda: importlib.import_module("shiftmetrics.views.plot"))
+
 
 def __getattr__(name: str) -> Any:
-    """Load what stands above the measures when it is first asked for."""
-    if name == "write_report":
-        from shiftmetrics.report import write_report
-
-        return write_report
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value  # found at once from now on
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """``python -m shiftmetrics`` is the ``shiftmetrics`` command."""
 
-from shiftmetrics.cli import main
+from shiftmetrics.tools.cli import main
 
 if __name__ == "__main__":
     main()

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from shiftmetrics._core.record import Record, Status, decode, encode
+from shiftmetrics._core.record import Record, decode, encode
+from shiftmetrics._core.record import StatusEnum as Status
 
 
 class Outcome(Status):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import (
     SCHEMA_VERSION,
     Interval,

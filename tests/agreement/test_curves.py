@@ -17,7 +17,7 @@ from shiftmetrics.agreement import (
     posterior_agreement,
     prediction_rates,
 )
-from shiftmetrics.shifts import mix_by_norm
+from shiftmetrics.lab.shifts import mix_by_norm
 
 RNG = np.random.default_rng(7)
 LABELS = RNG.integers(4, size=300)

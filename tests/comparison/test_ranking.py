@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics.comparison import compare_results
 

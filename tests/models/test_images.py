@@ -16,7 +16,7 @@ from shiftmetrics.models import feature_stability, model_stability
 from shiftmetrics.models.networks.lipschitz import layers_of
 from shiftmetrics.models.networks.spatial import Stretch, shape_after, spatial_map
 from shiftmetrics.models.table import Table
-from shiftmetrics.report import render_report
+from shiftmetrics.views.report import render_report
 
 ASKED: dict[str, Any] = {"cost": "unit", "bounds": (0, 1), "progress": False}
 THRESHOLDS = {"zero_one": 0.5, "log_loss": 1.5}

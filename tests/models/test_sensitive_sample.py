@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
 from shiftmetrics.models import model_stability
-from shiftmetrics.plot import plot_sensitive_sample
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -19,6 +18,7 @@ from shiftmetrics.stability import (
     stability_surface,
     who_gains_weight,
 )
+from shiftmetrics.views.plot import plot_sensitive_sample
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from shiftmetrics.learners import NetworkClassifier
+from shiftmetrics.lab.learners import NetworkClassifier
 from shiftmetrics.models.networks.lipschitz import layers_of
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion

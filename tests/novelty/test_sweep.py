@@ -9,7 +9,7 @@ from shiftmetrics.novelty import (
     novelty_against_size,
     variance_bandwidth,
 )
-from shiftmetrics.plot import plot_bandwidth_sweep
+from shiftmetrics.views.plot import plot_bandwidth_sweep
 
 
 def two_samples() -> tuple[np.ndarray, np.ndarray]:

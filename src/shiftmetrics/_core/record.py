@@ -15,7 +15,7 @@ import numpy.typing as npt
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-class Status(enum.Enum):
+class StatusEnum(enum.Enum):
     """Base of the outcomes of a solver: each member is ``(name in JSON, whether it is an answer, text)``.
 
     The text says the cause, and the remedy where there is one.
@@ -55,6 +55,10 @@ class Record:
             field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self) if field.repr
         }
 
+    def to_plain(self) -> Any:
+        """Return what stands for the record inside the `to_dict` of another one."""
+        return self.to_dict()
+
     def equals(self, other: object) -> bool:
         """Tell whether ``other`` is of the same type with equal fields, arrays compared value by value."""
         return type(other) is type(self) and _equal(self.to_dict(), other.to_dict())
@@ -80,7 +84,7 @@ def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    if isinstance(value, Status):
+    if isinstance(value, StatusEnum):
         return value.value
     if isinstance(value, str) and value in _NON_FINITE:
         return {"text": value}
@@ -145,19 +149,19 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _status_type(cls: type[Record]) -> type[Status] | None:
+def _status_type(cls: type[Record]) -> type[StatusEnum] | None:
     hint = get_type_hints(cls).get("status")
-    return hint if isinstance(hint, type) and issubclass(hint, Status) else None
+    return hint if isinstance(hint, type) and issubclass(hint, StatusEnum) else None
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Record):
-        return value.to_dict()
+        return value.to_plain()
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, tuple | list):
         return tuple(_plain(part) for part in value)
-    return value.value if isinstance(value, Status) else value
+    return value.value if isinstance(value, StatusEnum) else value
 
 
 def _equal(first: Any, second: Any) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import importlib
 import io
 import json
 import math
@@ -19,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.files import atomic_path, write_text
-from shiftmetrics._core.record import Record, Status, decode, encode
+from shiftmetrics._core.record import Record, StatusEnum, decode, encode
+from shiftmetrics._core.status import Status
 from shiftmetrics._version import __version__
 
 SCHEMA_VERSION = 1
@@ -68,7 +68,7 @@ class Result(Record):
     value: float
     error_bound: float
     interval: Interval | None = None
-    status: Status
+    status: Status | StatusEnum  # the enum goes with the last measure that has one
     n_samples: int
     settings: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -108,11 +108,6 @@ class Result(Record):
         return pd.DataFrame(
             [{"measure": self.measure, **scalars, "interval_low": low, "interval_high": high}]
         )
-
-    def plot(self, **options: Any) -> Any:
-        """Draw the result with matplotlib and return the axes; see `shiftmetrics.plot`."""
-        # Resolved by name: results know no plotting, and matplotlib loads only when a plot is asked for.
-        return importlib.import_module("shiftmetrics.plot").plot(self, **options)
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, indent: int = 2) -> str:
         """Return the result as JSON, or write it.

@@ -14,6 +14,9 @@ from shiftmetrics._core.blocks import row_blocks
 
 Choice = TypeVar("Choice", bound=str)
 
+LARGEST = 1e150
+"""Largest value whose square, and the sum of many such squares, does not overflow."""
+
 
 def describe(argument: str, expected: str, got: object, remedy: str = "") -> str:
     """Word an error message: ``argument must be expected, got got. remedy``."""
@@ -263,6 +266,19 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
         )
 
 
+def check_magnitude(array: Array, argument: str) -> None:
+    """Raise a ValueError where values are so large that their squares overflow."""
+    xp = namespace(array)
+    for rows in row_blocks(int(array.shape[0]), 8 * int(array.shape[1])):
+        largest = float(xp.max(xp.abs(float64_rows(array, rows))))
+        if largest > LARGEST:
+            raise ValueError(
+                describe(
+                    argument, f"at most {LARGEST:g} in size", f"{largest:g}", "Standardise the columns first."
+                )
+            )
+
+
 def _is_floating(array: Array) -> bool:
     if isinstance(array, np.ndarray):
         return bool(array.dtype.kind == "f")
@@ -301,6 +317,7 @@ __all__ = [
     "check_finite",
     "check_integer",
     "check_keys",
+    "check_magnitude",
     "check_matrix",
     "check_number",
     "check_rng",

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from shiftmetrics.shifts.attacks.model import as_module
+from shiftmetrics.attacks.model import as_module
 
 
 class FoolboxAttack:
@@ -29,7 +29,7 @@ class FoolboxAttack:
     Notes
     -----
     Foolbox 3.3.4's ``L2FMNAttack`` does not project on its radius, and its distances are about twice those of
-    `shiftmetrics.shifts.attacks.fmn`.
+    `shiftmetrics.attacks.fmn`.
 
     Examples
     --------

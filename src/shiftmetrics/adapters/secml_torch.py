@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
-from shiftmetrics.shifts.attacks.model import as_module
+from shiftmetrics.attacks.model import as_module
 
 
 class SecmlTorchAttack:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement import ScorePairs, limits_of, prepare_pairs
 from shiftmetrics.agreement.grid import statistic_at

@@ -12,7 +12,8 @@ import numpy as np
 
 from shiftmetrics._core.adam import Adam
 from shiftmetrics._core.arrays import FloatArray, IntArray, take_rows
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, seed_of
@@ -36,7 +37,7 @@ class AdamStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AdamAgreementResult(Result):
+class AdamAgreementResult(Drawn, Result):
     """Where gradient steps on beta ended.
 
     Attributes

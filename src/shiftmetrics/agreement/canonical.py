@@ -13,7 +13,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
 from shiftmetrics._core.validation import describe
-from shiftmetrics.distances.features import GaussianFit, gaussian_fit
+from shiftmetrics.agreement.gaussian import GaussianFit, gaussian_fit
 
 _NEGLIGIBLE = 1e-8
 """Canonical correlations below this share of the largest are rounding."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.blocks import map_reduce
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, format_number
@@ -105,7 +106,7 @@ class EntropyChange(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AgreementContributionsResult(Result):
+class AgreementContributionsResult(Drawn, Result):
     """Posterior agreement, split by what happened to each pair.
 
     Attributes

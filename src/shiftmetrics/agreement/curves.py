@@ -10,7 +10,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe, seed_of
@@ -37,7 +38,7 @@ class CurvesStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AgreementCurvesResult(Result):
+class AgreementCurvesResult(Drawn, Result):
     """Agreement and prediction rates of several models over shift power and ratio.
 
     Arrays have the shape (n_models, n_powers, n_ratios) of ``models``, ``powers`` and ``ratios``.

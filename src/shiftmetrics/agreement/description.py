@@ -12,7 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.numerics import log_partition
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number

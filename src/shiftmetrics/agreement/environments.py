@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_number, describe
@@ -37,7 +38,7 @@ class TransferStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AgreementTransferResult(Result):
+class AgreementTransferResult(Drawn, Result):
     """Agreement of several environments at the beta of one.
 
     Attributes

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number
@@ -33,7 +34,7 @@ class FixedAgreementStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FixedAgreementResult(Result):
+class FixedAgreementResult(Drawn, Result):
     """Agreement at one beta.
 
     Attributes

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_integer, check_number, describe
@@ -22,7 +23,7 @@ from shiftmetrics.agreement.statistic import survey
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LabelAgreementResult(Result):
+class LabelAgreementResult(Drawn, Result):
     """Agreement of a model with labels.
 
     Attributes

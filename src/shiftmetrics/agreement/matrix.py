@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_integer, check_number, describe
@@ -40,7 +41,7 @@ class MatrixStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AgreementMatrixResult(Result):
+class AgreementMatrixResult(Drawn, Result):
     """Agreement of all pairs.
 
     Attributes

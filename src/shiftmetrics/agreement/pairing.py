@@ -14,6 +14,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_choice,
+    check_magnitude,
     check_matrix,
     check_number,
     check_rng,
@@ -29,7 +30,6 @@ from shiftmetrics.agreement.partners import (
     pair_distances,
     shared_classes,
 )
-from shiftmetrics.distances.inputs import check_magnitude
 
 PairingMethod = Literal["label", "neighbour", "correlation"]
 Unmatched = Literal["raise", "drop"]

@@ -10,8 +10,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.labels import check_labels, label_codes
-from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_number, describe
@@ -102,7 +104,7 @@ LOWER_IS_BETTER = ("delta_afr", "misled", "attack_success_rate")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PredictionRatesResult(Result):
+class PredictionRatesResult(Drawn, Result):
     """How many predictions survive a shift, over all rows, in each group and in the worst one.
 
     Attributes

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import entropy
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.statistic import AgreementLimits
@@ -46,7 +47,7 @@ class AgreementStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PosteriorAgreementResult(Result):
+class PosteriorAgreementResult(Drawn, Result):
     """Posterior agreement with its certificate.
 
     Attributes

@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF, Workspace, entropy
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.channel import equivalent_error

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics.stability.result import shift_in_words
 
@@ -111,7 +113,7 @@ class ModelDifference(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ComparisonResult(Result):
+class ComparisonResult(Drawn, Result):
     """Models ranked by a measure.
 
     Attributes

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics.stability.result import ResultKind, StabilityStatus
 
@@ -97,7 +99,7 @@ class FeatureStability(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FeatureStabilityResult(Result):
+class FeatureStabilityResult(Drawn, Result):
     """Features by their stability, the most sensitive first.
 
     Attributes

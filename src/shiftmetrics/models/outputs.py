@@ -23,7 +23,7 @@ def is_module(model: Any) -> bool:
 
 def is_network(model: Any) -> bool:
     """Tell whether a model is a torch module or a classifier of this library that holds one, importing neither."""
-    learners = sys.modules.get("shiftmetrics.learners.tabular")
+    learners = sys.modules.get("shiftmetrics.lab.learners.tabular")
     return is_module(model) or (learners is not None and isinstance(model, learners.NetworkClassifier))
 
 

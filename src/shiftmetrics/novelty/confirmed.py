@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result
 from shiftmetrics.novelty.result import NoveltyResult
 
@@ -81,7 +83,7 @@ class ConfirmedModesStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConfirmedModes(Result):
+class ConfirmedModes(Drawn, Result):
     """Modes found on one part of the rows, and tested on the other.
 
     Attributes

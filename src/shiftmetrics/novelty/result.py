@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics.novelty.calibration import Null
 from shiftmetrics.novelty.modes import Mode
@@ -83,7 +84,7 @@ class PointSource:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NoveltyResult(Result):
+class NoveltyResult(Drawn, Result):
     """Novelty of a sample against a reference.
 
     Attributes

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.memory import check_memory, check_memory_limit
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.validation import check_integer, check_rng, describe
 from shiftmetrics.novelty.pairwise import score_matrix
@@ -28,7 +29,7 @@ class NoveltyTableStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NoveltyTable(Result):
+class NoveltyTable(Drawn, Result):
     """Pairwise novelty of k samples, over F feature sets and B bandwidths each.
 
     Attributes

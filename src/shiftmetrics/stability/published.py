@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_matrix, check_number, check_vector, check_weights, describe
 from shiftmetrics.stability.adam import AdamOptions, AdamRun, PointLoss, as_options, run_adam

@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.record import Record, Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.stability.losses.base import Kind
 
@@ -158,7 +160,7 @@ class Splits(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShiftResult(Result):
+class ShiftResult(Drawn, Result):
     """Base of results that come with a shift of the sample: the most sensitive one.
 
     Attributes
@@ -276,7 +278,7 @@ class ShiftResult(Result):
             sentences.insert(1, "A lower bound: the true value may be higher, never lower.")
         elif self.kind == "estimate":
             sentences.insert(1, "An estimate: the true value may be lower or higher.")
-        if self.status.ok and self.status.value != "converged":
+        if self.status.ok and str(self.status) != "converged":
             sentences.append(f"Status {self.status}: {self.status.text}")
         return sentences
 

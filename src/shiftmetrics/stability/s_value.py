@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, format_number, settings_of
 from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.stability.criterion import stability_criterion
@@ -18,7 +19,7 @@ from shiftmetrics.stability.subpopulation import power_of_two
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SValue(Result):
+class SValue(Drawn, Result):
     """How near the sample is to one whose mean reaches a threshold: ``exp(-kl)``.
 
     Attributes

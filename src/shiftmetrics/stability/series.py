@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result
 from shiftmetrics.stability.result import ResultKind, StabilityResult, StabilityStatus
 
@@ -27,7 +28,7 @@ class SeriesStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StabilitySeries(Result):
+class StabilitySeries(Drawn, Result):
     """Base of `StabilityCurve` and `StabilitySurface`; arrays have the shape (n_points,).
 
     Attributes

@@ -10,7 +10,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number, settings_of
 from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.stability.losses import FixedLoss
@@ -35,7 +36,7 @@ class SubpopulationStatus(Status):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SubpopulationRisk(Result):
+class SubpopulationRisk(Drawn, Result):
     """The mean loss of the worst part of a sample.
 
     Attributes

@@ -15,7 +15,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import check_integer
-from shiftmetrics.datasets.sources import data_home
+from shiftmetrics.lab.datasets.sources import data_home
 
 DEFAULT_BYTES = 2**30
 
@@ -27,7 +27,7 @@ class EmbeddingCache:
     Parameters
     ----------
     folder : path, optional
-        Where. Default: ``embeddings`` in `shiftmetrics.datasets.data_home`, which is in the user's cache.
+        Where. Default: ``embeddings`` in `shiftmetrics.lab.datasets.data_home`, which is in the user's cache.
     max_bytes : int, default 2**30
         Most bytes that the folder may hold; 0 keeps nothing.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import as_array, is_table, to_numpy
 from shiftmetrics._core.validation import describe
-from shiftmetrics.datasets.dataset import ImageFiles
+from shiftmetrics.lab.datasets.dataset import ImageFiles
 
 Kind = Literal["images", "texts", "table"]
 

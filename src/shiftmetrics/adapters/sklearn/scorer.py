@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.validation import check_choice, describe, seed_of
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
-from shiftmetrics.shifts import apply_shift
+from shiftmetrics.lab.shifts import apply_shift
 
 RESPONSES = ("auto", "decision_function", "predict_proba", "predict_log_proba")
 
@@ -55,7 +55,7 @@ def agreement_scorer(
     ----------
     shift : callable
         Maps a sample to its shifted copy, row by row: ``shift(X)``, or, with a ``strength``, ``shift(X, strength=...,
-        rng=...)`` as those of `shiftmetrics.shifts`.
+        rng=...)`` as those of `shiftmetrics.lab.shifts`.
     strength : float, optional
         How much of the shift.
     response_method : {"auto", "decision_function", "predict_proba", "predict_log_proba"}, default "auto"

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.numerics import entropy
-from shiftmetrics._core.record import Status
+from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.adapters.sklearn.scorer import AgreementScorer, agreement_scorer, response_of, shifted_pair
 from shiftmetrics.agreement import posterior_agreement

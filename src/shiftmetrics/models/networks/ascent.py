@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.attacks.losses import cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.decision.space import MoveSpace
 from shiftmetrics.models.networks.module import Network, batches
 from shiftmetrics.models.question import LossName
-from shiftmetrics.shifts.attacks.losses import cross_entropy, margin_loss, smooth_margin_loss
 
 RowLoss = Callable[[Tensor, Tensor], Tensor]
 """Maps scores and labels to one number for each row."""

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics.attacks.model import check_logits
 from shiftmetrics.models.columns import Columns, Price, pays
 from shiftmetrics.models.decision.space import MoveSpace
 from shiftmetrics.models.networks.ascent import Ascent
@@ -13,7 +14,6 @@ from shiftmetrics.models.networks.lower import lower_loss
 from shiftmetrics.models.networks.module import Network, mode_warning
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.shifts.attacks.model import check_logits
 
 N_STEPS = 3
 """Gradient steps in a round."""

@@ -183,7 +183,7 @@ def _is_shape(sizes: Any) -> bool:
 
 def _matrix(part: nn.Module, shape: Shape | None) -> FloatArray | Stretch | None:
     """Return the matrix of an affine part, or the diagonal of one that scales columns; None for others."""
-    from shiftmetrics.learners.tabular import Standardize
+    from shiftmetrics.models.networks.standardize import Standardize
 
     def numbers(tensor: Any) -> FloatArray:
         return np.asarray(tensor.detach().cpu().double().numpy())

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
+from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 from shiftmetrics.models.outputs import batch_size
 from shiftmetrics.models.question import QueryCount
-from shiftmetrics.shifts.attacks.model import evaluation_mode, parameter_of
 
 
 def module_of(model: Any) -> torch.nn.Module:

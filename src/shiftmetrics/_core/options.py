@@ -1,0 +1,179 @@
+"""Options that many functions share: how to compute, and how to resample."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
+
+TOLERANCES = ("atol", "rtol", "max_iter", "memory_limit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computing:
+    """How to compute: threads, memory, precision and progress.
+
+    Every option left at None takes the default of the function that it is passed to; a function that has no use for
+    an option refuses it.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor, optional
+        Threads that work on blocks of rows. Default: one for each CPU.
+    memory_limit : int, optional
+        Bytes that a computation may take. Default: half of what is available.
+    atol, rtol : float, optional
+        Absolute and relative tolerance of the certified result.
+    max_iter : int, optional
+        Most iterations.
+    progress : bool, default True
+        Whether work of more than two seconds shows a progress bar.
+
+    Raises
+    ------
+    TypeError
+        If an option is of the wrong type.
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from shiftmetrics import Computing, posterior_agreement
+    >>> result = posterior_agreement([[2.0, 0.0]], [[1.0, 0.0]], computing=Computing(atol=1e-9))
+    >>> result.settings["computing"]["atol"]
+    1e-09
+    """
+
+    executor: Executor | None = None
+    memory_limit: int | None = None
+    atol: float | None = None
+    rtol: float | None = None
+    max_iter: int | None = None
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        if self.executor is not None and not hasattr(self.executor, "submit"):
+            remedy = (
+                f"Pass concurrent.futures.ThreadPoolExecutor({self.executor})."
+                if isinstance(self.executor, int)
+                else ""
+            )
+            raise TypeError(
+                describe("executor", "a concurrent.futures.Executor or None", repr(self.executor), remedy)
+            )
+        checked: dict[str, Any] = {}
+        for name in ("atol", "rtol"):
+            value = getattr(self, name)
+            if value is not None:
+                checked[name] = check_number(value, name, low=0.0, open_low=name == "atol")
+        if self.max_iter is not None:
+            checked["max_iter"] = check_integer(self.max_iter, "max_iter", low=1)
+        if self.memory_limit is not None:
+            checked["memory_limit"] = int(
+                check_number(self.memory_limit, "memory_limit", low=0.0, open_low=True, high=2.0**63)
+            )
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that change a result, for its ``settings``."""
+        return {name: getattr(self, name) for name in TOLERANCES if getattr(self, name) is not None}
+
+
+def computing_of(value: Computing | None, **defaults: Any) -> Computing:
+    """Return the options of a call, with the defaults of its function.
+
+    Parameters
+    ----------
+    value : Computing or None
+        What the caller passed.
+    **defaults
+        The tolerances that the function uses, each with its default (None where the default depends on the data).
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is something else.
+    ValueError
+        If the caller set a tolerance that the function does not use.
+    """
+    if value is None:
+        value = Computing()
+    if not isinstance(value, Computing):
+        raise TypeError(describe("computing", "a Computing or None", repr(value)))
+    unused = [name for name in TOLERANCES if name not in defaults and getattr(value, name) is not None]
+    if unused:
+        raise ValueError(describe("computing", f"without {unused[0]}, which has no effect here", repr(value)))
+    changes = {name: default for name, default in defaults.items() if getattr(value, name) is None}
+    return dataclasses.replace(value, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How a sampling interval is made.
+
+    A number stands for the level alone: ``resampling=0.95``.
+
+    Parameters
+    ----------
+    level : float, default 0.95
+        Confidence level, between 0 and 1.
+    n_draws : int, default 1000
+        Draws of the rows, where a measure draws.
+    groups : array of shape (n_samples,), optional
+        Labels of rows that belong together, such as the visits of one patient: they are drawn together.
+    rng : int, Generator or None
+        Seed of the draws. The same seed draws the same rows for another model.
+
+    Raises
+    ------
+    TypeError
+        If an option is of the wrong type.
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from shiftmetrics import Resampling
+    >>> Resampling(level=0.9, rng=0).level
+    0.9
+    """
+
+    level: float = 0.95
+    n_draws: int = 1000
+    groups: Any = None
+    rng: Any = None
+
+    def __post_init__(self) -> None:
+        level = check_number(self.level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
+        object.__setattr__(self, "level", level)
+        object.__setattr__(self, "n_draws", check_integer(self.n_draws, "n_draws", low=2))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options, for the ``settings`` of a result."""
+        return {
+            "level": self.level,
+            "n_draws": self.n_draws,
+            "groups": self.groups is not None,
+            "rng": self.rng,
+        }
+
+
+def resampling_of(value: Resampling | float | None) -> Resampling | None:
+    """Return the options of a call, with a seed drawn where none was given; None where no interval is asked for.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is neither a Resampling, a level nor None.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, Resampling):
+        value = Resampling(
+            level=check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
+        )
+    return dataclasses.replace(value, rng=seed_of(value.rng))

@@ -1,0 +1,1 @@
+"""The laboratory: make shifts, load data, train models, and run what the papers run. No measure needs it."""

@@ -1,0 +1,213 @@
+"""One plain training loop for every objective: seeded, with early stopping and a progress bar."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from shiftmetrics._core.arrays import FloatArray, as_array
+from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics.lab.learners.objectives import ERM, Batch, Objective, distinct
+from shiftmetrics.lab.learners.selection import EarlyStopping, as_input
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitResult:
+    """A trained model and how it went.
+
+    Attributes
+    ----------
+    model : torch.nn.Module
+        The model that was passed in, in evaluation mode, with the parameters of ``best_epoch``.
+    losses : ndarray of shape (n_epochs,)
+        Mean of the objective in each epoch.
+    scores : ndarray of shape (n_epochs,)
+        Validation scores; empty without early stopping.
+    best_epoch : int
+        Epoch whose parameters were kept, counted from 1: the last one without early stopping.
+    stopped : bool
+        Whether training stopped before its last epoch.
+    """
+
+    model: nn.Module
+    losses: FloatArray
+    scores: FloatArray
+    best_epoch: int
+    stopped: bool
+
+
+def fit(
+    model: nn.Module,
+    X: Any,
+    y: Any,
+    *,
+    objective: Objective | None = None,
+    transform: Callable[[Batch], Batch] | None = None,
+    domain: Any = None,
+    epochs: int = 100,
+    batch_size: int | None = None,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 0.0,
+    optimizer: torch.optim.Optimizer | None = None,
+    stopping: EarlyStopping | None = None,
+    rng: Any = None,
+    progress: bool = True,
+) -> FitResult:
+    """Train a model, in place.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Maps inputs to scores of shape (n_samples, n_classes), or to what ``objective.loss`` expects. Its initial
+        parameters are the caller's; seed torch before making it.
+    X : array or Tensor of shape (n_samples, ...)
+        Inputs.
+    y : array or Tensor of shape (n_samples,)
+        Labels.
+    objective : callable, default `ERM`
+        Maps the model and a `Batch` to the loss to minimise.
+    transform : callable, optional
+        Changes each batch first, as `LISA` does.
+    domain : array of shape (n_samples,), optional
+        Integer domains. Every batch gets its share of each.
+    epochs : int, default 100
+        Passes over the data.
+    batch_size : int, optional
+        Rows of a batch. Default: all.
+    learning_rate, weight_decay : float
+        Of Adam (decoupled weight decay).
+    optimizer : torch.optim.Optimizer, optional
+        Takes the place of Adam; ``learning_rate`` and ``weight_decay`` are then ignored.
+    stopping : EarlyStopping, optional
+        Stops and keeps the best model.
+    rng : int, Generator or None
+        Seed of shuffles, transforms, random starts and dropout. The global state of torch is left as it was.
+    progress : bool, default True
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    FitResult
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, labels are not integers (for classification), or the loss becomes NaN or infinite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> _ = torch.manual_seed(0)
+    >>> X, y = torch.tensor([[-1.0], [1.0]]), torch.tensor([0, 1])
+    >>> result = fit(torch.nn.Linear(1, 2), X, y, epochs=50, learning_rate=0.1, rng=0, progress=False)
+    >>> result.model(X).argmax(dim=1).tolist(), bool(result.losses[-1] < result.losses[0])
+    ([0, 1], True)
+    """
+    objective = ERM() if objective is None else objective
+    epochs = check_integer(epochs, "epochs", low=1)
+    check_number(learning_rate, "learning_rate", low=0.0, open_low=True)
+    check_number(weight_decay, "weight_decay", low=0.0)
+    data = _data(model, X, y, domain, batch_size)
+    seed = int(check_rng(rng).integers(2**62))
+    generator = torch.Generator().manual_seed(seed)
+    if optimizer is None:
+        optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    losses: list[float] = []
+    scores: list[float] = []
+    best_epoch, best_score, best_state = 0, -math.inf, None
+    model.train()
+    with torch.random.fork_rng(), _bar(epochs, progress) as bar:
+        torch.manual_seed(seed)
+        for epoch in range(epochs):
+            total = 0.0
+            for rows in _batches(data, batch_size or len(data.x), generator):
+                batch = Batch(
+                    data.x[rows], data.y[rows], _take(data.domain, rows), epoch=epoch, generator=generator
+                )
+                loss = objective(model, batch if transform is None else transform(batch))
+                optimizer.zero_grad(set_to_none=True)
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                total += float(loss.detach()) * len(rows)
+            losses.append(total / len(data.x))
+            if not math.isfinite(losses[-1]):
+                raise ValueError(
+                    f"The loss must stay finite, got {losses[-1]} in epoch {epoch + 1}. "
+                    "Lower the learning rate, or scale the inputs."
+                )
+            bar.update()
+            bar.set_postfix(loss=f"{losses[-1]:.4g}", refresh=False)
+            if stopping is None:
+                continue
+            scores.append(float(stopping.score(model)))
+            if best_state is None or scores[-1] > best_score + stopping.min_gain:
+                best_epoch, best_score = epoch + 1, scores[-1]
+                best_state = copy.deepcopy(model.state_dict())
+            if epoch + 1 - best_epoch >= stopping.patience:
+                break
+    if best_state is not None:
+        model.load_state_dict(best_state)
+    model.eval()
+    return FitResult(
+        model=model,
+        losses=np.asarray(losses),
+        scores=np.asarray(scores),
+        best_epoch=best_epoch or len(losses),
+        stopped=len(losses) < epochs,
+    )
+
+
+def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None) -> Batch:
+    """Check the training set and put it beside the model."""
+    x = as_input(X, model)
+    if not len(x):
+        raise ValueError(describe("X", "an array of at least 1 row(s)", "0"))
+    if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+        raise ValueError(
+            describe("X", "finite everywhere", "NaN or infinity", "Drop or impute these rows first.")
+        )
+    given = as_array(y, "y")
+    labels = torch.as_tensor(given if isinstance(given, Tensor) else np.array(given)).to(x.device)
+    labels = labels.to(x.dtype) if labels.is_floating_point() else labels.long()
+    domains = None if domain is None else torch.as_tensor(np.asarray(domain)).to(x.device)
+    if domains is not None and domains.is_floating_point():
+        raise TypeError(describe("domain", "integers", f"{domains.dtype}"))
+    for argument, values in (("y", labels), ("domain", domains)):
+        if values is not None and len(values) != len(x):
+            raise ValueError(describe(argument, f"of length {len(x)}, as X", f"length {len(values)}"))
+    if batch_size is not None:
+        check_integer(batch_size, "batch_size", low=1)
+    return Batch(x, labels, domains)
+
+
+def _batches(data: Batch, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Yield the rows of each batch; every domain is spread evenly over the batches."""
+    n_samples = len(data.x)
+    order = torch.randperm(n_samples, generator=generator)
+    if data.domain is not None:
+        domain = data.domain.cpu()[order]
+        place = torch.empty(n_samples, dtype=torch.float64)
+        for value in distinct(domain):
+            rows = (domain == value).nonzero().ravel()
+            jitter = torch.rand(1, generator=generator, dtype=torch.float64)
+            place[rows] = (torch.arange(len(rows), dtype=torch.float64) + jitter) / len(rows)
+        order = order[place.argsort()]
+    for start in range(0, n_samples, batch_size):
+        yield order[start : start + batch_size].to(data.x.device)
+
+
+def _take(values: Tensor | None, rows: Tensor) -> Tensor | None:
+    return None if values is None else values[rows]
+
+
+def _bar(epochs: int, progress: bool) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=epochs, desc="fit", unit="epoch", delay=2.0, disable=not progress, leave=False)

@@ -1,0 +1,171 @@
+"""When to stop and what to keep: scores of a model on validation data, higher being better, and early stopping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from shiftmetrics._core.arrays import FloatArray, as_array
+from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.attacks.model import evaluation_mode, parameter_of
+
+
+def predict_scores(model: nn.Module, X: Any, *, batch_size: int = 4096) -> FloatArray:
+    """Return the model's scores as NumPy float64, in evaluation mode, without gradients, batch by batch.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Left in the mode in which it came.
+    X : array or Tensor of shape (n_samples, ...)
+        Inputs, put on the device of the model's parameters and given their type (integer tensors keep theirs).
+    batch_size : int, default 4096
+        Rows at a time.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs)
+
+    Examples
+    --------
+    >>> import torch
+    >>> predict_scores(torch.nn.Linear(2, 3), [[0.0, 1.0]]).shape
+    (1, 3)
+    """
+    check_integer(batch_size, "batch_size", low=1)
+    x = as_input(X, model)
+    with evaluation_mode(model), torch.no_grad():
+        parts = [model(x[start : start + batch_size]) for start in range(0, len(x), batch_size)]
+    return np.asarray(torch.cat(parts).double().cpu().numpy())
+
+
+def as_input(X: Any, model: nn.Module) -> torch.Tensor:
+    """Return ``X`` as a tensor on the device of the model's parameters, and of their type.
+
+    Tensors of integers keep their type: they are tokens.
+    """
+    array = as_array(X, "X")
+    is_tensor = isinstance(array, torch.Tensor)
+    x = torch.as_tensor(array if is_tensor else np.array(array))
+    like = parameter_of(model)
+    if like is None:
+        return x if is_tensor else x.to(torch.get_default_dtype())
+    return x.to(device=like.device, dtype=x.dtype if is_tensor and not x.is_floating_point() else like.dtype)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AccuracyScore:
+    """Accuracy on validation data.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, ...)
+        Inputs.
+    y : array of shape (n_samples,)
+        Labels.
+
+    Examples
+    --------
+    >>> import torch
+    >>> 0.0 <= AccuracyScore(X=[[0.0], [1.0]], y=[0, 1])(torch.nn.Linear(1, 2)) <= 1.0
+    True
+    """
+
+    X: Any
+    y: Any
+
+    def __call__(self, model: nn.Module) -> float:
+        """Return the share of rows that the model predicts right."""
+        return float(np.mean(predict_scores(model, self.X).argmax(axis=1) == np.asarray(self.y)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AgreementRateScore:
+    """Share of pairs predicted alike (AFR_P): no labels are needed.
+
+    Parameters
+    ----------
+    X_shifted, X : array of shape (n_samples, ...)
+        The shifted rows and their originals.
+
+    Examples
+    --------
+    >>> import torch
+    >>> AgreementRateScore(X_shifted=[[0.0], [1.0]], X=[[0.0], [1.0]])(torch.nn.Linear(1, 2))
+    1.0
+    """
+
+    X_shifted: Any
+    X: Any
+
+    def __call__(self, model: nn.Module) -> float:
+        """Return the share of pairs that the model predicts alike."""
+        shifted, original = (predict_scores(model, part).argmax(axis=1) for part in (self.X_shifted, self.X))
+        return float(np.mean(shifted == original))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PosteriorAgreementScore:
+    """Posterior agreement of shifted with original scores, in nats: no labels are needed.
+
+    Parameters
+    ----------
+    X_shifted, X : array of shape (n_samples, ...)
+        The shifted rows and their originals.
+    prior : array, "predicted" or None, default "predicted"
+        Class prior. With None, as in the papers, a constant classifier agrees perfectly with itself, so that
+        selection may pick one that has collapsed; with the predicted prior it scores 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> score = PosteriorAgreementScore(X_shifted=[[-1.0], [1.1]], X=[[-1.1], [1.0]])
+    >>> score(torch.nn.Linear(1, 2, bias=False)) > 0.69
+    True
+    """
+
+    X_shifted: Any
+    X: Any
+    prior: Any = "predicted"
+
+    def __call__(self, model: nn.Module) -> float:
+        """Return the posterior agreement of the two samples' scores."""
+        scores = predict_scores(model, self.X_shifted)
+        return float(posterior_agreement(scores, predict_scores(model, self.X), prior=self.prior).value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyStopping:
+    """Keep the model of the best validation score, and stop when none better has come for a while.
+
+    Parameters
+    ----------
+    score : callable
+        Maps the model to a number, higher being better: `AccuracyScore`, `AgreementRateScore`,
+        `PosteriorAgreementScore` or your own.
+    patience : int, default 20
+        Epochs without a better score after which training stops.
+    min_gain : float, default 0.0
+        By how much a score must exceed the best one to count as better.
+
+    Examples
+    --------
+    >>> EarlyStopping(score=lambda model: 1.0, patience=3).patience
+    3
+    """
+
+    score: Callable[[nn.Module], float]
+    patience: int = 20
+    min_gain: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.score):
+            raise TypeError(describe("score", "a callable that maps a model to a number", repr(self.score)))
+        check_integer(self.patience, "patience", low=1)
+        check_number(self.min_gain, "min_gain", low=0.0)

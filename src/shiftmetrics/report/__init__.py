@@ -1,8 +1,0 @@
-"""Results to one self-contained HTML file: small, readable without JavaScript, and fit to print."""
-
-from shiftmetrics.report.context import Context, Rows
-from shiftmetrics.report.document import render_report, write_report
-from shiftmetrics.report.facts import Fact, facts_of
-from shiftmetrics.report.thumbnails import is_image_batch
-
-__all__ = ["Context", "Fact", "Rows", "facts_of", "is_image_batch", "render_report", "write_report"]

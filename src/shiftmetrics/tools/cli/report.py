@@ -1,0 +1,64 @@
+"""The command ``shiftmetrics report RESULTS...``: one page from any number of results that other commands wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shiftmetrics.tools.cli import options
+
+
+def report(
+    results: options.Results,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", "--report", metavar="FILE.html", help="The page.", show_default=False),
+    ],
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules", metavar="RULES.toml", help="Check the results, and show how each rule ended."
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = options.TITLE,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write one self-contained HTML page of any number of results.
+
+    The page shows what results hold. What needs the rows themselves, such as the pairs that agree least, is drawn by
+    the command that measures, and by `shiftmetrics run`.
+
+    Exit code: 0, also when a rule failed; `shiftmetrics check` is the gate.
+
+    Example: `shiftmetrics report agreement.json stability.json --output report.html`
+
+    Example: `shiftmetrics report results/ --rules rules.toml --title "Release 4" --output report.html`
+    """
+    from shiftmetrics.tools.cli.check import show_outcomes
+    from shiftmetrics.tools.cli.outputs import say
+    from shiftmetrics.tools.cli.results import check_outputs, read_result_files
+    from shiftmetrics.tools.cli.sources import Source
+    from shiftmetrics.tools.rules import check_results, read_rules
+    from shiftmetrics.views.report import Context, write_report
+
+    demanded = [] if rules is None else read_rules(rules)
+    read = read_result_files(results)
+    inputs = list(read.sources)
+    facts = {"Results": ", ".join(results)}
+    if rules is not None:
+        inputs.append(Source(argument="--rules", path=rules))
+        facts["Rules"] = str(rules)
+    check_outputs({"--output": output}, inputs)
+    checked = check_results(read.results, demanded) if demanded else None
+    write_report(read.results, output, title=title, context=Context(facts=facts, rules=checked))
+    if quiet:
+        return
+    for name, result in read.results.items():
+        say(f"{name}: {result.headline()}")
+    for note in read.notes:
+        say(f"Note: {note}")
+    if checked is not None:
+        show_outcomes(checked)
+    say(f"Report: {output}")

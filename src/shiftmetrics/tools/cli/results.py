@@ -1,0 +1,164 @@
+"""Results that other commands have written, read from files and folders into one mapping with a name for each."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shiftmetrics.tools.cli.sources import Source
+
+if TYPE_CHECKING:
+    from shiftmetrics._core.result import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultFiles:
+    """What was read.
+
+    Attributes
+    ----------
+    results : dict of str to Result
+        The file of a single result gives it its name; results that share a file keep theirs. Where names repeat,
+        the file, and then the folder, come before them.
+    sources : tuple of Source
+        The files, with the arrays beside them: outputs must not replace them.
+    notes : tuple of str
+        JSON files in the folders that are no results.
+    """
+
+    results: dict[str, Result]
+    sources: tuple[Source, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_result_files(paths: Sequence[str | Path], argument: str = "RESULTS") -> ResultFiles:
+    """Read results from JSON files, and from folders of them.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files, which must hold results, or folders, in which other JSON files are named in a note.
+    argument : str
+        What messages call them.
+
+    Raises
+    ------
+    ValueError
+        If a path is missing, a file named by the user is no result, one that should be is damaged, or there are none.
+    """
+    # Records are found by their class, so all modules that define results must be there.
+    from shiftmetrics._core.collection import read_results
+
+    files, notes = _files(paths, argument)
+    found: dict[Path, dict[str, Result]] = {}
+    for file in files:
+        try:
+            results = read_results(file)
+        except ValueError as error:
+            raise ValueError(f"{argument} must be files of results, got {str(file)!r}. {error}") from error
+        found[file] = dict(zip([file.stem], results.values(), strict=True)) if _is_single(file) else results
+    if not any(found.values()):
+        where = ", ".join(map(str, paths)) or "nothing"
+        raise ValueError(f"{argument} must hold at least one result, got none in {where}.")
+    return ResultFiles(
+        results=_named_apart(found),
+        sources=tuple(
+            Source(argument=argument, path=part)
+            for file in files
+            for part in (file, file.with_suffix(".npz"))
+        ),
+        notes=notes,
+    )
+
+
+def _files(paths: Iterable[str | Path], argument: str) -> tuple[list[Path], tuple[str, ...]]:
+    """Return the files to read, each once, and what to say of the others in the folders."""
+    files: dict[Path, Path] = {}
+    notes = []
+    for path in map(Path, paths):
+        if not path.exists():
+            raise ValueError(
+                f"{argument} must be an existing file or folder, got {str(path)!r}, which is not there."
+            )
+        if not path.is_dir():
+            files.setdefault(path.resolve(), path)
+            continue
+        for file in sorted(path.glob("*.json")):
+            if file.name.startswith(".") or file.is_dir():  # a file that is being written, or was cut off
+                continue
+            if _holds_results(file):
+                files.setdefault(file.resolve(), file)
+            else:
+                notes.append(f"{file} holds no results and is left out.")
+    return list(files.values()), tuple(notes)
+
+
+def _holds_results(file: Path) -> bool:
+    """Tell whether a JSON file says that it holds results; a file that is no JSON should be one, and is read."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return True
+    is_ours = isinstance(document, Mapping) and "schema_version" in document
+    return is_ours and ("results" in document or "measure" in document)
+
+
+def _is_single(file: Path) -> bool:
+    return "results" not in json.loads(file.read_text(encoding="utf-8"))
+
+
+def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result]:
+    """Give every result a name of its own, the same whatever the order of the files."""
+    entries = [(file, name, result) for file, results in found.items() for name, result in results.items()]
+    names = [name for _, name, _ in entries]
+    stems = [name if name == file.stem else f"{file.stem}: {name}" for file, name, _ in entries]
+    folders = [
+        f"{file.resolve().parent.name}/{stem}" for (file, _, _), stem in zip(entries, stems, strict=True)
+    ]
+    whole = [
+        f"{file}: {name}" if name != file.stem else str(file) for file, name, _ in entries
+    ]  # as typed, so never twice
+    for longer in (stems, folders, whole):
+        names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
+    return {name: result for name, (_, _, result) in zip(names, entries, strict=True)}
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) -> None:
+    """Refuse paths that cannot be written, that are one another, or that would replace an input.
+
+    Parameters
+    ----------
+    outputs : mapping of str to path
+        By their options.
+    inputs : iterable of Source
+        What is read.
+
+    Raises
+    ------
+    ValueError
+        The first path that is refused.
+    """
+    taken = {source.path.resolve(): source.argument for source in inputs}
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in given.items():
+        if path.is_dir():
+            raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
+        if not path.parent.is_dir():
+            raise ValueError(f"{option} must be in a folder that exists, got {str(path)!r}. Create it first.")
+        is_device = path.exists() and not path.is_file()
+        if not is_device and not os.access(path.parent, os.W_OK):
+            raise ValueError(f"{option} must be in a folder that can be written, got {str(path)!r}.")
+        if path.resolve() in taken:
+            raise ValueError(
+                f"{option} {path} would overwrite {taken[path.resolve()]}, {path.name}. Choose another name."
+            )
+        same = next(
+            (other for other, its in given.items() if other != option and its.resolve() == path.resolve()),
+            None,
+        )
+        if same is not None:
+            raise ValueError(f"{option} and {same} must be two files, got {str(path)!r} twice.")

@@ -1,0 +1,136 @@
+"""What a user types for an input: a path, perhaps an array inside it, perhaps a part of that array.
+
+``scores.csv``, ``scores.npy``, ``runs.npz:log_probs`` and ``runs.npz:log_probs[3,1]`` are sources; so are
+``scores.joblib`` and ``module:attribute``, which run code when they are opened.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from shiftmetrics.tools.cli.objects import is_attribute, trust
+
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
+ARRAY_SUFFIXES = (".npy", ".npz")
+OBJECT_SUFFIX = ".joblib"
+PICKLE_SUFFIXES = (".pkl", ".pickle", ".pt", ".pth", ".dill")
+KNOWN_SUFFIXES = (*TABLE_SUFFIXES, *ARRAY_SUFFIXES, OBJECT_SUFFIX)
+
+_SOURCE = re.compile(r"(?P<path>.+?\.(?:npz|npy))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?")
+
+IndexPart = int | slice
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One input of a command.
+
+    Attributes
+    ----------
+    argument : str
+        The name that messages use: ``SHIFTED``, ``--prior``, ...
+    path : Path
+        An existing file; of a Python object, its name.
+    key : str or None
+        The name of an array inside an ``.npz`` file.
+    index : tuple of int or slice
+        The part to take, axes from the left.
+    is_attribute : bool
+        Whether it is an object of a Python module, ``module:attribute``, instead of a file.
+    """
+
+    argument: str
+    path: Path
+    key: str | None = None
+    index: tuple[IndexPart, ...] = ()
+    is_attribute: bool = False
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know about how it is opened."""
+        return [trust(self.argument)] if self.is_attribute or self.suffix == OBJECT_SUFFIX else []
+
+    @property
+    def suffix(self) -> str:
+        """The file's suffix in lower case, ``.csv.gz`` as one."""
+        name = self.path.name.lower()
+        return ".csv.gz" if name.endswith(".csv.gz") else Path(name).suffix
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file has named columns."""
+        return self.suffix in TABLE_SUFFIXES
+
+    @property
+    def example(self) -> str:
+        """How to take a part of this array, for messages."""
+        return f"{self.path.name}:{self.key}[0]" if self.key else f"{self.path.name}[0]"
+
+    def __str__(self) -> str:
+        parts = ",".join(_index_text(part) for part in self.index)
+        return self.path.name + (f":{self.key}" if self.key else "") + (f"[{parts}]" if parts else "")
+
+
+def parse_source(text: str, argument: str) -> Source:
+    """Read what the user typed and make sure that the file is there and of a kind that we read.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing, is a folder, holds pickled objects or has an unknown suffix.
+    """
+    path = Path(text)
+    key: str | None = None
+    index: tuple[IndexPart, ...] = ()
+    match = _SOURCE.fullmatch(text)
+    if match and not path.exists():
+        path, key = Path(match["path"]), match["key"]
+        index = _parse_index(match["index"], argument) if match["index"] is not None else ()
+    if match is None and is_attribute(text) and not Path(text.partition(":")[0]).is_file():
+        return Source(argument=argument, path=path, is_attribute=True)
+    source = Source(argument=argument, path=path, key=key, index=index)
+    if source.suffix in PICKLE_SUFFIXES:
+        raise ValueError(
+            f"{argument} must be a file of plain numbers, got {path.name!r}, whose kind can run code "
+            "when it is opened. Save the numbers with numpy.save, numpy.savez or as csv."
+        )
+    if path.is_dir():
+        raise ValueError(f"{argument} must be a file, got the folder {str(path)!r}.")
+    if source.suffix not in KNOWN_SUFFIXES:
+        known = ", ".join(KNOWN_SUFFIXES)
+        raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.")
+    if not path.is_file():
+        raise ValueError(f"{argument} must be an existing file, got {str(path)!r}, which is not there.")
+    if key is not None and source.suffix != ".npz":
+        raise ValueError(f"{argument} must name an array only inside an .npz file, got {text!r}.")
+    return source
+
+
+def looks_like_source(text: str) -> bool:
+    """Tell whether ``text`` is meant as a file rather than as the name of a column."""
+    match = _SOURCE.fullmatch(text)
+    return match is not None or is_attribute(text) or text.lower().endswith(KNOWN_SUFFIXES + PICKLE_SUFFIXES)
+
+
+def _parse_index(text: str, argument: str) -> tuple[IndexPart, ...]:
+    parts: list[IndexPart] = []
+    for part in text.replace(" ", "").split(","):
+        if re.fullmatch(r"-?\d+", part):
+            parts.append(int(part))
+        elif re.fullmatch(r"-?\d*:-?\d*(:-?\d+)?", part):
+            parts.append(slice(*(int(bound) if bound else None for bound in part.split(":"))))
+        else:
+            raise ValueError(
+                f"{argument} must have an index of whole numbers and slices, got [{text}]. "
+                "An example is file.npz:log_probs[3,1] or file.npy[:500]."
+            )
+    return tuple(parts)
+
+
+def _index_text(part: IndexPart) -> str:
+    if isinstance(part, int):
+        return str(part)
+    bounds = [part.start, part.stop] + ([part.step] if part.step is not None else [])
+    return ":".join("" if bound is None else str(bound) for bound in bounds)

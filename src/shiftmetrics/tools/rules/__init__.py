@@ -1,0 +1,14 @@
+"""The release gate: rules about results, checked on the cautious side, with an outcome for each.
+
+A rule names results, a field and a bound. What is uncertain counts against passing: sampling, by the unfavourable end
+of an interval; numerical error; and what a search may have missed, by its certified bound. A rule that cannot be
+checked is an error, never a pass.
+"""
+
+from shiftmetrics.tools.rules.checking import check_results
+from shiftmetrics.tools.rules.junit import write_junit
+from shiftmetrics.tools.rules.outcomes import Outcome, RulesResult
+from shiftmetrics.tools.rules.reading import read_rules
+from shiftmetrics.tools.rules.rule import Rule
+
+__all__ = ["Outcome", "Rule", "RulesResult", "check_results", "read_rules", "write_junit"]

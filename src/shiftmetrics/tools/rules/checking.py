@@ -1,0 +1,190 @@
+"""Rules on results: each rule looks at its results, and says of each how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shiftmetrics._core.record import StatusEnum as Status
+from shiftmetrics._core.result import Result
+from shiftmetrics._core.validation import describe
+from shiftmetrics.tools.rules.baseline import Baselines, margin_of, paired_worse_by, worse_by
+from shiftmetrics.tools.rules.fields import Place, Reading, find, read
+from shiftmetrics.tools.rules.judging import judge, judge_worse
+from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
+from shiftmetrics.tools.rules.rule import Rule, nearest_names
+from shiftmetrics.tools.rules.tables import Row, matches, rows_of
+
+
+def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> RulesResult:
+    """Check rules on results, cautiously: what is uncertain counts against passing.
+
+    Parameters
+    ----------
+    results : mapping of str to Result
+        Results by their names.
+    rules : sequence of Rule
+        What must hold, such as `read_rules` returns.
+
+    Returns
+    -------
+    RulesResult
+        An outcome for each rule and result; ``passed`` tells whether the release may go out. A rule that finds no
+        result or no such field, meets NaN, or cannot read its baseline ends as an error.
+
+    Raises
+    ------
+    TypeError
+        If ``results`` is not a mapping of results, or ``rules`` holds something else.
+    ValueError
+        If there are no rules.
+
+    Examples
+    --------
+    >>> from shiftmetrics import posterior_agreement
+    >>> from shiftmetrics.tools.rules import Rule, check_results
+    >>> scores = [[4.0, 0.0], [0.0, 3.0], [2.0, 0.0], [0.0, 5.0]]
+    >>> result = posterior_agreement(scores, scores)
+    >>> checked = check_results({"noise": result}, [Rule(measure="posterior_agreement", at_least=0.5)])
+    >>> checked.passed, checked.headline()
+    (True, 'Passed: 1 check of 1 rule, 1 passed.')
+    """
+    if not isinstance(results, Mapping):
+        raise TypeError(describe("results", "a mapping from names to results", type(results).__name__))
+    for name, result in results.items():
+        if not isinstance(result, Result):
+            raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
+    rules = [rules] if isinstance(rules, Rule) else list(rules)
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise TypeError(describe("rules", "rules", type(rule).__name__))
+    if not rules:
+        raise ValueError(describe("rules", "at least one rule", "none"))
+    baselines = Baselines()
+    outcomes: list[Outcome] = []
+    seen: set[str] = set()
+    for rule in rules:
+        chosen = {name: result for name, result in results.items() if _is_meant(rule, name, result)}
+        seen |= chosen.keys()
+        if not chosen:
+            outcomes.append(
+                Outcome(rule=rule, result="", measure="", ended="error", text=_nothing(rule, results))
+            )
+        for name, result in chosen.items():
+            outcomes.extend(_outcomes(rule, name, result, baselines))
+    return RulesResult(
+        outcomes=tuple(outcomes), unchecked=tuple(name for name in results if name not in seen)
+    )
+
+
+def measures_of(result: Result) -> set[str]:
+    """Return the names that a rule may call a result's measure by: its own, and those it is a kind of."""
+    full = {str(cls.measure) for cls in type(result).__mro__ if issubclass(cls, Result) and cls.measure}
+    return full | {part for name in full for part in name.split(".")}
+
+
+def _is_meant(rule: Rule, name: str, result: Result) -> bool:
+    return matches(name, rule.result) and any(
+        matches(measure, rule.measure) for measure in measures_of(result)
+    )
+
+
+def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
+    """Say that no result was found, and which there are."""
+    measures = {result.measure for result in results.values()}
+    by_measure = [
+        name for name, part in results.items() if any(matches(m, rule.measure) for m in measures_of(part))
+    ]
+    if not by_measure:
+        return (
+            f"No result is of the measure {rule.measure!r}. {nearest_names(rule.measure, sorted(measures))}"
+        )
+    which = "" if rule.measure == "*" else f" of the measure {rule.measure!r}"
+    return f"No result{which} has the name {rule.result!r}. {nearest_names(rule.result, by_measure)}"
+
+
+def _outcomes(rule: Rule, name: str, result: Result, baselines: Baselines) -> Iterator[Outcome]:
+    """Yield the outcome of one rule on one result; with a row, one for each row that it means."""
+    common: dict[str, Any] = {"rule": rule, "result": name, "measure": result.measure}
+    try:
+        _check_known_statuses(rule, result)
+        rows = [Row(result, "", rule.field)] if rule.row is None else rows_of(result, rule.row, rule.field)
+    except (ValueError, TypeError) as error:
+        yield Outcome(**common, ended="error", text=str(error))
+        return
+    for row in rows:
+        try:
+            place = find(row.content, row.path)
+            unmet = _unmet_status(rule, result, place)
+            if unmet:
+                yield Outcome(**common, row=row.words, ended=_not_held(rule), text=unmet)
+                continue
+            if rule.baseline is None:
+                reading = read(place, rule.field, rule.using)
+                holds, text = judge(rule, result, reading)
+            else:
+                reading, holds, text = _against_baseline(rule, name, result, place, row, baselines)
+        except (ValueError, TypeError) as error:
+            yield Outcome(**common, row=row.words, ended="error", text=str(error))
+            continue
+        yield Outcome(
+            **common,
+            row=row.words,
+            ended="passed" if holds else _not_held(rule),
+            value=reading.value,
+            low=reading.low,
+            high=reading.high,
+            text=text,
+        )
+
+
+def _not_held(rule: Rule) -> Ended:
+    return "failed" if rule.severity == "fail" else "warned"
+
+
+def _check_known_statuses(rule: Rule, result: Result) -> None:
+    known = ["ok", "any", *(str(status) for status in type(result.status))  # type: ignore[union-attr]]
+    for status in rule.status:
+        if status not in known:
+            raise ValueError(
+                f"The status {status!r} is not one of {result.measure}. {nearest_names(status, known)}"
+            )
+
+
+def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
+    """Say which status on the way to a field is not one that the rule accepts; nothing where all are."""
+    for owner in dict.fromkeys([result, *place.owners]):
+        status = getattr(owner, "status", None)
+        if not isinstance(status, Status) or "any" in rule.status or str(status) in rule.status:
+            continue
+        if not (status.ok and "ok" in rule.status):
+            return f"Status {status}: {status.text}"
+    return ""
+
+
+def _against_baseline(
+    rule: Rule, name: str, result: Result, place: Place, row: Row, baselines: Baselines
+) -> tuple[Reading, bool, str]:
+    """Compare with the earlier result; the reading is by how much this one is worse."""
+    earlier = baselines.partner_of(rule, name, result)
+    then = Row(earlier, "", rule.field) if rule.row is None else _only_row(rule, row, earlier)
+    before = find(then.content, then.path)
+    unmet = _unmet_status(rule, earlier, before)
+    if unmet:
+        raise ValueError(f"The baseline is no answer. {unmet}")
+    old = read(before, rule.field, "value")
+    new = read(place, rule.field, "value")
+    worse = (
+        paired_worse_by(rule, result, earlier)
+        if rule.using == "interval"
+        else worse_by(rule, result, new, old)
+    )
+    return worse, *judge_worse(rule, new, old, worse, margin_of(rule, old))
+
+
+def _only_row(rule: Rule, row: Row, earlier: Result) -> Row:
+    """Return the row of the earlier result that has the same words as one of this."""
+    rows = [part for part in rows_of(earlier, rule.row or {}, rule.field) if part.words == row.words]
+    if len(rows) != 1:
+        raise ValueError(f"The baseline must have one row with {row.words}, got {len(rows)}.")
+    return rows[0]

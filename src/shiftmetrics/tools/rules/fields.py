@@ -1,0 +1,263 @@
+"""What a dotted path finds in a result, and between what numbers it lies once all that is uncertain is counted."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import StatusEnum as Status
+from shiftmetrics._core.result import Interval
+from shiftmetrics.tools.rules.rule import Using, nearest_names
+
+MAIN = ("value", "difference", "stability")
+"""Fields whose interval, error and bounds carry no name before them: ``interval`` is that of ``value``."""
+
+COUNT = "count"
+"""The step that counts the parts of a tuple or an array."""
+
+UNSEEN = {
+    "upper_bound": "an upper bound without a certified lower one",
+    "lower_bound": "a lower bound without a certified upper one",
+    "estimate": "an estimate without certified bounds",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a field holds.
+
+    Attributes
+    ----------
+    value : float, str or bool
+        As it stands.
+    low, high : float or None
+        Between what it lies; None where it is no number.
+    because : tuple of str
+        What puts ``low`` and ``high`` apart from the value.
+    """
+
+    value: float | str | bool
+    low: float | None = None
+    high: float | None = None
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The end of a path: what holds the field, its name there, and what it holds.
+
+    Attributes
+    ----------
+    owners : tuple
+        The records on the way, the outermost first: each may have a status.
+    """
+
+    holder: Any
+    name: str
+    value: Any
+    owners: tuple[Any, ...] = ()
+
+
+def find(start: Any, path: str) -> Place:
+    """Follow a dotted path.
+
+    Raises
+    ------
+    ValueError
+        If a step leads nowhere; the message names what there is.
+    """
+    part, holder, done = start, start, ""
+    owners: list[Any] = []
+    steps = path.split(".")
+    while steps:
+        holder = part
+        if isinstance(part, Record):
+            owners.append(part)
+        name = ".".join(steps) if isinstance(part, Mapping) and ".".join(steps) in part else steps[0]
+        steps = steps[1:] if name == steps[0] else []
+        part = _step(part, name, done, path)
+        done = f"{done}.{name}" if done else name
+    return Place(holder=holder, name=name, value=part, owners=tuple(owners))
+
+
+def names_of(part: Any) -> list[str]:
+    """Return the fields and properties of a record, or the keys of a mapping."""
+    if isinstance(part, Mapping):
+        return [str(key) for key in part]
+    fields = [field.name for field in dataclasses.fields(part) if field.repr]
+    properties = [
+        name
+        for cls in type(part).__mro__
+        for name, attribute in vars(cls).items()
+        if isinstance(attribute, property) and not name.startswith("_")
+    ]
+    return list(dict.fromkeys(fields + properties))
+
+
+def read(place: Place, path: str, using: Using | None) -> Reading:
+    """Return what a field holds, and between what it lies.
+
+    Raises
+    ------
+    ValueError
+        If it is NaN, is not there, is not a single value, or has no interval where one was asked for.
+    """
+    value = plain(place.value)
+    if value is None:
+        raise ValueError(
+            f"The field {path!r} is empty: the result was computed without it. Measure with the option that "
+            "gives it, or choose another field."
+        )
+    if isinstance(value, Record | Mapping):
+        raise ValueError(
+            f"The field {path!r} has parts; name one of them. {nearest_names('', names_of(value))}"
+        )
+    if isinstance(value, tuple | list | np.ndarray):
+        raise ValueError(
+            f"The field {path!r} holds {len(value)} values; name one of them, as in {path}.0, or write "
+            f"{path}.{COUNT} for how many there are."
+        )
+    if isinstance(value, bool | str):
+        return Reading(value=value)
+    if not isinstance(value, int | float):
+        raise ValueError(
+            f"The field {path!r} must be a number, a text, true or false, got {type(value).__name__}."
+        )
+    if math.isnan(value):
+        raise ValueError(f"The field {path!r} is NaN, which no bound can judge. Measure again.")
+    return _with_uncertainty(place, path, value, using)
+
+
+def plain(value: Any) -> Any:
+    """Return NumPy's scalars as Python's, and a status by its name."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Status):
+        return str(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool | int):
+        return float(value)
+    return value
+
+
+def _step(part: Any, name: str, done: str, path: str) -> Any:
+    where = f"in {done!r}" if done else "in this result"
+    if isinstance(part, Record | Mapping):
+        if name not in names_of(part):
+            raise ValueError(f"There is no field {name!r} {where}. {nearest_names(name, names_of(part))}")
+        return part[name] if isinstance(part, Mapping) else getattr(part, name)
+    if isinstance(part, tuple | list | np.ndarray) and np.ndim(part) != 0:
+        if name == COUNT:
+            return len(part)
+        try:
+            return part[int(name)]
+        except ValueError:
+            raise ValueError(
+                f"The step {name!r} {where} must be a position, such as 0, or {COUNT}: there are {len(part)} parts."
+            ) from None
+        except IndexError:
+            raise ValueError(f"There is no part {name} {where}, which has {len(part)}.") from None
+    if part is None:
+        raise ValueError(
+            f"The field {done!r} is empty: the result was computed without it, so it has no {name!r}."
+        )
+    raise ValueError(
+        f"The field {done!r} is a single value and has no {name!r}. Leave out the end of {path!r}."
+    )
+
+
+def _with_uncertainty(place: Place, path: str, value: float, using: Using | None) -> Reading:
+    """Add up what may lie below and above a number: sampling, numerical error, and what a search may have missed."""
+    ends: list[tuple[float, float, str]] = []
+    error = _companion(place, "error_bound")
+    if error:
+        ends.append((value - error, value + error, "numerical error"))
+    interval = _interval(place)
+    if using == "interval" and interval is None:
+        raise ValueError(
+            f'The field {path!r} has no interval. Measure with a confidence level, or write using = "value".'
+        )
+    if using != "value":
+        if interval is not None:
+            ends.append((interval.low, interval.high, f"{100 * interval.level:g} % interval"))
+        ends.extend(_searched(place, path, value))
+    for low, high, what in ends:
+        if math.isnan(low) or math.isnan(high):
+            raise ValueError(
+                f"The {what} of the field {path!r} is NaN, which no bound can judge. Measure again."
+            )
+    return Reading(
+        value=value,
+        low=_total(value, [low for low, _, _ in ends], -1.0),
+        high=_total(value, [high for _, high, _ in ends], 1.0),
+        because=_reasons(value, ends),
+    )
+
+
+def _reasons(value: float, ends: list[tuple[float, float, str]]) -> tuple[str, ...]:
+    """Name what puts the ends apart from the value, leaving out what is a hundred times smaller than the rest."""
+    reach = {what: max(value - low, high - value) for low, high, what in ends if low < value or high > value}
+    most = max(reach.values(), default=0.0)
+    return tuple(what for what, far in reach.items() if math.isinf(far) or 100.0 * far >= most)
+
+
+def _total(value: float, ends: list[float], sign: float) -> float:
+    """Add up the distances to all ends on one side; at infinity, where there is nothing to add, take the last end."""
+    distances = [max(0.0, sign * (end - value)) if end != value else 0.0 for end in ends]
+    if math.isinf(value):
+        return sign * max([sign * value, *(sign * end for end in ends)])
+    return value + sign * math.fsum(distances)
+
+
+def _companion(place: Place, what: str) -> Any:
+    """Return the companion of a field by its name, such as ``reverse_error_bound``, or that of the value."""
+    names = [f"{place.name}_{what}", *([what] if place.name in MAIN else [])]
+    if place.name.endswith("_error") and what == "error_bound":
+        names.append(f"{place.name}_bound")  # as of an equivalent error
+    for name in names:
+        holder = place.holder
+        found = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+        if found is not None:
+            return plain(found)
+    return None
+
+
+def _interval(place: Place) -> Interval | None:
+    """Return the interval of a field: a record, or two columns of a table."""
+    found = _companion(place, "interval")
+    if isinstance(found, Interval):
+        return found
+    if found is not None:  # doubt must not go missing in a file that someone edited
+        raise ValueError(
+            f"The interval of the field {place.name!r} must be one, got {found!r}. Measure again."
+        )
+    for before in ("interval_", ""):
+        low, high = _companion(place, f"{before}low"), _companion(place, f"{before}high")
+        if not isinstance(low, int | float) or not isinstance(high, int | float):
+            continue
+        if not (math.isnan(low) and math.isnan(high)):  # both: cells of a table that are empty
+            return Interval(low=low, high=high)
+    return None
+
+
+def _searched(place: Place, path: str, value: float) -> list[tuple[float, float, str]]:
+    """Return what the value may be in truth where a search found no more than a bound of it."""
+    is_element = isinstance(place.holder, np.ndarray)  # such as stability.0, or stability.0.1 of a surface
+    if is_element and not set(MAIN).isdisjoint(path.split(".")):
+        kind = next((owner.kind for owner in reversed(place.owners) if hasattr(owner, "kind")), None)
+    else:
+        kind = _companion(place, "kind") if place.name in MAIN else None
+    if kind not in UNSEEN:
+        return []
+    certified = None if is_element else _companion(place, "lower_bound")
+    if kind == "upper_bound" and certified is not None:
+        return [(float(certified), value, "certified lower bound of the search")]
+    low = -math.inf if kind != "lower_bound" else value
+    high = math.inf if kind != "upper_bound" else value
+    return [(low, high, UNSEEN[kind])]

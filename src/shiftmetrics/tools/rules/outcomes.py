@@ -1,0 +1,204 @@
+"""What checking rules gives: an outcome for each rule and result, and what follows for the release."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from shiftmetrics._core.files import write_text
+from shiftmetrics._core.record import Record, decode, encode
+from shiftmetrics._core.result import SCHEMA_VERSION
+from shiftmetrics._core.validation import describe
+from shiftmetrics.tools.rules.rule import Rule
+
+Ended = Literal["passed", "failed", "warned", "error"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome(Record):
+    """How one rule ended on one result, or on one row of a table of it.
+
+    Attributes
+    ----------
+    rule : Rule
+        The rule.
+    result : str
+        Name of the result; empty where the rule found none.
+    measure : str
+        Its measure.
+    row : str
+        The row of the table, in words; empty where the rule asks for none.
+    ended : {"passed", "failed", "warned", "error"}
+        "warned": it does not hold, and is no more than a warning. "error": it could not be checked.
+    value : float, str, bool or None
+        What the field holds.
+    low, high : float or None
+        Between what the number was taken to lie: what is uncertain, counted against passing.
+    text : str
+        What was found, in words.
+    """
+
+    rule: Rule
+    result: str
+    measure: str
+    row: str = ""
+    ended: Ended
+    value: float | str | bool | None = None
+    low: float | None = None
+    high: float | None = None
+    text: str
+
+    @property
+    def where(self) -> str:
+        """The name of the result, with the row of its table."""
+        return f"{self.result}, {self.row}" if self.row else self.result
+
+    @property
+    def with_reason(self) -> str:
+        """What was found and, unless the rule holds, why it is there."""
+        return self.text if self.ended == "passed" else f"{self.text} {self.rule.reason}".strip()
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}: {self.ended}. {self.where + ': ' if self.where else ''}{self.with_reason}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RulesResult(Record):
+    """All rules, checked.
+
+    Attributes
+    ----------
+    outcomes : tuple of Outcome
+        By rule, then by result.
+    unchecked : tuple of str
+        Names of the results that no rule looks at.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the release may go out: every rule could be checked, and none failed."""
+        return not self.failed and not self.errors
+
+    @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """The outcomes that fail the gate."""
+        return self._that("failed")
+
+    @property
+    def warned(self) -> tuple[Outcome, ...]:
+        """The outcomes of rules that do not hold and only warn."""
+        return self._that("warned")
+
+    @property
+    def errors(self) -> tuple[Outcome, ...]:
+        """The outcomes of rules that could not be checked."""
+        return self._that("error")
+
+    @property
+    def exit_code(self) -> int:
+        """0 when all passed, 1 when a rule failed, 2 when one could not be checked."""
+        return 2 if self.errors else 1 if self.failed else 0
+
+    def headline(self) -> str:
+        """Say in one sentence how the rules ended."""
+        n_rules = len({outcome.rule.name for outcome in self.outcomes})
+        checks = f"{len(self.outcomes)} check{'s' * (len(self.outcomes) != 1)}"
+        of = f" of {n_rules} rule{'s' * (n_rules != 1)}"
+        ended = {
+            "passed": len(self._that("passed")),
+            "failed": len(self.failed),
+            "warned": len(self.warned),
+            "could not be made": len(self.errors),
+        }
+        said = ", ".join(f"{count} {what}" for what, count in ended.items() if count)
+        verdict = "Passed" if self.passed else "Error" if self.errors else "Failed"
+        return f"{verdict}: {checks}{of}, {said}."
+
+    def __str__(self) -> str:
+        lines = [self.headline(), *(str(outcome) for outcome in self.outcomes if outcome.ended != "passed")]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = [(part.ended, part.rule.name, part.where, part.with_reason) for part in self.outcomes]
+        rows = "".join(
+            "<tr>"
+            + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row)
+            + "</tr>"
+            for row in cells
+        )
+        return f"<div><b>{html.escape(self.headline())}</b><table>{rows}</table></div>"
+
+    def to_frame(self) -> Any:
+        """Return one row for each outcome as a pandas DataFrame."""
+        import pandas as pd
+
+        columns = (
+            "rule",
+            "result",
+            "measure",
+            "row",
+            "field",
+            "bound",
+            "value",
+            "low",
+            "high",
+            "ended",
+            "text",
+        )
+        rows = [
+            (part.rule.name, part.result, part.measure, part.row, part.rule.field, part.rule.bound_in_words(),
+             part.value, part.low, part.high, part.ended, part.text)
+            for part in self.outcomes
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=list(columns))
+
+    def to_json(self, path: str | os.PathLike[str] | None = None, *, indent: int = 2) -> str:
+        """Return the outcomes as JSON, or write them too.
+
+        Raises
+        ------
+        ValueError
+            If the folder of ``path`` does not exist.
+        """
+        encoded = encode(self, lambda _path, array: array.tolist())
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "passed": self.passed,
+            "exit_code": self.exit_code,
+            **encoded,
+        }
+        text = json.dumps(document, indent=indent, allow_nan=False)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | os.PathLike[str]) -> Self:
+        """Read outcomes back from JSON text, or from a file.
+
+        Raises
+        ------
+        ValueError
+            If the JSON is not that of checked rules.
+        """
+        given = isinstance(source, str) and source.lstrip().startswith("{")
+        text = str(source) if given else Path(source).read_text(encoding="utf-8")
+        try:
+            found = decode(json.loads(text), lambda stand_in: stand_in["array"])
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                describe("source", "the JSON of checked rules", f"text that is not JSON ({error})")
+            ) from error
+        if not isinstance(found, cls):
+            raise ValueError(describe("source", "the JSON of checked rules", "another document"))
+        return found
+
+    def _that(self, ended: Ended) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.ended == ended)

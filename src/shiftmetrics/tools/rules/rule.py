@@ -1,0 +1,263 @@
+"""One rule: which results, which field, which bound. It is checked when it is made, so that no rule is void."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number
+from shiftmetrics._core.validation import check_choice, check_number, describe
+
+Using = Literal["interval", "value"]
+Severity = Literal["fail", "warn"]
+Better = Literal["higher", "lower"]
+
+LOWER, UPPER = ("at_least", "above"), ("at_most", "below")
+BOUNDS = (*LOWER, *UPPER, "equal_to", "worse_by_at_most")
+"""The keys that bound a field; each rule has one of them, or one lower and one upper bound."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rule(Record):
+    """A bound on a field of results.
+
+    Attributes
+    ----------
+    name : str
+        What the rule is called. Default: its own words.
+    measure : str, default "*"
+        Results of this measure, such as "posterior_agreement"; with a pattern, such as "novelty.*". "stability" takes
+        results of "model_stability" too.
+    result : str, default "*"
+        Results of this name; ``*`` stands for any text, ``?`` for any character.
+    field : str, default "value"
+        What is bounded: a field, a property or a part of one, such as "normalized", "interval.low",
+        "modes.0.frequency", "settings.threshold" or "modes.count". With ``row``, a column.
+    row : dict or None
+        Rows of a table of the result whose columns hold these values, such as ``{"feature": "age"}``; texts may be
+        patterns. The rule holds for each of them.
+    at_least, above, at_most, below : float or None
+        Bounds of a number. A lower and an upper one may go together.
+    equal_to : float, str, bool or None
+        What the field must be, exactly as it stands: for counts, words and settings.
+    baseline : str or None
+        The file with the results of an earlier release, which ``worse_by_at_most`` is measured from.
+    worse_by_at_most : float, str or None
+        How much worse than in the baseline, in the unit of the field, or as a share such as "5 %".
+    better : {"higher", "lower"} or None
+        Which direction is better. Default: that of the measure, where the field is its value.
+    same_settings : bool, default True
+        Whether the result and its baseline must have been measured with the same settings.
+    using : {"interval", "value"} or None
+        "interval": the unfavourable end of the interval is checked, and there must be one; with a baseline, that of
+        the paired difference. "value": the number as printed, with its numerical error. Default: the interval where
+        there is one, and what a search is certified not to have missed; with a baseline, the value.
+    status : tuple of str, default ("ok",)
+        Statuses a result may have: "ok" stands for all that are an answer, "any" for all.
+    severity : {"fail", "warn"}, default "fail"
+        Whether a rule that does not hold fails the gate.
+    reason : str
+        Why the rule is there, and what to do: printed when it does not hold.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no bound, or two that contradict, or another part is not what it should be.
+
+    Examples
+    --------
+    >>> from shiftmetrics.tools.rules import Rule
+    >>> Rule(measure="posterior_agreement", field="normalized", at_least=0.8).name
+    'posterior_agreement: normalized at least 0.8'
+    """
+
+    name: str = ""
+    measure: str = "*"
+    result: str = "*"
+    field: str = "value"
+    row: dict[str, Any] | None = None
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    equal_to: float | str | bool | None = None
+    baseline: str | None = None
+    worse_by_at_most: float | str | None = None
+    better: Better | None = None
+    same_settings: bool = True
+    using: Using | None = None
+    status: tuple[str, ...] = ("ok",)
+    severity: Severity = "fail"
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for text in ("name", "measure", "result", "field", "reason"):
+            _check_text(getattr(self, text), text, empty=text in ("name", "reason"))
+        if isinstance(self.status, str):
+            object.__setattr__(self, "status", (self.status,))
+        _check_statuses(self.status)
+        check_choice(self.severity, "severity", ("fail", "warn"))
+        if self.using is not None:
+            check_choice(self.using, "using", ("interval", "value"))
+        if self.better is not None:
+            check_choice(self.better, "better", ("higher", "lower"))
+        if not isinstance(self.same_settings, bool):
+            raise TypeError(describe("same_settings", "true or false", repr(self.same_settings)))
+        if self.row is not None:
+            _check_row(self.row)
+        self._check_bounds()
+        self._check_baseline()
+        if not self.name:
+            object.__setattr__(self, "name", self.in_words())
+
+    @property
+    def lower(self) -> float:
+        """The least that passes, or what must be exceeded: -inf without such a bound."""
+        return next((bound for bound in (self.at_least, self.above) if bound is not None), -math.inf)
+
+    @property
+    def upper(self) -> float:
+        """The most that passes, or what must not be reached: inf without such a bound."""
+        return next((bound for bound in (self.at_most, self.below) if bound is not None), math.inf)
+
+    @property
+    def margin(self) -> tuple[float, bool]:
+        """The number in ``worse_by_at_most``, and whether it is a share of the baseline's value."""
+        return _margin(self.worse_by_at_most)
+
+    def bound_in_words(self) -> str:
+        """Say what the field must be: "at least 0.8", "at most 5 % worse than in old.json"."""
+        if self.equal_to is not None:
+            return f"equal to {self._printed(self.equal_to)}"
+        if self.worse_by_at_most is not None:
+            margin, share = self.margin
+            much = f"{format_number(100 * margin)} %" if share else format_number(margin)
+            return f"at most {much} worse than in {self.baseline}"
+        parts = [
+            f"{name.replace('_', ' ')} {format_number(getattr(self, name))}"
+            for name in (*LOWER, *UPPER)
+            if getattr(self, name) is not None
+        ]
+        return " and ".join(parts)
+
+    def in_words(self) -> str:
+        """Say what the rule demands, and of which results."""
+        which = [part for part in (self.measure, self.result) if part != "*"]
+        row = "" if self.row is None else f" where {row_in_words(self.row)}"
+        return f"{', '.join(which) or 'every result'}: {self.field}{row} {self.bound_in_words()}"
+
+    def lower_holds(self, number: float) -> bool:
+        """Tell whether a number is within the lower bound."""
+        return number > self.above if self.above is not None else number >= self.lower
+
+    def upper_holds(self, number: float) -> bool:
+        """Tell whether a number is within the upper bound."""
+        return number < self.below if self.below is not None else number <= self.upper
+
+    def _check_bounds(self) -> None:
+        for name in (*LOWER, *UPPER):
+            if getattr(self, name) is not None:
+                bound = check_number(getattr(self, name), name, allow_inf=True)
+                object.__setattr__(self, name, bound)
+        if self.worse_by_at_most is not None:
+            _margin(self.worse_by_at_most)
+        if self.equal_to is not None and not isinstance(self.equal_to, bool | int | float | str):
+            raise TypeError(describe("equal_to", "a number, a text, true or false", repr(self.equal_to)))
+        if isinstance(self.equal_to, float) and math.isnan(self.equal_to):
+            raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
+        given = [name for name in BOUNDS if getattr(self, name) is not None]
+        if not given:
+            raise ValueError(
+                f"The rule must have a bound, got none. Add one of {', '.join(BOUNDS)}; at_least = 0.8, for example."
+            )
+        two_sided = len(given) == 2 and given[0] in LOWER and given[1] in UPPER
+        if len(given) > 1 and not two_sided:
+            raise ValueError(
+                f"The rule must have one bound, or a lower and an upper one, got {' and '.join(given)}. "
+                "Write two rules."
+            )
+        strict = self.above is not None or self.below is not None
+        if self.lower > self.upper or (strict and self.lower >= self.upper):
+            raise ValueError(f"The rule must leave something that passes, got {self.bound_in_words()}.")
+
+    def _check_baseline(self) -> None:
+        if self.baseline is not None:
+            _check_text(self.baseline, "baseline")
+            if self.worse_by_at_most is None:
+                raise ValueError(
+                    "baseline must go with worse_by_at_most, got it alone. Add worse_by_at_most = 0.02 or "
+                    'worse_by_at_most = "5 %".'
+                )
+        elif self.worse_by_at_most is not None:
+            raise ValueError(
+                'worse_by_at_most must go with a baseline, got none. Add baseline = "previous.json", the results '
+                "of the release to compare with."
+            )
+
+    @staticmethod
+    def _printed(value: float | str | bool) -> str:
+        if isinstance(value, bool):
+            return str(value).lower()
+        return repr(value) if isinstance(value, str) else format_number(value)
+
+
+def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
+    """Say which names there are, the most alike ones first: a remedy for a name that is not known."""
+    names = list(dict.fromkeys(known))
+    if not names:
+        return "There are none."
+    alike = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if alike:
+        return f"Did you mean {' or '.join(map(repr, alike))}?"
+    shown = ", ".join(map(repr, names[:most]))
+    return f"There are {shown}" + (f" and {len(names) - most} more." if len(names) > most else ".")
+
+
+def row_in_words(row: Mapping[str, Any]) -> str:
+    """Print the values that choose rows of a table: ``feature = age, subgroup = north``."""
+    return ", ".join(f"{name} = {part}" for name, part in row.items())
+
+
+def _check_text(value: Any, argument: str, *, empty: bool = False) -> None:
+    if not isinstance(value, str):
+        raise TypeError(describe(argument, "a text", repr(value)))
+    if not value.strip() and not empty:
+        raise ValueError(describe(argument, "a text that is not empty", repr(value)))
+
+
+def _check_statuses(statuses: Any) -> None:
+    listed = isinstance(statuses, tuple) and all(isinstance(part, str) for part in statuses)
+    if not listed or not statuses:
+        raise TypeError(
+            describe(
+                "status", 'a status or a list of them, such as "ok", "any" or "converged"', repr(statuses)
+            )
+        )
+
+
+def _check_row(row: Any) -> None:
+    if not isinstance(row, dict) or not row:
+        raise TypeError(describe("row", 'columns and what they hold, such as {feature = "age"}', repr(row)))
+    for name, part in row.items():
+        if not isinstance(part, bool | int | float | str):
+            raise TypeError(describe(f"row.{name}", "a text, a number, true or false", repr(part)))
+
+
+def _margin(value: Any) -> tuple[float, bool]:
+    """Take ``0.02`` or ``"5 %"`` as a number, and whether it is a share."""
+    share = isinstance(value, str)
+    number: Any = value
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            number = float(text.removesuffix("%")) / 100.0
+        except ValueError:
+            number = None
+        if number is None or not text.endswith("%"):
+            raise ValueError(describe("worse_by_at_most", 'a number, or a share such as "5 %"', repr(value)))
+    return check_number(number, "worse_by_at_most", low=0.0), share

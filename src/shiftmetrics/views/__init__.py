@@ -1,0 +1,1 @@
+"""Results in, drawings and reports out: `plot` draws any result, `report` writes one self-contained page."""

@@ -1,0 +1,89 @@
+"""What a report may show beside its results: what was evaluated, and the rows behind each number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shiftmetrics.novelty import BandwidthSweep, NoveltySizes
+
+if TYPE_CHECKING:
+    from shiftmetrics.tools.rules import RulesResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The rows behind one result, for drawings that the result alone cannot make. Everything is optional.
+
+    Attributes
+    ----------
+    scores, reference_scores : array of shape (n_samples, n_classes), optional
+        What `posterior_agreement` was given, for curves and for the pairs that agree least.
+    loss : object, optional
+        The loss that `stability_criterion` was given, for curves over the threshold and the prices.
+    sample_weight : array of shape (n_samples,), optional
+        What the measure was given.
+    names, reference_names : sequence of str, optional
+        A name for each row. Default: its number.
+    labels, reference_labels : sequence, optional
+        The true class of each row, as it should be printed.
+    class_names : sequence of str, optional
+        Names of the columns of ``scores``.
+    images, reference_images : array of shape (n_samples, height, width) or (..., channels), optional
+        A picture of each row.
+    texts, reference_texts : sequence of str, optional
+        The text of each row.
+    table, reference_table : DataFrame, optional
+        Anything else that is known of each row; beside ``texts``, such as the weight of each word.
+    bandwidth_sweep : BandwidthSweep, optional
+        The novelty of these rows at several bandwidths, from `shiftmetrics.novelty.bandwidth_sweep`.
+    sizes : NoveltySizes, optional
+        Their novelty at several numbers of rows, from `shiftmetrics.novelty.novelty_against_size`.
+    """
+
+    scores: Any = None
+    reference_scores: Any = None
+    loss: Any = None
+    sample_weight: Any = None
+    names: Sequence[str] | None = None
+    reference_names: Sequence[str] | None = None
+    labels: Any = None
+    reference_labels: Any = None
+    class_names: Sequence[str] | None = None
+    images: Any = None
+    reference_images: Any = None
+    texts: Any = None
+    reference_texts: Any = None
+    table: Any = None
+    reference_table: Any = None
+    bandwidth_sweep: BandwidthSweep | None = None
+    sizes: NoveltySizes | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What was evaluated, in words and rows.
+
+    Attributes
+    ----------
+    description : str
+        A paragraph under the title.
+    facts : mapping of str to str
+        Short facts beside it, such as the model, the files, the accuracy.
+    rows : mapping of str to Rows
+        The rows behind the result of each name.
+    remarks : mapping of str to str
+        A sentence for the section of the result of each name: how its numbers came about.
+    conclusions : mapping of str to str
+        A sentence for its verdict: what the numbers mean here.
+    rules : RulesResult, optional
+        How rules on the results ended, from `shiftmetrics.tools.rules.check_results`.
+    """
+
+    description: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, Rows] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    conclusions: Mapping[str, str] = field(default_factory=dict)
+    rules: RulesResult | None = None

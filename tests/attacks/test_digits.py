@@ -1,0 +1,207 @@
+"""Attacks against each other on digits: what each promises about the others, batches, seeds and dtypes."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from shiftmetrics.attacks import (
+    apgd,
+    ddn,
+    deepfool,
+    fab,
+    fgsm,
+    fmn,
+    min_distance,
+    nearest_error,
+    noise,
+    pgd,
+)
+
+N_ROWS = 60
+BOX = {"bounds": (0.0, 1.0)}
+FIXED = {
+    "fgsm": fgsm,
+    "pgd": lambda *args, **options: pgd(*args, n_steps=10, **options),
+    "apgd": lambda *args, **options: apgd(*args, n_steps=10, **options),
+    "noise": noise,
+}
+NEAREST = {
+    "fmn": lambda *args, **options: fmn(*args, n_steps=30, **options),
+    "ddn": lambda *args, **options: ddn(*args, n_steps=30, **options),
+    "deepfool": deepfool,
+    "fab": lambda *args, **options: fab(*args, n_steps=5, **options),
+    "nearest error": lambda *args, **options: nearest_error(*args, n_steps=20, restarts=2, **options),
+}
+
+
+@pytest.fixture(scope="module")
+def rows(digits):
+    return digits.model, digits.x[:N_ROWS], digits.y[:N_ROWS]
+
+
+def test_fmn_is_at_most_five_percent_above_ddn_and_deepfool(rows):
+    l2 = fmn(*rows, norm="l2", **BOX).median_distance
+    assert l2 <= 1.05 * ddn(*rows, **BOX).median_distance
+    assert l2 <= 1.05 * deepfool(*rows, norm="l2", **BOX).median_distance
+    linf = fmn(*rows, norm="linf", **BOX).median_distance
+    assert linf <= 1.05 * deepfool(*rows, norm="linf", **BOX).median_distance
+    # and deepfool as published, which does not slide along the boundary, is not below the refined one
+    plain = deepfool(*rows, norm="l2", refine=False, **BOX)
+    assert (deepfool(*rows, norm="l2", **BOX).distance <= plain.distance + 1e-6).all()
+
+
+def test_the_nearest_error_is_nearest(rows):
+    best = nearest_error(*rows, **BOX)
+    for attack in (fmn(*rows, **BOX), ddn(*rows, **BOX), deepfool(*rows, **BOX)):
+        assert best.median_distance <= 1.001 * attack.median_distance
+        assert (best.distance <= 1.001 * attack.distance).mean() > 0.9
+    assert min_distance(*rows, **BOX).tolist() == best.distance_to_error.tolist()
+
+
+@pytest.mark.parametrize(("norm", "strength"), [("linf", 0.1), ("l2", 0.5)])
+def test_apgd_leaves_at_most_the_robust_accuracy_of_pgd(rows, norm, strength):
+    options = {"strength": strength, "norm": norm, "rng": 0, **BOX}
+    of_pgd = pgd(*rows, n_steps=50, **options).robust_accuracy
+    assert 0.1 < of_pgd < 0.9
+    assert apgd(*rows, n_steps=50, **options).robust_accuracy <= of_pgd
+    assert of_pgd <= fgsm(*rows, **options).robust_accuracy
+    assert apgd(*rows, n_steps=20, loss="dlr-targeted", n_targets=4, **options).robust_accuracy <= of_pgd
+    assert apgd(*rows, n_steps=50, loss="dlr", **options).robust_accuracy <= of_pgd + 0.1
+    assert pgd(*rows, n_steps=50, loss="margin", **options).robust_accuracy <= of_pgd + 0.05
+
+
+def test_a_row_falls_within_a_strength_iff_its_distance_is_below(rows):
+    distance = min_distance(*rows, norm="linf", **BOX)
+    fallen = apgd(*rows, strength=0.1, rng=0, loss="dlr-targeted", n_steps=30, **BOX).success
+    clear = np.abs(distance - 0.1) > 0.005
+    assert (fallen == (distance <= 0.1))[clear].mean() > 0.95
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_noise_is_as_long_as_the_attack_and_does_less(rows, norm):
+    attack = fmn(*rows, norm=norm, **BOX)
+    random = noise(*rows, strength=attack.distance, norm=norm, rng=0, **BOX)
+    np.testing.assert_allclose(random.distance, attack.distance, rtol=1e-4, atol=1e-6)
+    assert random.success.mean() < 0.3 < attack.success.mean()
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("name", [*FIXED, *NEAREST])
+def test_what_is_returned_is_recomputed(rows, name, norm):
+    model, x, y = rows
+    x, y = x[:20].clone(), y[:20]
+    before, kept = x.clone(), copy.deepcopy(model.state_dict())
+    frozen = torch.zeros(x.shape[1:], dtype=torch.bool)
+    frozen[:, :2] = True
+    costs = torch.linspace(1.0, 3.0, 64).reshape(x.shape[1:])
+    options = {"frozen": frozen, "feature_costs": costs, "rng": 0, **BOX}
+    if name in FIXED:
+        result = FIXED[name](model, x, y, strength=0.2, norm=norm, **options)
+        assert result.distance.max() <= 0.2 * (1 + 1e-6)
+    elif name == "ddn":
+        if norm == "linf":
+            pytest.skip("DDN is an l2 attack")
+        result = NEAREST[name](model, x, y, **options)
+    else:
+        result = NEAREST[name](model, x, y, norm=norm, **options)
+    assert torch.equal(x, before)
+    assert all(torch.equal(kept[key], value) for key, value in model.state_dict().items())
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
+    assert result.x_adv.shape == x.shape
+    assert result.x_adv.dtype == x.dtype
+    assert torch.equal(result.x_adv[:, :, :2], x[:, :, :2])
+    assert 0.0 <= float(result.x_adv.min()) <= float(result.x_adv.max()) <= 1.0
+    move = (result.x_adv.double() - x.double()) * costs.double().sqrt()
+    length = torch.linalg.vector_norm(move.flatten(1), ord=2 if norm == "l2" else np.inf, dim=1)
+    np.testing.assert_allclose(result.distance, length.numpy(), rtol=1e-9)
+    assert result.success.tolist() == (model(result.x_adv).argmax(1) != y).tolist()
+    if name in NEAREST:
+        assert (result.distance[~result.success] == 0).all()
+    with pytest.raises(ValueError, match="read-only"):
+        result.distance[0] = 1.0
+
+
+@pytest.mark.parametrize("name", [*FIXED, *NEAREST])
+def test_a_seed_repeats_an_attack(rows, name):
+    model, x, y = rows
+    attack = {**FIXED, **NEAREST}[name]
+    options = {"strength": 0.1} if name in FIXED else {}
+    first, second = (attack(model, x[:15], y[:15], rng=7, batch_size=6, **options, **BOX) for _ in range(2))
+    assert first.equals(second)
+
+
+def test_batches_change_nothing_but_rounding(rows):
+    model, x, y = rows
+    whole, parts = (fmn(model, x[:30], y[:30], batch_size=size, **BOX) for size in (None, 7))
+    assert np.median(np.abs(whole.distance - parts.distance)) < 1e-3
+    np.testing.assert_allclose(whole.distance, parts.distance, rtol=0.05)
+
+
+def test_double_precision_agrees_with_single(rows):
+    model, x, y = rows
+    double = copy.deepcopy(model).double()
+    single, exact = fmn(model, x, y, **BOX), fmn(double, x.double(), y, **BOX)
+    assert exact.x_adv.dtype == torch.float64
+    assert np.median(np.abs(single.distance - exact.distance)) < 2e-3
+
+
+def test_early_stop_finds_the_same_errors(rows):
+    options = {"strength": 0.1, "rng": 0, "n_steps": 30, **BOX}
+    stopped, full = pgd(*rows, early_stop=True, **options), pgd(*rows, **options)
+    assert stopped.success.tolist() == full.success.tolist()
+    more = pgd(*rows, early_stop=True, restarts=3, **options)
+    assert more.success.sum() >= stopped.success.sum()
+    assert apgd(*rows, early_stop=True, restarts=2, **options).success.sum() >= stopped.success.sum()
+
+
+def test_strength_may_differ_by_row_and_zero_is_the_identity(rows):
+    model, x, y = rows
+    strength = np.linspace(0.0, 0.2, len(x))
+    for attack in FIXED.values():
+        result = attack(model, x, y, strength=strength, rng=0, **BOX)
+        assert (result.distance <= strength * (1 + 1e-5) + 1e-9).all()
+        none = attack(model, x, y, strength=0, rng=0, **BOX)
+        assert torch.equal(none.x_adv, x)
+        assert none.success.tolist() == (model(x).argmax(1) != y).tolist()
+
+
+@pytest.mark.slow
+def test_distances_follow_the_scale_of_the_inputs(rows):
+    model, x, y = rows
+    scaled = lambda z: model(z / 100.0)  # noqa: E731
+    for attack in NEAREST.values():
+        first = attack(model, x, y, bounds=(0, 1), rng=0)
+        second = attack(scaled, 100.0 * x, y, bounds=(0, 100), rng=0)
+        assert np.median(np.abs(second.distance / 100.0 - first.distance)) < 0.01 * first.median_distance
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+def test_attacks_on_mnist(data_folder):
+    """A small network on half of the MNIST test set: the orders that hold on digits hold there."""
+    stored = np.load(data_folder / "mnist_test" / "mnist_t10k.npz")
+    x = torch.tensor(stored["images"][:, None] / 255.0, dtype=torch.float32)
+    y = torch.tensor(stored["labels"].astype(int))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 16, 5, stride=2), torch.nn.ReLU(), torch.nn.Conv2d(16, 32, 3, stride=2),
+            torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32 * 25, 10),
+        )  # fmt: skip
+        optimiser = torch.optim.Adam(model.parameters(), lr=2e-3)
+        for step in range(300):
+            part = slice(128 * (step % 39), 128 * (step % 39 + 1))
+            optimiser.zero_grad()
+            torch.nn.functional.cross_entropy(model(x[part]), y[part]).backward()
+            optimiser.step()
+    x, y = x[5000:5200], y[5000:5200]
+    l2, plain = fmn(model, x, y, **BOX), ddn(model, x, y, **BOX)
+    assert l2.success.all()
+    assert l2.median_distance <= 1.05 * plain.median_distance
+    assert l2.median_distance <= 1.05 * deepfool(model, x, y, **BOX).median_distance
+    linf = fmn(model, x, y, norm="linf", **BOX)
+    assert linf.median_distance <= 1.05 * deepfool(model, x, y, norm="linf", **BOX).median_distance
+    options = {"strength": 0.08, "rng": 0, **BOX}
+    assert apgd(model, x, y, **options).robust_accuracy <= pgd(model, x, y, **options).robust_accuracy

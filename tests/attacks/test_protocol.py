@@ -1,0 +1,111 @@
+"""Attacks of others by one method: recomputed, put back inside the bounds, models left alone."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+
+from shiftmetrics.adapters.foolbox import FoolboxAttack
+from shiftmetrics.adapters.secml_torch import SecmlTorchAttack
+from shiftmetrics.attacks import Attack, apgd, fmn, pgd, run_attack
+
+BOX = {"bounds": (0.0, 1.0)}
+
+
+def test_own_attacks_are_attacks_once_their_options_are_set(digits):
+    x, y = digits.x[:20], digits.y[:20]
+    attack = functools.partial(pgd, strength=0.1, bounds=(0, 1), n_steps=5, rng=0)
+    assert isinstance(attack, Attack)
+    direct, run = attack(digits.model, x, y), run_attack(attack, digits.model, x, y, norm="linf", **BOX)
+    np.testing.assert_allclose(run.x_adv, direct.x_adv, atol=1e-6)
+    np.testing.assert_allclose(run.distance, direct.distance, atol=1e-6)
+
+
+def test_forbidden_moves_are_put_back_and_said(digits):
+    x, y = digits.x[:5], digits.y[:5]
+    frozen = torch.zeros(x.shape[1:], dtype=torch.bool)
+    frozen[:, 0] = True
+
+    def outside(model, x, y):
+        return x - 2.0
+
+    with pytest.warns(
+        UserWarning, match="outside returned inputs outside the bounds, or moved frozen features"
+    ):
+        result = run_attack(outside, digits.model, x, y, frozen=frozen, **BOX)
+    assert torch.equal(result.x_adv, x * frozen)
+
+
+def test_attacks_that_return_something_else_are_refused(digits):
+    x, y = digits.x[:5], digits.y[:5]
+    with pytest.raises(
+        ValueError, match=r"attack must be a function that returns finite inputs of shape \(5, 1, 8, 8\)"
+    ):
+        run_attack(lambda model, x, y: x[:3], digits.model, x, y, **BOX)
+    with pytest.raises(ValueError, match="values that are not finite"):
+        run_attack(lambda model, x, y: x / 0.0, digits.model, x, y, **BOX)
+    with pytest.raises(TypeError, match="attack must be a callable"):
+        run_attack("pgd", digits.model, x, y, **BOX)
+
+
+def test_a_careless_attack_leaves_no_gradient_behind(digits):
+    def careless(model, x, y):
+        x = x.clone().requires_grad_(True)
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        return x + 0.1 * x.grad.sign()
+
+    with pytest.warns(UserWarning, match="put back"):
+        result = run_attack(careless, digits.model, digits.x[:50], digits.y[:50], norm="linf", **BOX)
+    assert result.attack == "careless"
+    assert all(parameter.grad is None for parameter in digits.model.parameters())
+
+
+class _Stub:
+    """Stands for an attack of another library where that library is not installed."""
+
+
+@pytest.mark.parametrize(
+    ("adapter", "module", "message"),
+    [
+        (FoolboxAttack(_Stub(), strength=0.1), "foolbox", "pip install foolbox"),
+        (
+            SecmlTorchAttack(_Stub()),
+            "secmlt.models.pytorch.base_pytorch_nn",
+            "pip install --no-deps secml-torch",
+        ),
+    ],
+)
+def test_a_missing_library_is_said_in_one_sentence(digits, monkeypatch, adapter, module, message):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(ImportError, match=message):
+        run_attack(adapter, digits.model, digits.x[:5], digits.y[:5], **BOX)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_foolbox(digits, wrapped):
+    foolbox = pytest.importorskip("foolbox")
+    x, y = digits.x[:60], digits.y[:60]
+    model = (lambda x: digits.model(x)) if wrapped else digits.model
+    theirs = run_attack(
+        FoolboxAttack(foolbox.attacks.LinfPGD(), strength=0.1), model, x, y, norm="linf", **BOX
+    )
+    assert theirs.attack == "foolbox LinfProjectedGradientDescentAttack"
+    assert theirs.distance.max() <= 0.1 * (1 + 1e-5)
+    assert pgd(model, x, y, strength=0.1, rng=0, **BOX).success.sum() >= theirs.success.sum()
+    nearest = run_attack(FoolboxAttack(foolbox.attacks.DDNAttack()), model, x, y, **BOX)
+    assert fmn(model, x, y, **BOX).median_distance <= 1.05 * nearest.median_distance
+    if not wrapped:  # a function hides its parameters, and foolbox leaves gradients on them
+        assert all(parameter.grad is None for parameter in digits.model.parameters())
+    digits.model.zero_grad(set_to_none=True)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_secml_torch(digits, wrapped):
+    module = pytest.importorskip("secmlt.adv.evasion.pgd")
+    x, y = digits.x[:60], digits.y[:60]
+    model = (lambda x: digits.model(x)) if wrapped else digits.model
+    attack = module.PGD("linf", 0.1, 40, 0.01, backend="native")
+    theirs = run_attack(SecmlTorchAttack(attack), model, x, y, norm="linf", **BOX)
+    assert theirs.distance.max() <= 0.1 * (1 + 1e-5)
+    assert apgd(model, x, y, strength=0.1, rng=0, **BOX).success.sum() >= theirs.success.sum()

@@ -1,0 +1,215 @@
+"""The loop: seeded, stops early, keeps the best, and says what is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from shiftmetrics.lab.learners import (
+    ERM,
+    LISA,
+    PAPER_GRID,
+    AccuracyScore,
+    AgreementRateScore,
+    Batch,
+    EarlyStopping,
+    PosteriorAgreementScore,
+    fit,
+    grid_search,
+    predict_scores,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((200, 2))
+Y = (X[:, 0] + 0.3 * RNG.standard_normal(200) > 0).astype(int)
+
+
+def test_the_loss_falls_and_the_rule_is_learnt(network):
+    result = fit(network(), X, Y, epochs=100, learning_rate=0.02, rng=0, progress=False)
+    assert result.losses[-1] < 0.5 * result.losses[0]
+    assert AccuracyScore(X=X, y=Y)(result.model) > 0.9
+    assert result.best_epoch == len(result.losses) == 100
+    assert not result.stopped
+    assert not result.model.training
+
+
+@pytest.mark.parametrize("batch_size", [None, 32])
+def test_a_seed_gives_the_same_model_and_leaves_torch_alone(network, batch_size):
+    torch.manual_seed(123)
+    expected = torch.rand(3)
+    torch.manual_seed(123)
+
+    def train(seed):
+        model = torch.nn.Sequential(network(), torch.nn.Dropout(0.5))
+        return fit(model, X, Y, epochs=3, batch_size=batch_size, rng=seed, progress=False).losses
+
+    np.testing.assert_array_equal(train(1), train(1))
+    assert not np.array_equal(train(1), train(2))
+    torch.testing.assert_close(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("kind", [list, pd.DataFrame, torch.as_tensor, np.float16])
+def test_inputs_of_any_kind(network, kind):
+    inputs = X.tolist() if kind is list else X.astype(np.float16) if kind is np.float16 else kind(X)
+    labels = pd.Series(Y) if kind is pd.DataFrame else Y.astype(bool) if kind is list else Y
+    result = fit(network(), inputs, labels, epochs=2, rng=0, progress=False)
+    assert np.isfinite(result.losses).all()
+    assert predict_scores(result.model, inputs).shape == (200, 2)
+
+
+def test_full_batches_equal_plain_gradient_descent(network):
+    model, other = network(), network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    fit(model, X, Y, epochs=5, optimizer=optimizer, rng=0, progress=False)
+    x, y = torch.as_tensor(X), torch.as_tensor(Y)
+    for _ in range(5):
+        other.zero_grad()
+        torch.nn.functional.cross_entropy(other(x), y).backward()
+        with torch.no_grad():
+            for part in other.parameters():
+                part -= 0.1 * part.grad
+    for ours, plain in zip(model.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-9, atol=1e-12)
+
+
+def test_every_batch_has_its_share_of_each_domain(network):
+    domain = np.repeat([0, 1, 2], [20, 60, 120])
+    seen = []
+
+    def objective(model, batch):
+        seen.append(np.bincount(batch.domain, minlength=3))
+        return ERM()(model, batch)
+
+    fit(network(), X, Y, domain=domain, objective=objective, epochs=1, batch_size=50, rng=0, progress=False)
+    np.testing.assert_array_equal(np.sum(seen, axis=0), [20, 60, 120])
+    np.testing.assert_allclose(seen, [[5, 15, 30]] * 4, atol=1)
+
+
+def test_a_transform_sees_each_batch(network):
+    domain = np.arange(200) % 2
+    seen = []
+
+    def transform(batch: Batch) -> Batch:
+        seen.append((len(batch.x), batch.epoch))
+        return LISA(n_classes=2)(batch)
+
+    fit(network(), X, Y, domain=domain, transform=transform, epochs=2, batch_size=100, rng=0, progress=False)
+    assert seen == [(100, 0), (100, 0), (100, 1), (100, 1)]
+
+
+def test_early_stopping_keeps_the_best_model(network):
+    scores = iter([0.1, 0.5, 0.9, 0.3, 0.9, 0.2, 0.1])
+    states = []
+
+    def score(model):
+        states.append({name: part.clone() for name, part in model.state_dict().items()})
+        return next(scores)
+
+    stopping = EarlyStopping(score=score, patience=3)
+    result = fit(network(), X, Y, epochs=50, stopping=stopping, rng=0, progress=False)
+    assert result.best_epoch == 3
+    assert result.stopped
+    np.testing.assert_array_equal(result.scores, [0.1, 0.5, 0.9, 0.3, 0.9, 0.2])
+    assert all(torch.equal(states[2][name], part) for name, part in result.model.state_dict().items())
+
+
+def test_early_stopping_by_three_scores(network):
+    shifted = X + 0.3 * np.random.default_rng(5).standard_normal(X.shape)
+    for score in (
+        AccuracyScore(X=shifted, y=Y),
+        AgreementRateScore(X_shifted=shifted, X=X),
+        PosteriorAgreementScore(X_shifted=shifted, X=X),
+    ):
+        stopping = EarlyStopping(score=score, patience=5)
+        result = fit(network(), X, Y, epochs=30, learning_rate=0.02, stopping=stopping, rng=0, progress=False)
+        assert score(result.model) == pytest.approx(result.scores.max(), abs=1e-9)
+        assert result.scores[result.best_epoch - 1] == result.scores.max()
+
+
+def test_agreement_scores_are_those_of_the_measure(network):
+    from shiftmetrics.agreement import posterior_agreement
+
+    model, shifted = network(), X + 0.5
+    a, b = predict_scores(model, shifted), predict_scores(model, X)
+    for prior in ("predicted", None):
+        expected = posterior_agreement(a, b, prior=prior).value
+        assert PosteriorAgreementScore(X_shifted=shifted, X=X, prior=prior)(model) == pytest.approx(expected)
+    rate = np.mean(a.argmax(1) == b.argmax(1))
+    assert AgreementRateScore(X_shifted=shifted, X=X)(model) == rate
+
+
+def test_a_collapsed_model_is_not_selected():
+    constant = torch.nn.Linear(2, 2, dtype=torch.float64)
+    with torch.no_grad():
+        constant.weight.zero_()
+        constant.bias.copy_(torch.tensor([1.0, 0.0]))
+    assert PosteriorAgreementScore(X_shifted=X, X=X)(constant) == pytest.approx(0.0, abs=1e-9)
+    assert PosteriorAgreementScore(X_shifted=X, X=X, prior=None)(constant) == pytest.approx(np.log(2))
+
+
+def test_prediction_in_batches_restores_the_mode(network):
+    model = torch.nn.Sequential(network(), torch.nn.Dropout(0.5)).train()
+    whole = predict_scores(model, X)
+    np.testing.assert_allclose(predict_scores(model, X, batch_size=7), whole, rtol=1e-12)
+    assert model.training
+    assert model[1].training
+
+
+def test_tokens_stay_integers():
+    model = torch.nn.Sequential(torch.nn.EmbeddingBag(10, 4), torch.nn.Linear(4, 2))
+    tokens = torch.randint(0, 10, (8, 5))
+    assert fit(model, tokens, torch.arange(8) % 2, epochs=2, rng=0, progress=False).losses.size == 2
+
+
+def test_progress_can_be_switched_off(network, bars_at_once, capsys):
+    fit(network(), X, Y, epochs=2, rng=0, progress=False)
+    assert capsys.readouterr().err == ""
+    fit(network(), X, Y, epochs=2, rng=0)
+    assert "fit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"X": np.full((200, 2), np.nan)}, ValueError, "X must be finite everywhere"),
+        ({"X": X[:0], "y": Y[:0]}, ValueError, "X must be an array of at least 1 row"),
+        ({"y": Y[:-1]}, ValueError, "y must be of length 200, as X, got length 199"),
+        ({"domain": np.zeros(3, dtype=int)}, ValueError, "domain must be of length 200"),
+        ({"domain": np.full(200, 0.5)}, TypeError, "domain must be integers"),
+        ({"y": ["a"] * 200}, TypeError, "y must"),
+        ({"epochs": 0}, ValueError, "epochs must be an integer at least 1"),
+        ({"batch_size": 0}, ValueError, "batch_size must be an integer at least 1"),
+        ({"learning_rate": 0.0}, ValueError, "learning_rate must be a number greater than 0"),
+        ({"rng": "x"}, TypeError, "rng must be a seed"),
+        (
+            {"objective": lambda model, batch: model(batch.x).sum() * np.inf},
+            ValueError,
+            "The loss must stay finite",
+        ),
+    ],
+)
+def test_bad_input(network, arguments, error, message):
+    with pytest.raises(error, match=message):
+        fit(network(), **{"X": X, "y": Y, "epochs": 2, "progress": False, **arguments})
+
+
+def test_stopping_must_be_a_score():
+    with pytest.raises(TypeError, match="score must be a callable"):
+        EarlyStopping(score="accuracy")
+
+
+def test_grid_search_tries_all_and_keeps_the_first_best():
+    tried = []
+
+    def train(value):
+        tried.append(value)
+        return value
+
+    found = grid_search(train, lambda value: min(value, 0.4), progress=False)
+    assert tuple(tried) == PAPER_GRID == (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    assert found.value == found.model == 0.4
+    np.testing.assert_array_equal(found.to_frame()["score"], found.scores)
+    with pytest.raises(ValueError, match="score must be a number, got NaN at 0.1"):
+        grid_search(train, lambda _: float("nan"), progress=False)
+    with pytest.raises(ValueError, match="values must be a sequence of at least one value"):
+        grid_search(train, float, [], progress=False)

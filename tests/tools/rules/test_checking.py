@@ -1,0 +1,242 @@
+"""Rules on results: passing takes proof, and what cannot be judged is an error."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftmetrics import Result
+from shiftmetrics.tools.rules import Rule, check_results
+
+finite = st.floats(-1e6, 1e6)
+small = st.floats(0, 1e3)
+
+
+def ended(result, **keys):
+    (outcome,) = check_results({"it": result}, [Rule(**keys)]).outcomes
+    return outcome.ended
+
+
+def said(result, **keys):
+    (outcome,) = check_results({"it": result}, [Rule(**keys)]).outcomes
+    return outcome.text
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"at_least": 0.5}, "passed"),
+        ({"at_least": 0.5000001}, "failed"),
+        ({"above": 0.5}, "failed"),
+        ({"above": 0.49}, "passed"),
+        ({"at_most": 2.0}, "passed"),
+        ({"at_most": 1.9}, "failed"),
+        ({"below": 2.0}, "failed"),
+        ({"at_least": 0.5, "at_most": 2.0}, "passed"),
+        ({"at_least": 0.5, "at_most": 1.5}, "failed"),
+        ({"at_least": 0.6, "below": 3}, "failed"),
+        ({"at_least": 0.8, "using": "value"}, "passed"),
+        ({"equal_to": 1}, "passed"),
+        ({"equal_to": 2}, "failed"),
+        ({"field": "word", "equal_to": "calm"}, "passed"),
+        ({"field": "word", "equal_to": "Calm"}, "failed"),
+        ({"field": "is_new", "equal_to": False}, "passed"),
+        ({"field": "is_new", "equal_to": 0}, "failed"),
+        ({"field": "rank", "equal_to": True}, "failed"),
+        ({"field": "status", "equal_to": "read"}, "passed"),
+        ({"field": "word", "at_least": 1}, "error"),
+        ({"field": "is_new", "at_most": 1}, "error"),
+        ({"field": "nothing", "at_most": 1}, "error"),
+        ({"field": "reverse", "at_most": 1}, "error"),
+        ({"field": "share", "at_most": 1, "using": "interval"}, "error"),
+        ({"field": "rank", "at_most": 2}, "failed"),
+        ({"at_least": 0.9, "severity": "warn"}, "warned"),
+        ({"field": "nothing", "at_least": 0.9, "severity": "warn"}, "error"),
+    ],
+)
+def test_bounds_on_one_result(keys, expected, gauge):
+    assert ended(gauge(1.0, interval=(0.5, 2.0)), **keys) == expected
+
+
+@given(value=finite, below=small, above=small, error=small, bound=finite)
+def test_a_rule_and_its_negation_never_both_pass(gauge, value, below, above, error, bound):
+    result = gauge(value, error_bound=error, interval=(value - below, value + above))
+    for using in (None, "interval", "value"):
+        for lower, upper in (("at_least", "below"), ("above", "at_most")):
+            both = [ended(result, **{side: bound, "using": using}) for side in (lower, upper)]
+            assert both.count("passed") <= 1
+            if using == "value" and error == 0.0:  # nothing is uncertain
+                assert both.count("passed") == 1
+
+
+@given(value=finite, below=small, above=small, bounds=st.lists(finite, min_size=2, max_size=6, unique=True))
+def test_passing_is_monotone_in_the_bound(gauge, value, below, above, bounds):
+    result = gauge(value, interval=(value - below, value + above))
+    for side, order in (("at_least", 1), ("above", 1), ("at_most", -1), ("below", -1)):
+        passed = [ended(result, **{side: bound}) == "passed" for bound in sorted(bounds)[::order]]
+        assert passed == sorted(passed, reverse=True)
+
+
+@given(value=finite, below=small, above=small, more=small, bound=finite)
+def test_more_uncertainty_never_lets_more_pass(gauge, value, below, above, more, bound):
+    sure = gauge(value, interval=(value - below, value + above))
+    unsure = gauge(value, error_bound=more, interval=(value - below, value + above))
+    for side in ("at_least", "above", "at_most", "below"):
+        if ended(unsure, **{side: bound}) == "passed":
+            assert ended(sure, **{side: bound}) == "passed"
+            assert ended(sure, **{side: bound, "using": "value"}) == "passed"
+
+
+def test_a_value_that_is_only_a_bound_is_judged_by_what_is_certified(gauge):
+    searched = gauge(1.0, kind="upper_bound", lower_bound=0.7)
+    assert ended(searched, at_least=0.7) == "passed"
+    assert ended(searched, at_least=0.8) == "failed"
+    assert ended(searched, at_most=1.0) == "passed"
+    assert ended(searched, at_least=0.8, using="value") == "passed"
+    blind = gauge(1.0, kind="upper_bound")
+    assert ended(blind, at_least=0.1) == "failed"
+    assert said(blind, at_least=0.1) == (
+        "value 1 (an upper bound without a certified lower one): not shown to be at least 0.1. More rows narrow an "
+        'interval; using = "value" judges the value alone.'
+    )
+    unsure = gauge(1.0, interval=(0.5, 2.0))
+    assert said(unsure, at_least=0.9, using="interval").endswith("not shown to be at least 0.9.")
+    assert 'using = "value"' not in said(blind, at_least=1.1)
+
+
+def test_sentences_say_what_was_counted(gauge):
+    result = gauge(1.0, interval=(0.5, 2.0))
+    assert said(result, at_least=0.4) == "value 1, counted as 0.5 (95 % interval): at least 0.4."
+    assert said(result, at_least=3) == "value 1, counted as 0.5 (95 % interval): not at least 3."
+    assert said(result, at_least=0.4, at_most=1.5).startswith(
+        "value 1, counted as 2 (95 % interval): not shown"
+    )
+    assert said(gauge(0.25), field="share", at_least=0.2) == "share 0.25: at least 0.2."
+    assert said(result, field="word", equal_to="x") == "word is 'calm', not equal to 'x'."
+    assert said(result, field="is_new", equal_to=True) == "is_new is false, not equal to true."
+
+
+def test_numbers_beside_a_bound_are_printed_to_the_last_digit(gauge):
+    assert said(gauge(0.79999999), at_least=0.8) == "value 0.79999999: not at least 0.8."
+
+
+def test_a_status_that_is_no_answer_fails_unless_it_is_allowed(gauge):
+    stuck = gauge(status=type(gauge().status).stuck)
+    assert ended(stuck, at_least=0) == "failed"
+    assert said(stuck, at_least=0) == "Status stuck: The gauge is stuck. Knock on it."
+    assert ended(stuck, at_least=0, status="any") == "passed"
+    assert ended(stuck, at_least=0, status=["ok", "stuck"]) == "passed"
+    assert ended(stuck, at_least=0, status="read") == "failed"
+    assert ended(stuck, at_least=0, severity="warn") == "warned"
+    assert ended(gauge(), at_least=0, status="stuck") == "failed"
+    assert ended(gauge(), at_least=0, status="sticky") == "error"
+    assert "Did you mean 'stuck'" in said(gauge(), at_least=0, status="stcuk")
+
+
+def test_the_status_of_a_part_counts_too(gauge, gauge_part):
+    stuck = type(gauge().status).stuck
+    parts = (gauge_part(name="a", value=1.0), gauge_part(name="b", value=1.0, status=stuck))
+    checked = check_results({"it": gauge(parts=parts)}, [Rule(row={"name": "*"}, field="value", at_least=0)])
+    assert [outcome.ended for outcome in checked.outcomes] == ["passed", "failed"]
+    assert ended(gauge(parts=parts), field="parts.1.value", at_least=0) == "failed"
+    assert ended(gauge(parts=parts), field="parts.1.value", at_least=0, status="any") == "passed"
+
+
+def test_rules_choose_results_by_name_and_measure(gauge, results):
+    mixed = {"noise/mild": gauge(1.0), "noise/strong": gauge(2.0), "blur": gauge(3.0), **results}
+
+    def chosen(**keys):
+        checked = check_results(mixed, [Rule(at_least=-1e9, status="any", using="value", **keys)])
+        return [outcome.result for outcome in checked.outcomes]
+
+    assert chosen(result="noise/*") == ["noise/mild", "noise/strong"]
+    assert chosen(result="blur") == ["blur"]
+    assert chosen(measure="gauge") == chosen(measure="tests.gauge") == ["noise/mild", "noise/strong", "blur"]
+    assert chosen(measure="novelty") == ["novelty"]
+    assert chosen(measure="kernel_*") == ["novelty"]
+    assert chosen(measure="stability") == ["stability"]
+    assert chosen(measure="stability*") == ["stability", "curve"]
+    assert chosen(measure="gauge", result="b*") == ["blur"]
+    assert len(chosen()) == len(mixed)
+
+
+def test_names_with_brackets_are_themselves(gauge):
+    checked = check_results({"runs[0]": gauge()}, [Rule(result="runs[0]", at_least=0)])
+    assert checked.passed
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"measure": "posterior_agrement"}, "Did you mean 'posterior_agreement'"),
+        ({"result": "agrement"}, "No result has the name 'agrement'. Did you mean 'agreement'"),
+        (
+            {"result": "novelty", "measure": "stability"},
+            "No result of the measure 'stability' has the name 'novelty'",
+        ),
+    ],
+)
+def test_a_rule_that_finds_nothing_is_an_error(keys, message, results):
+    checked = check_results(results, [Rule(at_least=0, **keys)])
+    assert not checked.passed
+    assert checked.exit_code == 2
+    assert message in checked.errors[0].text
+    assert checked.unchecked == tuple(results)
+    assert not check_results({}, [Rule(at_least=0)]).passed
+
+
+def test_nan_never_passes(gauge):
+    for keys in ({"at_least": -math.inf}, {"at_most": math.inf}, {"equal_to": 1}):
+        assert ended(gauge(math.nan), **keys) == "error"
+
+
+def test_infinity_passes_lower_bounds(gauge):
+    assert ended(gauge(math.inf), at_least=1e300) == "passed"
+    assert ended(gauge(math.inf), at_least=math.inf) == "passed"
+    assert ended(gauge(math.inf), at_most=1e300) == "failed"
+
+
+def test_what_is_no_result_and_no_rule_is_refused(gauge):
+    with pytest.raises(TypeError, match="results must be a mapping"):
+        check_results([gauge()], [Rule(at_least=0)])
+    with pytest.raises(TypeError, match=r"results\['it'\] must be a result"):
+        check_results({"it": 1.0}, [Rule(at_least=0)])
+    with pytest.raises(TypeError, match="rules must be rules, got dict"):
+        check_results({"it": gauge()}, [{"at_least": 0}])
+    with pytest.raises(ValueError, match="at least one rule"):
+        check_results({"it": gauge()}, [])
+
+
+def test_rules_hold_for_results_read_back(results, tmp_path):
+    rules = [
+        Rule(measure="posterior_agreement", field="normalized", at_least=0.1),
+        Rule(result="compare", row={"first": "upset", "second": "calm"}, field="difference", below=0),
+        Rule(result="novelty", field="n_significant", at_least=1),
+        Rule(result="curve", row={"threshold": 0.7}, field="stability", at_least=0),
+    ]
+    for name, result in results.items():
+        result.to_json(tmp_path / f"{name}.json")
+    back = {name: Result.from_json(tmp_path / f"{name}.json") for name in results}
+    assert check_results(back, rules).equals(check_results(results, rules))
+    assert check_results(back, rules).passed
+
+
+def test_a_bound_that_lets_the_bad_side_pass_is_questioned(gauge, results):
+    assert said(gauge(1.0), at_most=2).endswith("Higher is better here: did you mean at_least?")
+    assert not said(gauge(1.0), at_most=2, at_least=0).endswith("?")
+    assert not said(gauge(1.0), at_most=2, better="lower").endswith("?")
+    assert said(gauge(1.0), at_least=0, better="lower").endswith(
+        "Lower is better here: did you mean at_most?"
+    )
+    assert not said(results["novelty"], at_most=9).endswith("?")
+    assert not said(gauge(1.0), field="share", at_most=2).endswith("?")
+
+
+def test_doubt_that_went_missing_in_a_file_is_an_error(gauge):
+    result = gauge(1.0)
+    object.__setattr__(result, "interval", 0.5)
+    assert ended(result, at_least=0) == "error"
+    object.__setattr__(result, "interval", None)
+    object.__setattr__(result, "error_bound", "much")
+    assert ended(result, at_least=0) == "error"

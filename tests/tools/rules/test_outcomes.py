@@ -1,0 +1,71 @@
+"""Outcomes: what follows for the release, as text, table and JSON."""
+
+import pytest
+
+from shiftmetrics.tools.rules import Rule, RulesResult, check_results
+
+
+@pytest.fixture
+def checked(gauge):
+    rules = [
+        Rule(name="holds", at_least=0.5, reason="Agreed."),
+        Rule(name="fails", at_least=5, reason="Too low."),
+        Rule(name="warns", at_least=float("inf"), severity="warn"),
+        Rule(name="lost", result="nowhere", equal_to="inf", row={"a": 1}),
+    ]
+    return check_results({"it": gauge(1.0, interval=(0.5, 2.0))}, rules)
+
+
+def test_the_gate_adds_up(checked, gauge):
+    assert [len(part) for part in (checked.failed, checked.warned, checked.errors)] == [1, 1, 1]
+    assert (
+        checked.headline() == "Error: 4 checks of 4 rules, 1 passed, 1 failed, 1 warned, 1 could not be made."
+    )
+    assert (checked.passed, checked.exit_code) == (False, 2)
+    alone = {
+        name: check_results({"it": gauge()}, [Rule(at_least=bound)]) for name, bound in (("a", 0), ("b", 9))
+    }
+    assert (alone["a"].passed, alone["a"].exit_code) == (True, 0)
+    assert (alone["b"].passed, alone["b"].exit_code) == (False, 1)
+    warned = check_results({"it": gauge()}, [Rule(at_least=9, severity="warn")])
+    assert (warned.passed, warned.exit_code, warned.headline()) == (
+        True,
+        0,
+        "Passed: 1 check of 1 rule, 1 warned.",
+    )
+
+
+def test_the_text_names_what_stands_in_the_way(checked):
+    lines = str(checked).splitlines()
+    assert lines[0] == checked.headline()
+    assert lines[1] == "fails: failed. it: value 1, counted as 0.5 (95 % interval): not at least 5. Too low."
+    assert len(lines) == 4
+
+
+def test_the_table_has_a_line_for_each_outcome(checked):
+    frame = checked.to_frame()
+    assert list(frame["ended"]) == ["passed", "failed", "warned", "error"]
+    assert list(frame["low"])[:1] == [0.5]
+    assert list(frame["bound"])[:2] == ["at least 0.5", "at least 5"]
+
+
+def test_json_goes_both_ways(checked, tmp_path):
+    text = checked.to_json(tmp_path / "gate.json")
+    assert RulesResult.from_json(text).equals(checked)
+    back = RulesResult.from_json(tmp_path / "gate.json")
+    assert back.equals(checked)
+    assert back.outcomes[3].rule.equal_to == "inf"
+    assert back.outcomes[2].rule.at_least == float("inf")
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"type": "Interval", "low": 0, "high": 1}'])
+def test_other_json_is_refused(text):
+    with pytest.raises(ValueError, match="JSON of checked rules"):
+        RulesResult.from_json(text)
+
+
+def test_notebooks_show_a_table(gauge):
+    shown = check_results({"a<b": gauge()}, [Rule(name="x & y", at_least=9)])._repr_html_()
+    assert "x &amp; y" in shown
+    assert "a&lt;b" in shown
+    assert shown.count("<tr>") == 1

@@ -1,0 +1,103 @@
+"""A rule is whole or it is refused: one bound, nothing contradictory, every part of its kind."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftmetrics.tools.rules import Rule
+
+numbers = st.floats(allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"at_least": 0.8}, "at least 0.8"),
+        ({"above": 0, "at_most": 1}, "above 0 and at most 1"),
+        ({"below": math.inf}, "below inf"),
+        ({"equal_to": 3}, "equal to 3"),
+        ({"equal_to": True}, "equal to true"),
+        ({"equal_to": "gaussian"}, "equal to 'gaussian'"),
+        ({"baseline": "old.json", "worse_by_at_most": "5 %"}, "at most 5 % worse than in old.json"),
+        ({"baseline": "old.json", "worse_by_at_most": 0.02}, "at most 0.02 worse than in old.json"),
+    ],
+)
+def test_bounds_in_words(bounds, words):
+    assert Rule(**bounds).bound_in_words() == words
+
+
+def test_a_rule_without_a_name_is_called_by_its_words():
+    assert Rule(at_least=1).name == "every result: value at least 1"
+    rule = Rule(measure="comparison", result="cmp", row={"first": "a"}, field="difference", above=0)
+    assert rule.name == "comparison, cmp: difference where first = a above 0"
+    assert Rule(name="gate", at_least=1).name == "gate"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({}, "must have a bound, got none"),
+        ({"at_least": 0.9, "at_most": 0.8}, "leave something that passes, got at least 0.9 and at most 0.8"),
+        ({"above": 1, "at_most": 1}, "leave something that passes"),
+        ({"at_least": 1, "below": 1}, "leave something that passes"),
+        ({"above": math.inf}, "leave something that passes"),
+        ({"below": -math.inf}, "leave something that passes"),
+        ({"at_least": 1, "above": 2}, "one bound, or a lower and an upper one, got at_least and above"),
+        ({"at_most": 1, "below": 2}, "got at_most and below"),
+        ({"equal_to": 1, "at_most": 2}, "got at_most and equal_to"),
+        ({"at_least": 1, "at_most": 3, "equal_to": 2}, "got at_least and at_most and equal_to"),
+        ({"at_least": 1, "baseline": "a.json", "worse_by_at_most": 1}, "got at_least and worse_by_at_most"),
+        ({"at_least": math.nan}, "at_least must be a number"),
+        ({"equal_to": math.nan}, "NaN, which equals nothing"),
+        ({"at_least": "0.8"}, "at_least must be a real number, got '0.8'"),
+        ({"at_least": True}, "at_least must be a real number, got True"),
+        ({"equal_to": [1]}, "equal_to must be a number, a text"),
+        ({"at_least": 1, "field": " "}, "field must be a text that is not empty"),
+        ({"at_least": 1, "field": 3}, "field must be a text, got 3"),
+        ({"at_least": 1, "name": None}, "name must be a text"),
+        ({"at_least": 1, "severity": "maybe"}, "severity must be one of 'fail', 'warn'"),
+        ({"at_least": 1, "using": "both"}, "using must be one of 'interval', 'value'"),
+        ({"at_least": 1, "better": "up"}, "better must be one of 'higher', 'lower'"),
+        ({"at_least": 1, "status": []}, "status must be a status or a list"),
+        ({"at_least": 1, "status": [1]}, "status must be a status or a list"),
+        ({"at_least": 1, "row": {}}, "row must be columns"),
+        ({"at_least": 1, "row": "age"}, "row must be columns"),
+        ({"at_least": 1, "row": {"a": [1]}}, "row.a must be a text, a number"),
+        ({"at_least": 1, "same_settings": "no"}, "same_settings must be true or false"),
+        ({"baseline": "old.json"}, "must have a bound"),
+        ({"baseline": "old.json", "at_least": 1}, "baseline must go with worse_by_at_most"),
+        ({"worse_by_at_most": 0.1}, "worse_by_at_most must go with a baseline"),
+        ({"baseline": "a.json", "worse_by_at_most": -0.1}, "worse_by_at_most must be a number at least 0"),
+        ({"baseline": "a.json", "worse_by_at_most": "5"}, 'a share such as "5 %"'),
+        ({"baseline": "a.json", "worse_by_at_most": "five %"}, 'a share such as "5 %"'),
+        ({"baseline": "", "worse_by_at_most": 1}, "baseline must be a text that is not empty"),
+    ],
+)
+def test_what_is_no_rule_is_refused(keys, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Rule(**keys)
+
+
+def test_a_status_may_stand_alone():
+    assert Rule(at_least=1, status="any").status == ("any",)
+    assert Rule(at_least=1, status=["converged", "boundary"]).status == ("converged", "boundary")
+
+
+@pytest.mark.parametrize(("text", "margin"), [("5 %", 0.05), ("5%", 0.05), (" 0.5 % ", 0.005)])
+def test_shares_are_read(text, margin):
+    number, share = Rule(baseline="old.json", worse_by_at_most=text).margin
+    assert share
+    assert number == pytest.approx(margin)
+
+
+@given(numbers, numbers)
+def test_a_bound_and_its_negation_divide_the_numbers(bound, number):
+    for lower, upper in (("at_least", "below"), ("above", "at_most")):
+        try:
+            first, second = Rule(**{lower: bound}), Rule(**{upper: bound})
+        except ValueError:  # above inf, or below -inf: nothing would pass
+            assert math.isinf(bound)
+            continue
+        assert first.lower_holds(number) != second.upper_holds(number)

@@ -1,0 +1,115 @@
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+from shiftmetrics.agreement import (
+    agreement_contributions,
+    agreement_curves,
+    agreement_matrix,
+    agreement_transfer,
+    posterior_agreement_adam,
+    prediction_rates,
+)
+from shiftmetrics.views.plot import (
+    plot_adam_trace,
+    plot_agreement_curves,
+    plot_agreement_matrix,
+    plot_agreement_ranking,
+    plot_agreement_transfer,
+    plot_contributions,
+    plot_rates,
+)
+
+RNG = np.random.default_rng(0)
+LABELS = RNG.integers(3, size=90)
+CLEAN = RNG.normal(size=(90, 3)) + np.eye(3)[LABELS]
+SHIFTED = {power: CLEAN + power * RNG.normal(size=(90, 3)) for power in (0.5, 1.0)}
+CURVES = agreement_curves(
+    {"a": SHIFTED, "b": {p: s[::-1] for p, s in SHIFTED.items()}},
+    {"a": CLEAN, "b": CLEAN},
+    ratios=[0.0, 0.5, 1.0],
+    labels=LABELS,
+    rng=0,
+)
+SPLIT = agreement_contributions(SHIFTED[0.5], CLEAN, LABELS)
+MATRIX = agreement_matrix({"clean": CLEAN, "half": SHIFTED[0.5], "whole": SHIFTED[1.0]})
+TRANSFER = agreement_transfer({str(p): s for p, s in SHIFTED.items()}, CLEAN, fit_on="0.5")
+RATES = prediction_rates(SHIFTED[1.0], CLEAN, LABELS, groups=LABELS)
+TRACE = posterior_agreement_adam(SHIFTED[0.5], CLEAN, epochs=20)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "result", [CURVES, SPLIT, MATRIX, TRANSFER, RATES, TRACE], ids=lambda result: result.title
+)
+def test_every_result_draws_itself(result):
+    axes = result.plot()
+    assert axes.get_title(loc="left")
+    axes.figure.canvas.draw()
+
+
+def test_curves_are_the_numbers():
+    axes = plot_agreement_curves(CURVES)
+    for m, line in enumerate(axes.get_lines()):
+        np.testing.assert_array_equal(line.get_xdata(), [0.5, 1.0])
+        np.testing.assert_array_equal(line.get_ydata(), CURVES.normalized[m, :, -1])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
+    axes = plot_agreement_curves(CURVES, x="ratio", y="afr_t", at=0.5)
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES.afr_t[0, 0])
+    assert "power 0.5" in axes.get_title(loc="left")
+    axes = plot_agreement_curves(CURVES, y="beta", at=0.0)
+    assert np.isnan(axes.get_lines()[0].get_ydata()).all(), "an infinite beta has no place on the axis"
+
+
+def test_what_a_curve_lacks_is_said():
+    without = agreement_curves(SHIFTED, CLEAN, ratios=[1.0])
+    with pytest.raises(
+        ValueError, match=r"y must be a quantity of the result, got 'afr_t', which needs labels"
+    ):
+        plot_agreement_curves(without, y="afr_t")
+    with pytest.raises(ValueError, match=r"at must be one of 0.0, 0.5, 1.0, got 0.3"):
+        plot_agreement_curves(CURVES, at=0.3)
+
+
+def test_the_ranking_is_in_order():
+    axes = plot_agreement_ranking(CURVES)
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == [CURVES.models[m] for m in np.argsort(CURVES.normalized[:, -1, -1])]
+
+
+def test_bars_are_confidences():
+    heights = [bar.get_height() for bar in plot_contributions(SPLIT).patches]
+    expected = [group.plain_reference_confidence.mean for group in SPLIT.groups.values()]
+    np.testing.assert_array_equal(heights[:4], expected)
+    heights = [bar.get_height() for bar in plot_contributions(SPLIT, kind="contribution").patches]
+    np.testing.assert_array_equal(heights, [group.log_pa for group in SPLIT.groups.values()])
+
+
+def test_a_matrix_keeps_its_numbers_whatever_the_order():
+    for sort in (True, False):
+        axes = plot_agreement_matrix(MATRIX, sort=sort)
+        names = [label.get_text() for label in axes.get_xticklabels()]
+        shown = np.ma.filled(axes.get_images()[0].get_array(), np.nan)
+        for i, first in enumerate(names):
+            for j, second in enumerate(names):
+                if i != j:
+                    assert shown[i, j] == MATRIX.to_frame().loc[first, second]
+
+
+def test_rates_and_traces():
+    axes = plot_rates(RATES, rate="afr_t")
+    worst = axes.get_yticklabels()[0].get_text()
+    assert worst == RATES.worst["afr_t"].group
+    assert plot_rates(prediction_rates(LABELS, LABELS)).get_yticks().tolist() == [0, 1]
+    with pytest.raises(ValueError, match="rate must be one of afr_p"):
+        plot_rates(RATES, rate="speed")
+    np.testing.assert_array_equal(plot_adam_trace(TRACE).get_lines()[0].get_ydata()[:-1], TRACE.trace_beta)
+    assert len(plot_agreement_transfer(TRANSFER).get_yticks()) == 2

@@ -1,0 +1,71 @@
+"""The drawing of a search in rounds."""
+
+import numpy as np
+import pytest
+
+from shiftmetrics.models.stability import model_stability
+from shiftmetrics.stability import HingeLoss, stability_criterion
+from shiftmetrics.views.plot import plot_convergence
+
+
+@pytest.fixture(scope="module")
+def results() -> dict:
+    """Return results with a trace, from queries alone."""
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(80) > 0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    return {
+        f"theta1 = {price}": model_stability(
+            model, X, y, 0.9, loss="log_loss", theta1=price, theta2=price, method="blackbox"
+        )
+        for price in (0.2, 0.4)
+    }
+
+
+def test_risks_end_at_the_threshold(results: dict) -> None:
+    for result in results.values():
+        trace = result.trace
+        n_rounds = len(trace.values)
+        assert n_rounds == len(trace.duals) == len(trace.risks) == len(trace.gaps) == len(trace.queries) > 2
+        assert abs(trace.risks[-1] - 0.9) < 1e-9
+        assert abs(trace.risks[-1] - 0.9) <= abs(trace.risks[0] - 0.9)
+        # what the dual of each round promised at most is what later rounds found at least
+        assert all(
+            value - later <= gap + 1e-12
+            for value, gap, later in zip(trace.values, trace.gaps, trace.values[1:], strict=False)
+        )
+        assert trace.values[-1] == result.value
+
+
+def test_draws_one_result_and_several(results: dict) -> None:
+    one = next(iter(results.values()))
+    ax = plot_convergence(one)
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), one.trace.risks)
+    assert ax.get_ylabel() == "risk of the worst case"
+    ax = plot_convergence(results)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(results)
+    ax = plot_convergence(one, kind="value")
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), one.trace.values)
+
+
+def test_draws_the_lower_bound() -> None:
+    torch = pytest.importorskip("torch")
+    X = np.linspace(-1.0, 2.0, 30)[:, None]
+    module = torch.nn.Linear(1, 1).double().eval()
+    with torch.no_grad():
+        module.weight.fill_(1.5)
+        module.bias.zero_()
+    result = model_stability(module, X, np.ones(30, dtype=int), 1.0, loss="log_loss")
+    ax = plot_convergence(result, kind="value")
+    assert any("lower bound" in text.get_text() for text in ax.texts)
+
+
+def test_what_has_no_trace_is_refused() -> None:
+    result = stability_criterion(HingeLoss(np.linspace(-0.5, 2.4, 30), 1.5), 1.0)
+    with pytest.raises(ValueError, match="without a trace"):
+        plot_convergence(result)
+    with pytest.raises(ValueError, match="at least one result"):
+        plot_convergence({})

@@ -1,0 +1,55 @@
+"""Drawings of feature stability: what the bars show."""
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_iris
+from sklearn.ensemble import GradientBoostingClassifier
+
+from shiftmetrics.models import feature_stability
+from shiftmetrics.views.plot import plot_feature_stability
+
+
+@pytest.fixture(scope="module")
+def result():
+    X, y = load_iris(return_X_y=True)
+    model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
+    return feature_stability(model, X, y, 0.3, by=np.arange(150) % 3, by_feature=True)
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def test_bars_are_the_sorted_values(result) -> None:
+    ax = result.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == [part.feature for part in result.features]
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in ax.patches], [part.value for part in result.features]
+    )
+    heights = [bar.get_y() for bar in ax.patches]
+    assert heights == sorted(heights, reverse=True)
+    assert any("reweighting" in text.get_text() for text in ax.texts)
+    assert len(plot_feature_stability(result, top=2).patches) == 2
+
+
+def test_subgroups_have_intervals_to_compare(result) -> None:
+    for feature in (None, "x2"):
+        ax = plot_feature_stability(result, by=True, feature=feature)
+        shown = [part for part in result.subgroups if part.feature == (feature or "all features")]
+        assert len(ax.patches) == len(shown) == 3
+        spans = [line.get_xdata().tolist() for line in ax.lines]
+        assert spans == [[part.comparison_interval.low, part.comparison_interval.high] for part in shown]
+
+
+def test_values_out_of_reach_are_told(result) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)
+    never = feature_stability(model, X, y, 0.9, theta2=np.inf)
+    assert sum("not reached" in text.get_text() for text in plot_feature_stability(never).texts) == sum(
+        np.isinf(part.value) for part in never.features
+    )
+    with pytest.raises(ValueError, match="by=..."):
+        plot_feature_stability(never, by=True)

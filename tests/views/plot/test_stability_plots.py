@@ -1,0 +1,157 @@
+"""Drawings of the most sensitive sample, of thresholds and of prices: what is drawn is what the results say."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+from shiftmetrics.stability import (
+    FixedLoss,
+    HingeLoss,
+    ZeroOneLoss,
+    stability_criterion,
+    stability_curve,
+    stability_surface,
+)
+from shiftmetrics.views.plot import (
+    plot,
+    plot_sensitive_sample,
+    plot_stability_prices,
+    plot_stability_thresholds,
+    plot_worst_case_risk,
+)
+
+POINTS = np.random.default_rng(0).normal([1.0, 0.0], 1.0, size=(60, 2))
+LOSS = ZeroOneLoss(np.maximum(POINTS[:, 0], 0.0))
+MOVED = np.column_stack([np.minimum(POINTS[:, 0], 0.0), POINTS[:, 1]])
+RESULT = stability_criterion(LOSS, 0.5)
+
+
+def places() -> np.ndarray:
+    first = np.where((RESULT.moved_distances > 0)[:, None], MOVED, POINTS)
+    return first if RESULT.splits is None else np.concatenate([first, MOVED[RESULT.splits.rows]])
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def clouds(ax) -> list[np.ndarray]:
+    return [np.asarray(part.get_offsets()) for part in ax.collections if hasattr(part, "get_sizes")]
+
+
+def test_rows_stand_where_they_stood_and_where_they_end():
+    ax = plot_sensitive_sample(RESULT, table=POINTS, moved=places(), predict=lambda rows: rows[:, 0] > 0)
+    before, *_, after = [cloud for cloud in clouds(ax) if len(cloud) >= 60]
+    assert set(map(tuple, before.round(9))) == set(map(tuple, POINTS.round(9)))
+    assert (after[:, 0] <= 1e-12).mean() > 0.3
+    areas = next(
+        part.get_sizes()
+        for part in ax.collections
+        if len(part.get_offsets()) == len(after) and len(np.unique(part.get_sizes())) > 1
+    )
+    assert areas.sum() == pytest.approx(14.0 * 60)
+    ax.figure.canvas.draw()
+    assert plot_sensitive_sample(RESULT, ax, table=POINTS, moved=places()) is ax
+
+
+def test_colours_tell_labels_or_moves():
+    ax = plot_sensitive_sample(RESULT, table=POINTS, moved=places())
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["rows that move", "rows that stay", "as it was"]
+    labelled = plot_sensitive_sample(RESULT, table=POINTS, labels=["cat", "dog"] * 30, arrows=False)
+    assert [text.get_text() for text in labelled.get_legend().get_texts()] == ["cat", "dog", "as it was"]
+    weights = stability_criterion(FixedLoss(np.linspace(0, 1, 60)), 0.6)
+    ax = plot_sensitive_sample(weights, table=POINTS)
+    assert ax.get_legend().get_texts()[0].get_text() == "as large as its weight"
+
+
+def test_many_columns_become_two_components():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd")).assign(ward=["A", "B"] * 30)
+    table["a"] *= 1000.0  # the unit of a column does not decide
+    asked = []
+
+    def predict(rows):
+        asked.append(rows)
+        return (rows["b"] > 0).astype(int)
+
+    ax = plot_sensitive_sample(RESULT, table=table, predict=predict, max_rows=20)
+    assert ax.get_xlabel().startswith("first principal component")
+    assert "(20 of 60 rows)" in ax.get_title(loc="left")
+    assert list(asked[0].columns) == list(table.columns)
+    assert set(asked[0]["ward"]) == {"A"}
+    ax = plot_sensitive_sample(RESULT, table=table, columns=["b", "ward"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("b", "ward")
+    assert {cloud[:, 1].max() for cloud in clouds(ax) if len(cloud) >= 60} == {1.0}
+
+
+def test_missing_numbers_lie_beside_the_others():
+    table = pd.DataFrame({"a": POINTS[:, 0], "b": POINTS[:, 1], "ward": ["A", None] * 30})
+    table.loc[:9, "a"] = np.nan
+    ax = plot_sensitive_sample(RESULT, table=table, columns=["a", "b"])
+    before = next(cloud for cloud in clouds(ax) if len(cloud) >= 60)
+    low, high = np.nanmin(table["a"]), np.nanmax(table["a"])
+    beside = low - 0.08 * (high - low)
+    np.testing.assert_allclose(np.unique(before, axis=0), np.unique(table[["a", "b"]].fillna(beside), axis=0))
+    assert [text.get_text() for text in ax.texts] == ["missing"]
+    flipped = plot_sensitive_sample(RESULT, table=table, columns=["ward", "a"])
+    cloud = next(cloud for cloud in clouds(flipped) if len(cloud) >= 60)
+    assert set(cloud[:, 0]) == {0.0, 1.0}
+    assert [text.get_text() for text in flipped.texts] == ["missing"]
+    table["b"] = np.nan
+    assert np.isfinite(clouds(plot_sensitive_sample(RESULT, table=table, columns=["a", "b"]))[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "table must be the rows"),
+        ({"table": POINTS, "columns": ["x", "y"]}, "columns must be two of"),
+        ({"table": POINTS, "labels": [0, 1]}, "labels must be of shape"),
+        ({"table": pd.DataFrame({"w": ["A"] * 60})}, "at least two columns of numbers"),
+        ({"table": POINTS, "max_rows": 0}, "max_rows must"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_sensitive_sample(RESULT, **options)
+
+
+def test_categories_have_no_boundary():
+    table = pd.DataFrame({"x": POINTS[:, 0], "ward": ["A", "B"] * 30})
+    with pytest.raises(ValueError, match="columns of numbers only"):
+        plot_sensitive_sample(RESULT, table=table, columns=["x", "ward"], predict=lambda rows: rows["x"] > 0)
+
+
+def test_curves_and_surfaces_draw_themselves():
+    margins = np.linspace(-0.5, 2.4, 30)
+    curve = stability_curve(HingeLoss(margins, 1.5))
+    surface = stability_surface(HingeLoss(margins, 1.5), 1.0)
+    for result in (curve, surface):
+        axes = result.plot()
+        assert axes.get_title(loc="left")
+        assert axes.get_xlabel()
+        axes.figure.canvas.draw()
+        assert plot(result, axes) is axes
+    axes = plot_stability_thresholds(curve, threshold=1.0)
+    line = axes.lines[0].get_xydata()
+    np.testing.assert_allclose(line[:, 1], curve.stability)
+    assert axes.get_ylim()[1] > np.nanmax(curve.highs)
+    axes = plot_worst_case_risk(curve, budget=0.05)
+    assert axes.lines[0].get_ydata()[0] == pytest.approx(curve.base_risk)
+    assert any("for 0.05" in text.get_text() for text in axes.texts)
+    assert plot_stability_prices(surface, kind="excess_risk").get_ylabel() == "added risk"
+
+
+def test_infinite_points_are_left_out():
+    loss = FixedLoss([0.0, 0.5, 1.0])
+    plot_stability_thresholds(stability_curve(loss, [0.6, 2.0])).figure.canvas.draw()
+    plot_worst_case_risk(stability_curve(loss, [2.0])).figure.canvas.draw()
+    plot_stability_prices(stability_surface(loss, 2.0)).figure.canvas.draw()
+    plot_stability_prices(stability_surface(loss, 0.7), kind="excess_risk").figure.canvas.draw()

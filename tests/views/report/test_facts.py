@@ -1,0 +1,48 @@
+from dataclasses import dataclass
+
+import pytest
+
+from shiftmetrics._core.result import Result
+from shiftmetrics.stability import StabilityStatus
+from shiftmetrics.views.report import facts_of, render_report
+from shiftmetrics.views.report.facts import percent, with_unit
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "50.0 %"), (1.0, "100.0 %"), (0.0, "0.0 %"), (0.0001, "0.01 %"), (None, "–"), (float("nan"), "–")],
+)
+def test_percent(value, text):
+    assert percent(value) == text
+
+
+def test_units():
+    assert with_unit(1.5, "nats") == "1.5 nats"
+    assert with_unit(None, "nats") == "–"
+    assert with_unit(float("inf"), "") == "inf"
+
+
+def test_every_measure_leads_with_itself_and_explains_its_direction(results):
+    for result in results.values():
+        first = facts_of(result)[0]
+        assert first.name == result.title.lower()
+        assert first.meaning.startswith("higher is ")
+        assert all(fact.value for fact in facts_of(result))
+
+
+def test_results_without_a_section_print_their_plain_numbers():
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Stretch(Result):
+        title = "Some distance"
+        mean_gap: float
+        n_axes: int
+        label: str
+        flag: bool
+
+    result = Stretch(
+        value=1.5, error_bound=0.0, status=StabilityStatus.CONVERGED, n_samples=3, mean_gap=0.25, n_axes=2,
+        label="x", flag=True,
+    )  # fmt: skip
+    facts = {fact.name: fact.value for fact in facts_of(result)}
+    assert facts == {"some distance": "1.5", "mean gap": "0.25", "n axes": "2"}
+    assert result.headline() in render_report(result)

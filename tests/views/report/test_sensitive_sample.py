@@ -1,0 +1,126 @@
+"""Stability of a model in the report: what moves and how, features, curves; also where little is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve, stability_surface
+from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views.report.document import render_report
+from shiftmetrics.views.report.sensitive_sample import moved_rows, moves_by_column, picture
+
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(60, 15, 90), "pulse": rng.normal(80, 10, 90)})
+    return X, (X["age"] + rng.normal(0, 10, 90) > 60).to_numpy().astype(int)
+
+
+@pytest.fixture(scope="module")
+def result(people):
+    return model_stability(LogisticRegression().fit(*people), *people, 0.6, theta1=1.0, theta2=0.25)
+
+
+def test_the_page_shows_the_sample_without_being_given_its_rows(result):
+    page = render_report(result)
+    for part in (
+        "What each level of risk would cost", "Corruption against reweighting", "The most sensitive sample",
+        "What moves, by column", "The rows that break first, and how.", "Who gains weight, by column",
+    ):  # fmt: skip
+        assert part in page
+    assert len(page) < 1_000_000
+
+
+def test_moves_are_told_from_where_to_where(people, result):
+    (grid,) = moved_rows(result, Rows(labels=people[1]), 5)
+    assert [column.name for column in grid.columns] == ["Row", "Label", "Move", "Weight", "What changes"]
+    assert len(grid.rows) == 5
+    moves = [float(line[2]) for line in grid.rows]
+    assert moves == sorted(moves)
+    name, said = int(grid.rows[-1][0]), grid.rows[-1][-1]
+    before, after = said.split("age ")[1].split(",")[0].split(" → ")
+    assert float(before) == pytest.approx(people[0]["age"][name], rel=0.01)
+    assert float(after) == pytest.approx(result.moved_rows()["age"][name], rel=0.01)
+    assert before != after
+    (columns,) = moves_by_column(result, 5)
+    assert [line[0] for line in columns.rows] == ["age", "pulse"]
+
+
+def test_results_without_rows_or_moves_have_less_to_say(people):
+    plain = stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0]), 0.5)
+    assert picture(plain, Rows(), "x") == moves_by_column(plain, 3) == moved_rows(plain, Rows(), 3) == []
+    model = LogisticRegression().fit(*people)
+    still = model_stability(model, *people, 0.4, theta1=np.inf)
+    assert moves_by_column(still, 3) == moved_rows(still, Rows(), 3) == []
+    assert "The most sensitive sample" in render_report(still)
+    alone = people[0][["age"]]
+    narrow = model_stability(LogisticRegression().fit(alone, people[1]), alone, people[1], 0.4)
+    assert picture(narrow, Rows(), "x") == []  # one column makes no picture
+    render_report(model_stability(model, *people, 0.4, keep_rows=False))
+
+
+def test_features_and_groups(people):
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*people)
+    result = feature_stability(tree, *people, 0.4, by=np.where(people[0]["age"] > 60, EVIL, "young"))
+    page = render_report({"tree": result, "moves": model_stability(tree, *people, 0.4)})
+    assert "Stability by feature" in page
+    assert "Groups, the least stable first." in page
+    assert EVIL not in page
+    without = render_report(feature_stability(tree, *people, 0.4))
+    assert "Stability by group" not in without
+    for threshold in (0.01, 1.0):
+        assert "Feature stability" in render_report(feature_stability(tree, *people, threshold))
+
+
+def test_curves_and_surfaces_stand_in_the_stability_section(result):
+    curve, surface = stability_curve(result.loss, [0.3, 0.4]), stability_surface(result.loss, 0.4, n_points=5)
+    page = render_report([result, curve, surface])
+    assert page.count("How little does it take to break the model?") == 1
+    assert "at prices 0.4 and 0.4" in page
+    assert "at risk 0.3" in page
+    unattainable = stability_curve(ZeroOneLoss([0.0, np.inf]), [0.6, 2.0])
+    assert "unattainable" in render_report(unattainable)
+
+
+def test_categories_and_weights_count(people):
+    X, y = people
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.5, 2.0, 90)
+    result = model_stability(LogisticRegression().fit(X, y), X, y, 0.45, sample_weight=weight, theta2=0.05)
+    near = np.abs(X["age"] - 60) < 8
+    facts = X.assign(ward=np.where(near, "near", "far"), name=[f"person {i}" for i in range(90)])
+    page = render_report(
+        result, context=Context(rows={"Stability": Rows(table=facts, sample_weight=weight, labels=y)})
+    )
+    share = 100 * weight[near].sum() / weight.sum()
+    assert f'ward = near</td><td class="n">{share:.1f} %' in page
+    assert "name = person" not in page  # a level of one row says nothing
+
+
+def test_the_rounds_of_a_search_are_drawn(people):
+    class Curved:
+        """A model that can only say how likely each class is."""
+
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, rows):
+            score = (np.asarray(rows)[:, 0] - 60) / 15
+            p = 1 / (1 + np.exp(-score - 0.1 * score**3))
+            return np.column_stack([1 - p, p])
+
+        def predict(self, rows):
+            return self.predict_proba(rows).argmax(axis=1)
+
+    rows = people[0].to_numpy()
+    result = model_stability(Curved(), rows, people[1], 0.9, loss="log_loss", n_queries=60, rng=0)
+    assert result.trace is not None
+    page = render_report(result)
+    assert "How the search comes to the threshold" in page
+    assert "elsewhere its places stand in for better ones" in page
+    assert result.kind == "upper_bound"

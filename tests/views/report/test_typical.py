@@ -1,0 +1,228 @@
+"""Typical rows and texts of a mode."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.novelty import (
+    LandmarkMap,
+    NoveltyStream,
+    confirm_modes,
+    kernel_entropic_novelty,
+    novelty_table,
+)
+from shiftmetrics.views.report import Context, Rows, render_report
+from shiftmetrics.views.report.typical import (
+    LONGEST_TEXT,
+    MOST_WORDS,
+    excerpt,
+    traits,
+    typical_rows,
+    typical_words,
+)
+
+TABLE = pd.DataFrame(
+    {
+        "age": [20.0, 21.0, 22.0, 80.0],
+        "height": [170.0, 171.0, 169.0, 170.0],
+        "kind": ["cat", "cat", "dog", "eel"],
+        "same": [1, 1, 1, 1],
+        "empty": [np.nan] * 4,
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(0)
+    test = np.concatenate([rng.normal(size=(30, 2)), rng.normal(9.0, 0.3, size=(20, 2))])
+    return kernel_entropic_novelty(test, rng.normal(size=(40, 2)), bandwidth=1.0, rng=0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    table = pd.DataFrame({"size": np.r_[np.zeros(30), np.ones(20)], "colour": ["red"] * 30 + ["blue"] * 20})
+    return {
+        "table": table,
+        "reference_table": pd.DataFrame({"size": np.zeros(40)}),
+        "labels": ["old"] * 30 + ["new"] * 20,
+    }
+
+
+def page(result, **rows):
+    return render_report({"new": result}, context=Context(rows={"new": Rows(**rows)}))
+
+
+def test_columns_are_ordered_by_their_difference_in_standard_deviations():
+    found = traits(np.array([3]), TABLE)
+    assert [trait.column for trait in found] == ["kind", "age", "height"]
+    assert [trait.text for trait in found] == [
+        "kind eel 100\N{NO-BREAK SPACE}% (25\N{NO-BREAK SPACE}%)",
+        "age 80 (35.8)",
+        "height 170 (170)",
+    ]
+    assert found[0].difference == pytest.approx(3**0.5)
+    ages = TABLE["age"].to_numpy()
+    assert found[1].difference == pytest.approx((80 - ages.mean()) / ages.std())
+    assert found[2].difference == 0.0
+
+
+def test_rows_without_columns_to_show():
+    assert traits(np.array([0]), TABLE[["same", "empty"]]) == []
+
+
+def test_words_that_set_texts_apart():
+    texts = ["The old film 1", "the old film", "The NEW robot, robot", "the new robot!", "the new play"]
+    found = typical_words(np.array([2, 3]), texts)
+    assert found == [
+        "robot 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)",
+        "new 100\N{NO-BREAK SPACE}% (60\N{NO-BREAK SPACE}%)",
+    ]  # not "the", nor "play"
+    assert typical_words(np.array([4]), texts)[0] == "play 100\N{NO-BREAK SPACE}% (20\N{NO-BREAK SPACE}%)"
+    assert typical_words(np.array([], dtype=int), texts) == []
+    assert typical_words(np.array([0]), ["", "12 !"]) == []
+    many = [f"row word{chr(97 + i % 26)}" for i in range(9000)]
+    assert len(typical_words(np.arange(26), [" ".join(many[:26])] * 3 + many)) == MOST_WORDS
+    assert typical_words(np.array([1, 2]), ["common"] * 9001 + ["rare"] * 2) == []
+    assert typical_words(np.array([9001, 9002]), ["common"] * 9001 + ["rare"] * 2)[0].startswith("rare 100")
+
+
+def test_a_table_of_typical_rows(result, rows):
+    mode = result.modes[0]
+    grid = typical_rows(mode, Rows(**rows), ["size", "colour"], 4)
+    assert [column.name for column in grid.columns] == ["Row", "Label", "size", "colour"]
+    assert [column.numeric for column in grid.columns] == [False, False, True, False]
+    assert [line[1:] for line in grid.rows[:4]] == [["new", "1", "blue"]] * 4
+    assert [line[0] for line in grid.rows[:4]] == [str(i) for i in mode.exemplars[:4]]
+    assert grid.rows[4][1:] == ["–", "0", "–"]
+    assert grid.rows[4][0] == f"{mode.reference_exemplars[0]} (reference)"
+    assert len(grid.rows) == 6
+
+
+def test_tables_reach_the_page(result, rows):
+    text = page(result, **rows)
+    assert "Most typical rows, then the nearest to them in the reference" in text
+    assert "colour blue 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)" in text
+
+
+def test_texts_reach_the_page_escaped_and_cut(result):
+    texts = [f"<i>old</i> {i} " + "word " * 100 for i in range(30)] + [f"<b>new</b> {i}" for i in range(20)]
+    shown = page(result, texts=texts, reference_texts=[f"known {i}" for i in range(40)])
+    mode = result.modes[0]
+    assert f"<b>{mode.exemplars[0]}</b> &lt;b&gt;new&lt;/b&gt; {mode.exemplars[0] - 30}" in shown
+    assert f"known {mode.reference_exemplars[0]}" in shown
+    assert "Typical words" in shown
+    assert "new 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)" in shown
+    assert "<i>old" not in shown
+    assert "word " * 60 not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("short\n and  sweet", "short and sweet"),
+        ("x" * 1000, "x" * LONGEST_TEXT + " …"),
+        ("word " * 100, ("word " * 48).strip() + " …"),
+    ],
+)
+def test_an_excerpt_is_one_line_cut_between_words(text, wanted):
+    assert excerpt(text) == wanted
+
+
+def test_what_is_missing_shows_itself_in_the_reference(result, rows):
+    rng = np.random.default_rng(0)
+    known = np.concatenate([rng.normal(size=(30, 2)), rng.normal(9.0, 0.3, size=(20, 2))])
+    swapped = kernel_entropic_novelty(rng.normal(size=(40, 2)), known, bandwidth=1.0, rng=0)
+    assert swapped.lost_modes[0].significant
+    other_way = {
+        "table": rows["reference_table"],
+        "reference_table": rows["table"],
+        "labels": ["here"] * 40,
+        "reference_labels": rows["labels"],
+    }
+    text = page(swapped, **other_way)
+    card = text[text.index("Missing 1") :]
+    assert "Labels of its members: new (100 %). 20 members in the reference, 0 in the test sample." in card
+    assert "colour blue 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)" in card
+    assert "then the nearest to them in the test sample" in card
+    assert f"<td>{swapped.lost_modes[0].reference_exemplars[0]}</td>" in card
+    assert f"<td>{swapped.lost_modes[0].exemplars[0]} (test sample)</td>" in card
+    assert "Missing" not in page(result, **rows).replace("missing", "")
+    assert "stands out" in text
+
+
+def test_what_is_missing_is_shown_where_nothing_is_new():
+    near, far = np.zeros((30, 2)), np.full((30, 2), 9.0)
+    far += 0.1 * np.random.default_rng(0).normal(size=far.shape)
+    lost = kernel_entropic_novelty(near, np.concatenate([near, far]), eta=3.0, bandwidth=1.0, reverse=True)
+    assert lost.modes == ()
+    assert lost.lost_modes[0].significant
+    text = page(lost)
+    assert "No mode of the test sample is in excess of the reference." in text
+    assert "Missing 1" in text
+
+
+def test_tables_and_tested_modes_have_entries():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 120, 2))
+    x[:50] += 9.0
+    tested = confirm_modes(x, y, bandwidth=2.0)
+    table = novelty_table({"x": x, "y": y}, bandwidths=[2.0], n_draws=2, n_relabelled=1)
+    text = render_report({"tested": tested, "table": table})
+    assert "1 of 1 modes is more frequent" in text
+    assert "most novel first" in text
+    assert text.count("<figure") == 2
+    several = novelty_table({"x": x, "y": y}, bandwidths=[1.0, 2.0], n_draws=2, n_relabelled=1)
+    assert "1 feature set, 2 bandwidths each" in several.summary()
+    text = render_report(several)
+    assert text.count("<figure") == 2
+    assert "mean rank correlation" in text
+    assert "Higher is better" in text
+
+
+def test_modes_that_stand_out_are_shown_and_few_others(result, rows):
+    def cards(shown):
+        return page(shown, **rows).count("<h4><span>Mode")
+
+    assert result.n_significant == 1 < 3 < len(result.modes)
+    assert cards(result) == 3
+    rng = np.random.default_rng(0)
+    alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0, rng=0)
+    assert alike.n_significant == 0
+    assert "No mode stands out from relabelled rows; these are the first ones all the same." in page(alike)
+    corners = 20.0 * np.eye(12)[np.repeat(np.arange(12), 30)]
+    many = kernel_entropic_novelty(corners, corners[:30].repeat(10, axis=0), bandwidth=1.0, n_modes=12, rng=0)
+    assert many.n_significant == 11
+    assert "11 modes stand out; the first 7 are shown." in page(many)
+    unknown = kernel_entropic_novelty(corners, corners[:30], bandwidth=1.0, n_permutations=0, rng=0)
+    assert page(unknown).count("<h4><span>Mode") == 7
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"texts": ["a"] * 10}, r"rows\['new'\].texts must be of 50 rows, as the sample, got 10 rows"),
+        ({"reference_labels": ["a"] * 50}, "reference_labels must be of 40 rows"),
+        (
+            {"images": np.zeros((50, 3, 8, 8))},
+            r"images must be of shape .* got \(50, 3, 8, 8\). Put channels last",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(result, rows, message):
+    with pytest.raises(ValueError, match=message):
+        page(result, **rows)
+
+
+def test_rows_of_a_stream_are_those_that_it_kept(result):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 90, 2))
+    x += 3.0
+    stream = NoveltyStream(LandmarkMap.choose(x, y, bandwidth=1.0), kept_rows=60, rng=0).partial_fit(x, y)
+    found = stream.result(n_permutations=5, progress=False)
+    table = pd.DataFrame(stream.test_rows, columns=["across", "up"])
+    shown = page(found, table=table)
+    assert "across" in shown
+    assert "among the rows that were kept, at most 60 of each sample" in shown
+    with pytest.raises(ValueError, match="table must be of 60 rows"):
+        page(found, table=pd.DataFrame(x))
