@@ -178,9 +178,14 @@ def test_the_rows_add_up(
 ) -> None:
     loss = make_loss(seed=4)
     threshold = between(loss, theta1, theta2)
-    if threshold <= loss.base(slice(0, 40)).mean():
-        return  # nothing can change: covered by the edge cases
     result = stability_criterion(loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence)
+    if threshold <= loss.base(slice(0, 40)).mean():  # nothing can change
+        assert isinstance(loss, FixedLoss)
+        assert np.isinf(theta2)
+        assert (result.value, result.status.value) == (0.0, "already_at_risk")
+        np.testing.assert_array_equal(result.weights, np.ones(40))
+        np.testing.assert_array_equal(result.moved_losses, result.base_losses)
+        return
     assert result.status.value == "converged"
     assert result.risk == pytest.approx(threshold, rel=1e-12)
     assert result.error_bound <= 2e-10 * result.value + 1e-13
@@ -286,8 +291,8 @@ def test_order_and_repetition_do_not_matter(loss_of, between, kind, price, diver
     weighted = solve(loss, threshold, *price, divergence, sample_weight=7.0 * times)
     assert weighted.status is repeated.status
     assert weighted.value == pytest.approx(repeated.value, rel=1e-8)
+    # Which rows move is not unique where moves cost the same; what they cost and how weights change is.
     assert weighted.rms_move == pytest.approx(repeated.rms_move, rel=1e-4, abs=1e-9)
-    assert weighted.share_moved == pytest.approx(repeated.share_moved, rel=1e-4, abs=1e-4)
     assert weighted.effective_sample_fraction == pytest.approx(repeated.effective_sample_fraction, rel=1e-6)
     assert np.average(weighted.weights, weights=times) == pytest.approx(1.0, abs=1e-9)
 

@@ -163,6 +163,10 @@ class Splits(Record):
 class ShiftResult(Drawn, Result):
     """Base of results that come with a shift of the sample: the most sensitive one.
 
+    Where moves cost the same, several shifts cost the least. They share ``value``, ``rms_move`` and the ``weights``
+    of the rows, with what follows from these; ``share_moved``, ``excess_risk``, ``moved_losses``,
+    ``moved_distances``, ``choices`` and ``splits`` describe one of them.
+
     Attributes
     ----------
     risk : float
