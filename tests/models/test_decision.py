@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models.decision import nearest_counterexamples
-from shiftmetrics.stability.domain import Domain, Flip
+from shiftmetrics.models.domain import Domain, Flip
 
 WITHIN = 1.1  # times the exact distance, in the median
 QUERIES = 500

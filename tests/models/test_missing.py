@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models.asking import ask
+from shiftmetrics.models.domain import differs
 from shiftmetrics.models.route import answer
-from shiftmetrics.stability.domain import differs
 
 
 @pytest.fixture(scope="module")

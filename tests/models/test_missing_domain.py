@@ -15,15 +15,15 @@ from sklearn.preprocessing import StandardScaler
 
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
+from shiftmetrics.models.domain import differs
+from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.stability import (
     column_moves,
-    domain_of,
     most_sensitive_sample,
     stability_criterion,
     stability_curve,
     who_gains_weight,
 )
-from shiftmetrics.stability.domain import differs
 
 # --- the domain --------------------------------------------------------------------------------------------
 

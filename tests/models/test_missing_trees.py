@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from rows_with_holes import assert_reached
 from shiftmetrics.models import model_stability
 from shiftmetrics.models.asking import ask
+from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.boxes import LeafBoxes
 from shiftmetrics.models.forests.certificate import lower_bounds
@@ -31,7 +32,6 @@ from shiftmetrics.models.forests.scan import scan
 from shiftmetrics.models.forests.single_moves import CellCosts, single_moves
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
-from shiftmetrics.stability.domain import differs
 
 NAMES = ["tree", "forest", "extra", "histogram", "xgboost", "lightgbm"]
 ALL = slice(None)

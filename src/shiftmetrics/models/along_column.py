@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.models.domain import Flip
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.domain import Flip
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 _N_QUANTILES = 24

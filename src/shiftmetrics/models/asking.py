@@ -10,11 +10,11 @@ import numpy as np
 from shiftmetrics._core.arrays import is_table
 from shiftmetrics._core.validation import check_integer, check_rng
 from shiftmetrics.models.arguments import check_columns, check_missing_cells, check_targets
+from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.encoders import encoded_categories
 from shiftmetrics.models.outputs import check_model
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.table import Table
-from shiftmetrics.stability.domain_arguments import domain_of
 
 
 def ask(

@@ -12,9 +12,9 @@ from shiftmetrics.models.climb import Climber
 from shiftmetrics.models.columns import Columns, Price, pays
 from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.decision.space import MoveSpace
+from shiftmetrics.models.domain import differs
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.domain import differs
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STARTS = 4096

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.outputs import (
     class_log_probabilities,
     class_scores,
@@ -17,7 +18,6 @@ from shiftmetrics.models.outputs import (
     predicted_values,
 )
 from shiftmetrics.models.table import Table
-from shiftmetrics.stability.domain import Domain
 
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
 LOSSES: tuple[LossName, ...] = ("zero_one", "hinge", "log_loss", "squared")

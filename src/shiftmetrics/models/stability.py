@@ -85,7 +85,7 @@ def model_stability(
         The columns that may move, all by default.
     cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), optional
         What a move costs in the squared distance. By default a move by one standard deviation (ddof 0) of the
-        column in ``X`` costs 1, and so does the flip of a category; see `domain_of`.
+        column in ``X`` costs 1, and so does the flip of a category.
     bounds : "data", pair, or dict of pairs, optional
         Lowest and highest value of numbers, for all or by column.
     immutable : sequence of str or int, optional

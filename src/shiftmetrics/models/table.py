@@ -20,7 +20,7 @@ from shiftmetrics.models.coding import (
     inferred,
     whole_where_possible,
 )
-from shiftmetrics.stability.domain import positions_of
+from shiftmetrics.models.domain import positions_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,8 +2,6 @@
 
 from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
 from shiftmetrics.stability.curves import StabilityCurve, stability_curve
-from shiftmetrics.stability.domain import Domain, Flip
-from shiftmetrics.stability.domain_arguments import domain_of
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
     CandidateLoss,
@@ -43,10 +41,8 @@ __all__ = [
     "AdamStabilityStatus",
     "AlternativesLoss",
     "CandidateLoss",
-    "Domain",
     "ExcessRisk",
     "FixedLoss",
-    "Flip",
     "HingeLoss",
     "LogisticLoss",
     "Loss",
@@ -64,7 +60,6 @@ __all__ = [
     "WorstCaseStatus",
     "ZeroOneLoss",
     "column_moves",
-    "domain_of",
     "most_sensitive_sample",
     "s_value",
     "stability_criterion",

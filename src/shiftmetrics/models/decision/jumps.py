@@ -7,7 +7,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.decision.line import lengths
 from shiftmetrics.models.decision.nearest import Nearest
-from shiftmetrics.stability.domain import differs
+from shiftmetrics.models.domain import differs
 
 _GAIN = 0.97  # of the best distance, at most, is what a jump must come to
 

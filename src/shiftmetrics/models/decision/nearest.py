@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.decision.space import MoveSpace
-from shiftmetrics.stability.domain import differs
+from shiftmetrics.models.domain import differs
 
 IsWrong = Callable[[FloatArray, IntArray], BoolArray]
 """Tells which coded points are errors, given the positions of the rows that they come from."""

@@ -21,7 +21,7 @@ from shiftmetrics.models.decision.line import lengths, shrink
 from shiftmetrics.models.decision.nearest import IsWrong, Nearest
 from shiftmetrics.models.decision.space import MoveSpace
 from shiftmetrics.models.decision.starts import cross, look_around, other_points, search_outwards
-from shiftmetrics.stability.domain import Domain
+from shiftmetrics.models.domain import Domain
 
 _BLOCK_BYTES = 1 << 26
 _QUERIES_PER_START = 12

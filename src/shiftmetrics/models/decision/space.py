@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.stability.domain import FAR, Domain, differs
+from shiftmetrics.models.domain import FAR, Domain, differs
 
 FEWEST_STEPS = 4.0
 """A column of whole numbers whose unit is at least so many steps slides like any number; others jump."""

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.stability.domain import Domain, Flip
+from shiftmetrics.models.domain import Domain, Flip
 
 
 class Axis(Protocol):

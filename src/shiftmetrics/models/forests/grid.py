@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.domain import Domain, differs
 from shiftmetrics.models.forests.axes import NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.cells import CellForest, Splits
 from shiftmetrics.models.forests.forest import LEAF, Forest
-from shiftmetrics.stability.domain import Domain, differs
 
 Encode = Callable[[FloatArray], FloatArray]
 """From coded rows to what the forest is given, of shape (n_rows, forest.n_features)."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.domain import Flip
 from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.question import Question
-from shiftmetrics.stability.domain import Flip
 from shiftmetrics.stability.losses.path import ScorePath
 
 _MOST_ALTERNATIVES = 1024

@@ -7,11 +7,11 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.attacks import nearest_error
 from shiftmetrics.models.blackbox import find_counterexamples, places_of, unreached
+from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.networks.lower import lower_loss
 from shiftmetrics.models.networks.module import Network, mode_warning
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.domain import Domain
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _PUSHES = (1e-9, 1e-7, 1e-5)

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.networks.spatial import Shape, Stretch, is_spatial, shape_after, spatial_map
-from shiftmetrics.stability.domain import Domain
 
 _MOST_PATTERNS = 16  # units of a hidden layer whose 2^units patterns are all looked at
 _NARROW = 1e-6  # slack for what rounding in a narrower dtype does to the scores

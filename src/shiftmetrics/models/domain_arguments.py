@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, check_matrix, check_number, check_vector, describe
-from shiftmetrics.stability.domain import Domain, Flip, positions_of
+from shiftmetrics.models.domain import Domain, Flip, positions_of
 
 SCALES = ("std", "iqr", "range", "unit")
 FLIP_COST = 1.0  # as much as a move by one standard deviation
@@ -72,7 +72,7 @@ def domain_of(
 
     Examples
     --------
-    >>> from shiftmetrics.stability import domain_of
+    >>> from shiftmetrics.models.domain_arguments import domain_of
     >>> rows = [[20.0, 0.0], [40.0, 1.0]]
     >>> domain = domain_of(rows, names=["age", "smoker"], categories={1: 2}, immutable=["smoker"])
     >>> domain.unit.tolist()

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.stability import Domain, domain_of
+from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.domain_arguments import domain_of
 
 ROWS = np.array([[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]])
 NAMES = ["age", "region", "yes", "no", "same"]
