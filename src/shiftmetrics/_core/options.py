@@ -41,9 +41,8 @@ class Computing:
 
     Examples
     --------
-    >>> from shiftmetrics import Computing, posterior_agreement
-    >>> result = posterior_agreement([[2.0, 0.0]], [[1.0, 0.0]], computing=Computing(atol=1e-9))
-    >>> result.settings["computing"]["atol"]
+    >>> from shiftmetrics import Computing
+    >>> Computing(rtol=1e-9).rtol
     1e-09
     """
 

@@ -14,7 +14,7 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 from torchmetrics.utilities.distributed import gather_all_tensors
 
-from shiftmetrics import agreement
+import shiftmetrics.agreement as agreement
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
 from shiftmetrics.adapters.torchmetrics.states import check_seen, device_only, scalar

@@ -86,7 +86,7 @@ def solve(text: str, options: ModelOptions, common: Asked, *, progress: bool) ->
     ValueError, TypeError
         In the words of the command line.
     """
-    from shiftmetrics import models
+    import shiftmetrics.models as models
 
     domain = options.domain()
     model, notes = load_model(options.model)
