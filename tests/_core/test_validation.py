@@ -1,4 +1,4 @@
-"""Each check names the argument, says what was expected and what came."""
+"""Each check names the argument, the expected value and the received one."""
 
 import re
 from fractions import Fraction
@@ -11,7 +11,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics._core import validation
 from shiftmetrics._core.blocks import BLOCK_BYTES
 from shiftmetrics._core.validation import (
     check_choice,
@@ -26,6 +25,7 @@ from shiftmetrics._core.validation import (
     check_vector,
     check_weights,
     describe,
+    first_few,
 )
 
 REMEDY = "Drop or impute these rows first."
@@ -41,9 +41,11 @@ def test_the_template_has_one_shape() -> None:
     assert describe("beta", "positive", -1, "Flip it.") == "beta must be positive, got -1. Flip it."
 
 
-def test_every_check_is_listed() -> None:
-    checks = {name for name in vars(validation) if name.startswith("check_")}
-    assert checks <= set(validation.__all__)
+def test_a_message_names_the_first_values_and_counts_the_rest() -> None:
+    assert first_few(["a", "b"]) == "'a', 'b'"
+    assert first_few(iter("abcde"), show=str) == "a, b, c and 2 more"
+    assert first_few([1, 2], 1) == "1 and 1 more"
+    assert first_few([]) == ""
 
 
 # --- numbers ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Arrays of any library at the door, NumPy float64 behind it.
+"""Convert any array to NumPy float64.
 
 Only the map step of a measure sees the user's array library (Python array API standard, through
 ``array-api-compat``). Whatever a kernel returns is NumPy float64.
@@ -102,6 +102,15 @@ def to_float64(array: Array) -> FloatArray:
     return np.asarray(to_numpy(array), dtype=np.float64)
 
 
+def is_floating(array: Array) -> bool:
+    """Tell whether ``array`` holds real floating numbers, torch's half-precision ones included."""
+    if isinstance(array, np.ndarray):
+        return bool(array.dtype.kind == "f")
+    if hasattr(array, "is_floating_point"):
+        return bool(array.is_floating_point())
+    return bool(namespace(array).isdtype(array.dtype, "real floating"))
+
+
 def float64_rows(array: Array, rows: slice) -> Array:
     """Take a block of rows as float64, in the array's own library and on its own device.
 
@@ -117,12 +126,20 @@ def float64_rows(array: Array, rows: slice) -> Array:
 
 
 def take_rows(sample: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return the rows at these positions, in this order: of an array, a table or a list."""
+    """Return the rows at these positions, in this order: of an array of any library, a table or a list."""
+    if isinstance(sample, np.ndarray):
+        return sample[rows]
     if is_labelled(sample):
         return sample.iloc[rows]
+    if array_api_compat.is_array_api_obj(sample):
+        xp = namespace(sample)
+        positions = xp.asarray(
+            rows.copy(), device=array_api_compat.device(sample)
+        )  # torch warns if read-only
+        return xp.take(sample, positions, axis=0)
     if isinstance(sample, Sequence) and not isinstance(sample, str):
         return type(sample)(sample[row] for row in rows)  # type: ignore[call-arg]
-    return sample[rows.copy() if hasattr(sample, "detach") else rows]  # torch dislikes read-only arrays
+    return sample[rows]
 
 
 def _table_to_numpy(table: Any, argument: str) -> npt.NDArray[Any]:

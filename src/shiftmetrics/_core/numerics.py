@@ -1,4 +1,4 @@
-"""Numerics of the map step: log-partition functions with their slope, entropy, and buffers that threads keep."""
+"""Small numerics: log-partition functions, directions, entropy, and buffers that threads keep."""
 
 from __future__ import annotations
 
@@ -39,6 +39,15 @@ def log_partition(scores: Array, weights: Array, factor: float) -> tuple[Array, 
     total = terms @ weights
     value = factor * top[..., 0] + xp.log(total)
     return value, top[..., 0] + (terms * below) @ weights / total
+
+
+def directions(rows: Array) -> Array:
+    """Scale rows to length 1: by their largest entry first, so that no square overflows. Rows of zeros stay zero."""
+    xp = namespace(rows)
+    largest = xp.max(xp.abs(rows), axis=1, keepdims=True)
+    rows = rows / xp.where(largest > 0.0, largest, xp.ones_like(largest))
+    length = xp.sqrt(xp.sum(rows * rows, axis=1, keepdims=True))
+    return rows / xp.where(length > 0.0, length, xp.ones_like(length))
 
 
 def entropy(probabilities: FloatArray) -> float:

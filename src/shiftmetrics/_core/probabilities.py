@@ -1,4 +1,4 @@
-"""Probabilities as input: checked where they are announced, noticed where they come unannounced."""
+"""Check probabilities, and recognise them among scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, namespace, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, is_floating, namespace, to_float64
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import describe
 
@@ -79,13 +79,3 @@ def _smallest_positive(array: Array) -> tuple[float, bool]:
             zeros = zeros or not positive.all()
             smallest = min(smallest, float(np.min(values, where=positive, initial=math.inf)))
     return smallest, zeros
-
-
-def is_floating(array: Array) -> bool:
-    """Tell whether ``array`` holds real floating numbers, torch's half-precision ones included."""
-    if isinstance(array, np.ndarray):
-        return bool(array.dtype.kind == "f")
-    if hasattr(array, "is_floating_point"):
-        return bool(array.is_floating_point())
-    xp = namespace(array)
-    return bool(xp.isdtype(array.dtype, "real floating"))

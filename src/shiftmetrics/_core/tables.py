@@ -1,4 +1,4 @@
-"""Two tables side by side: columns match by name and rows by index, or the difference is named."""
+"""Match two tables: columns by name and rows by index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from shiftmetrics._core.arrays import is_labelled, is_table
-from shiftmetrics._core.validation import check_choice
+from shiftmetrics._core.validation import check_choice, first_few
 
 Align = Literal["labels", "position"]
 
@@ -61,7 +61,7 @@ def match_labels(
     """
     for labels, name in ((first, first_name), (second, second_name)):
         if len(set(labels)) != len(labels):
-            repeated = _first_three(_repeats(labels))
+            repeated = first_few(_repeats(labels))
             raise ValueError(
                 f"{name} must have {what} with distinct labels, got repeated {repeated}. "
                 'Make them distinct, or pass align="position".'
@@ -74,7 +74,7 @@ def match_labels(
     only_second = [label for label in second if label not in known]
     if only_first or only_second:
         parts = [
-            f"only in {name}: {_first_three(labels)}"
+            f"only in {name}: {first_few(labels)}"
             for name, labels in ((first_name, only_first), (second_name, only_second))
             if labels
         ]
@@ -93,8 +93,3 @@ def _repeats(labels: Sequence[Any]) -> list[Any]:
             repeated[label] = None
         seen.add(label)
     return list(repeated)
-
-
-def _first_three(labels: Sequence[Any]) -> str:
-    shown = ", ".join(repr(label) for label in labels[:3])
-    return shown + (f" and {len(labels) - 3} more" if len(labels) > 3 else "")

@@ -1,15 +1,23 @@
-"""Checks of arguments, each with one message: which argument, what was expected, what came."""
+"""Checks of arguments. Each message names the argument, the expected value and the received one."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, as_array, float64_rows, namespace, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    as_array,
+    float64_rows,
+    is_floating,
+    namespace,
+    to_float64,
+)
 from shiftmetrics._core.blocks import row_blocks
 
 Choice = TypeVar("Choice", bound=str)
@@ -21,6 +29,13 @@ LARGEST = 1e150
 def describe(argument: str, expected: str, got: object, remedy: str = "") -> str:
     """Word an error message: ``argument must be expected, got got. remedy``."""
     return f"{argument} must be {expected}, got {got}." + (f" {remedy}" if remedy else "")
+
+
+def first_few(values: Iterable[Any], n: int = 3, *, show: Callable[[Any], str] = repr) -> str:
+    """Name the first ``n`` values for a message, and how many more there are: ``'a', 'b', 'c' and 4 more``."""
+    values = list(values)
+    more = f" and {len(values) - n} more" if len(values) > n else ""
+    return ", ".join(map(show, values[:n])) + more
 
 
 def check_number(
@@ -222,7 +237,7 @@ def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | Non
 
 def check_finite(array: Array, argument: str, *, allow_nan: bool = False) -> None:
     """Raise a ValueError that counts the values of ``array`` that are not finite and names the first."""
-    if array.shape[0] == 0 or not _is_floating(array):
+    if array.shape[0] == 0 or not is_floating(array):
         return
     row_bytes = 8 * max(1, math.prod(array.shape[1:]))
     for rows in row_blocks(array.shape[0], row_bytes):
@@ -235,6 +250,16 @@ def check_finite(array: Array, argument: str, *, allow_nan: bool = False) -> Non
             bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
             if bad.any():
                 raise ValueError(_not_finite(argument, values, bad, first_row=rows.start))
+
+
+def check_directions(array: Array, argument: str) -> None:
+    """Raise a ValueError if a row is 0 in all columns, and so has no direction."""
+    for rows in row_blocks(int(array.shape[0]), 8 * int(array.shape[1])):
+        empty = ~to_float64(float64_rows(array, rows)).any(axis=1)
+        if empty.any():
+            place = f"zeros in row {rows.start + int(np.argmax(empty))}"
+            remedy = "They have no direction: drop them, or choose another distance or kernel."
+            raise ValueError(describe(argument, "free of rows of zeros", place, remedy))
 
 
 def check_same_shape(
@@ -279,15 +304,6 @@ def check_magnitude(array: Array, argument: str) -> None:
             )
 
 
-def _is_floating(array: Array) -> bool:
-    if isinstance(array, np.ndarray):
-        return bool(array.dtype.kind == "f")
-    if hasattr(array, "is_floating_point"):
-        return bool(array.is_floating_point())  # torch: bfloat16 counts too
-    xp = namespace(array)
-    return bool(xp.isdtype(array.dtype, "real floating"))
-
-
 def _not_finite(
     argument: str, values: FloatArray, bad: Any, *, allow_inf: bool = False, first_row: int = 0
 ) -> str:
@@ -310,21 +326,3 @@ def _range_text(low: float, high: float, open_low: bool, open_high: bool, allow_
         parts.append(f"{'less than' if open_high else 'at most'} {high:g}")
     text = "a number " + " and ".join(parts) if parts else "a number"
     return text + (" (inf is allowed)" if allow_inf else "" if parts else " that is finite")
-
-
-__all__ = [
-    "check_choice",
-    "check_finite",
-    "check_integer",
-    "check_keys",
-    "check_magnitude",
-    "check_matrix",
-    "check_number",
-    "check_rng",
-    "check_same_library",
-    "check_same_shape",
-    "check_vector",
-    "check_weights",
-    "describe",
-    "seed_of",
-]

@@ -14,13 +14,14 @@ from shiftmetrics._core.arrays import (
     IntArray,
     as_array,
     float64_rows,
+    is_floating,
     is_table,
     namespace,
     to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.numerics import Workspace
-from shiftmetrics._core.probabilities import check_probabilities, is_floating
+from shiftmetrics._core.probabilities import check_probabilities
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
     check_choice,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, is_table
 from shiftmetrics._core.labels import check_labels
-from shiftmetrics._core.validation import check_vector, describe
+from shiftmetrics._core.validation import check_vector, describe, first_few
 from shiftmetrics.models.outputs import call, class_scores, is_module, predicted_labels
 from shiftmetrics.models.question import LossName, class_positions
 from shiftmetrics.models.table import Table
@@ -49,8 +49,8 @@ def check_columns(model: Any, X: Any) -> None:
     missing = [name for name in expected if name not in set(got)]
     extra = [name for name in got if name not in set(expected)]
     if missing or extra:
-        parts = [f"without {_first(missing)}"] if missing else []
-        parts += [f"with {_first(extra)}, unknown to the model"] if extra else []
+        parts = [f"without {first_few(missing)}"] if missing else []
+        parts += [f"with {first_few(extra)}, unknown to the model"] if extra else []
         text, remedy = " and ".join(parts), "Give the table that the model predicts on."
     else:
         moved = [
@@ -58,8 +58,7 @@ def check_columns(model: Any, X: Any) -> None:
             for place, (here, there) in enumerate(zip(expected, got, strict=True))
             if here != there
         ]
-        more = f" and {len(moved) - 3} more" if len(moved) > 3 else ""
-        text, remedy = ", ".join(moved[:3]) + more, "Pass X[list(model.feature_names_in_)]."
+        text, remedy = first_few(moved, show=str), "Pass X[list(model.feature_names_in_)]."
     raise ValueError(
         describe("X", "a table with the columns that the model was fitted on, in their order", text, remedy)
     )
@@ -143,8 +142,8 @@ def check_targets(
         unknown = np.unique(labels[positions < 0]).tolist()
         raise ValueError(
             describe(
-                "y", f"labels that the model knows ({_first(classes.tolist())})",
-                f"{_first(unknown)} in {int((positions < 0).sum())} rows",
+                "y", f"labels that the model knows ({first_few(classes.tolist())})",
+                f"{first_few(unknown)} in {int((positions < 0).sum())} rows",
                 "Drop these rows, or fit the model on them.",
             )
         )  # fmt: skip
@@ -157,8 +156,3 @@ def _is_regressor(model: Any) -> bool:
     from sklearn.base import is_regressor
 
     return bool(is_regressor(model))
-
-
-def _first(values: list[Any]) -> str:
-    shown = ", ".join(repr(value) for value in values[:3])
-    return shown + (f" and {len(values) - 3} more" if len(values) > 3 else "")

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.validation import check_choice, check_matrix, check_number, check_vector, describe
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_matrix,
+    check_number,
+    check_vector,
+    describe,
+    first_few,
+)
 from shiftmetrics.models.domain import Domain, Flip, positions_of
 
 SCALES = ("std", "iqr", "range", "unit")
@@ -317,5 +324,4 @@ def _warnings(domain: Domain, codes: FloatArray, prices: _Prices, lost: BoolArra
 
 
 def _listed(names: Sequence[str], places: IntArray) -> str:
-    shown = ", ".join(repr(names[place]) for place in places[:3])
-    return shown + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+    return first_few(names[place] for place in places)

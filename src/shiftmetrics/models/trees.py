@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.models.forests.along_axis import answers_along_axes
 from shiftmetrics.models.forests.ensemble import answer_by_search
 from shiftmetrics.models.forests.exact import answer_by_enumeration, answer_of_tree
@@ -69,10 +70,9 @@ def _about_whole_numbers(question: Question) -> tuple[str, ...]:
     names = np.array(question.domain.names)[free][whole]
     if not names.size:
         return ()
-    shown = ", ".join(names[:3]) + (f" and {names.size - 3} more" if names.size > 3 else "")
     return (
-        f"Columns {shown} hold whole numbers and may move by fractions, and trees may split right beside them. "
-        "Pass them as integer (or categorical) if only whole steps make sense.",
+        f"Columns {first_few(names, show=str)} hold whole numbers and may move by fractions, and trees may split "
+        "right beside them. Pass them as integer (or categorical) if only whole steps make sense.",
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import (
@@ -270,10 +270,7 @@ def _draw(array: Array, weights: FloatArray | None, max_rows: int, rng: np.rando
     if len(kept) > max_rows:
         share = None if weights is None else weights[kept] / weights[kept].sum()
         kept = np.sort(rng.choice(kept, max_rows, replace=False, p=share))
-    if isinstance(array, np.ndarray):
-        return to_float64(array[kept])
-    xp = namespace(array)
-    return to_float64(xp.take(array, xp.asarray(kept, device=getattr(array, "device", None)), axis=0))
+    return to_float64(take_rows(array, kept))
 
 
 def check_distances(n_rows: int, *, copies: int = 4, argument: str = "max_rows") -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows
-from shiftmetrics._core.validation import check_integer, check_matrix, describe
+from shiftmetrics._core.numerics import directions
+from shiftmetrics._core.validation import check_directions, check_integer, check_matrix, describe
 from shiftmetrics.novelty.feature_map import Coordinates
-from shiftmetrics.novelty.inputs import check_directions
-from shiftmetrics.novelty.kernels import CosineKernel, directions
+from shiftmetrics.novelty.kernels import CosineKernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
-from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.arrays import Array, FloatArray
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import (
     check_choice,
+    check_directions,
     check_matrix,
     check_number,
     check_same_library,
@@ -140,18 +140,3 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
     if n_pairs < 2:
         expected = "False unless at least 2 pairs have weight in both samples"
         raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
-
-
-def check_directions(array: Array, name: str) -> None:
-    """Raise a ValueError if a row is 0 in all columns."""
-    for rows in row_blocks(int(array.shape[0]), 8 * int(array.shape[1])):
-        empty = ~to_float64(float64_rows(array, rows)).any(axis=1)
-        if empty.any():
-            raise ValueError(
-                describe(
-                    name,
-                    "free of rows of zeros with kernel='cosine'",
-                    f"zeros in row {rows.start + int(np.argmax(empty))}",
-                    "They have no direction: drop them, or choose kernel='gaussian'.",
-                )
-            )

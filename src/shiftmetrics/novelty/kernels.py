@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64, to_numpy
+from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.validation import describe
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -179,15 +180,6 @@ def _exponential(exponent: Array) -> FloatArray:
         return result
     xp = namespace(exponent)
     return to_float64(xp.exp(xp.where(exponent > 0.0, xp.zeros_like(exponent), exponent)))
-
-
-def directions(rows: Array) -> Array:
-    """Scale rows to unit length; by their largest entry first, so that no square overflows or vanishes."""
-    xp = namespace(rows)
-    largest = xp.max(xp.abs(rows), axis=1, keepdims=True)
-    rows = rows / xp.where(largest > 0.0, largest, xp.ones_like(largest))
-    length = xp.sqrt(xp.sum(rows * rows, axis=1, keepdims=True))
-    return rows / xp.where(length > 0.0, length, xp.ones_like(length))
 
 
 def _largest(xp: Any, values: Array) -> float:

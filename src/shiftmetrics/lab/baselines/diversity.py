@@ -13,20 +13,21 @@ from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float6
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.neighbours import TILE_POINTS, distance_blocks
-from shiftmetrics._core.numerics import entropy
+from shiftmetrics._core.numerics import directions, entropy
 from shiftmetrics._core.probabilities import check_probabilities
 from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import (
     check_choice,
+    check_directions,
     check_integer,
     check_matrix,
     check_number,
     check_rng,
     describe,
 )
-from shiftmetrics.lab.distances.features import directions, mean_row
+from shiftmetrics.lab.distances.features import mean_row
 from shiftmetrics.lab.distances.inputs import Kind, distributions
 from shiftmetrics.novelty.bandwidth import median_bandwidth, variance_bandwidth
 from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
@@ -306,8 +307,7 @@ def _prepare(features: Any, kernel: str, bandwidth: Any, rng: Any) -> tuple[Arra
     if check_choice(kernel, "kernel", ("gaussian", "cosine")) == "cosine":
         if bandwidth != "auto":
             raise ValueError(describe("bandwidth", "left out with kernel='cosine'", repr(bandwidth)))
-        for rows in row_blocks(int(sample.shape[0]), 8 * int(sample.shape[1])):
-            directions(float64_rows(sample, rows), rows.start, "features")  # refuses rows without one
+        check_directions(sample, "features")
         return sample, CosineKernel(), None
     if isinstance(bandwidth, str):
         rule = check_choice(bandwidth, "bandwidth", ("auto", "median"))
@@ -333,7 +333,7 @@ def _cosine_moment(sample: Array) -> FloatArray:
     """Return the second moment of the directions of the rows, which has the spectrum of the kernel matrix."""
 
     def moment(rows: slice) -> FloatArray:
-        block = to_float64(directions(float64_rows(sample, rows), rows.start, "features"))
+        block = to_float64(directions(float64_rows(sample, rows)))
         return np.asarray(block.T @ block)
 
     n_rows = int(sample.shape[0])

@@ -10,9 +10,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
+from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_magnitude, describe
+from shiftmetrics._core.validation import check_directions, check_magnitude
 from shiftmetrics.agreement.gaussian import gaussian_fit
 from shiftmetrics.lab.distances.inputs import check_pairs, check_samples
 from shiftmetrics.lab.distances.result import Distance, DistanceStatus, mean_distance, normal_interval
@@ -53,11 +54,12 @@ def cosine_distance(features: Any, reference: Any, *, align: Align = "labels") -
     array([0., 1.])
     """
     first, second = check_pairs(features, reference, "features", "reference", align=align)
+    check_directions(first, "features")
+    check_directions(second, "reference")
     blocks = row_blocks(int(first.shape[0]), 8 * int(first.shape[1]))
 
     def distances_of(rows: slice) -> FloatArray:
-        a = directions(float64_rows(first, rows), rows.start, "features")
-        b = directions(float64_rows(second, rows), rows.start, "reference")
+        a, b = (directions(float64_rows(array, rows)) for array in (first, second))
         xp = namespace(a, b)
         difference = a - b  # |a - b|^2 / 2 = 1 - a.b keeps its digits where directions are close
         return to_float64(0.5 * xp.sum(difference * difference, axis=1))
@@ -223,27 +225,3 @@ def _variance_along(array: Array, mean: FloatArray, direction: FloatArray) -> fl
         return float(along @ along)
 
     return map_reduce(squares, row_blocks(n_rows, 8 * len(mean))) / (n_rows - 1) / n_rows
-
-
-def directions(block: Array, first_row: int, argument: str) -> Array:
-    """Scale rows to length 1, by their largest entry first, so that no square overflows or vanishes.
-
-    Raises
-    ------
-    ValueError
-        If a row is zero, which is counted from ``first_row``.
-    """
-    xp = namespace(block)
-    largest = xp.max(xp.abs(block), axis=1, keepdims=True)
-    empty = to_float64(largest)[:, 0] == 0.0
-    if empty.any():
-        raise ValueError(
-            describe(
-                argument,
-                "free of rows of zeros",
-                f"zeros in row {first_row + int(np.argmax(empty))}",
-                "They have no direction: drop them.",
-            )
-        )
-    block = block / largest
-    return block / xp.sqrt(xp.sum(block * block, axis=1, keepdims=True))

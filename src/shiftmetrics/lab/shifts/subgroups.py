@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number, describe, first_few
 from shiftmetrics.lab.shifts.protocol import SampleShift
 from shiftmetrics.lab.shifts.streams import RowStreams, seed_of
-from shiftmetrics.lab.shifts.tables import Column, as_frame, check_present, listed
+from shiftmetrics.lab.shifts.tables import Column, as_frame, check_present
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,11 @@ class SubgroupReweighting(SampleShift):
         unknown = [value for value in self.shares if value not in set(values)]
         if unknown:
             raise ValueError(
-                describe("shares", f"over the values of {self.column!r}: {listed(values)}", listed(unknown))
+                describe(
+                    "shares",
+                    f"over the values of {self.column!r}: {first_few(values, 6)}",
+                    first_few(unknown, 6),
+                )
             )
         target = np.array([check_number(self.shares.get(value, 0.0), "shares", low=0.0) for value in values])
         if not math.isclose(target.sum(), 1.0, abs_tol=1e-6):

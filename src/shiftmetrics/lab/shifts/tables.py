@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number, describe, first_few
 from shiftmetrics.lab.shifts.protocol import SampleShift
 from shiftmetrics.lab.shifts.streams import RowStreams, child_seed
 
@@ -43,7 +43,9 @@ class TableShift(SampleShift):
             names: list[Column] = [name for name in frame.columns if self._suits(frame[name])]
             if not names:
                 raise ValueError(
-                    describe("X", f"a table with a column for {type(self).__name__}", listed(frame.columns))
+                    describe(
+                        "X", f"a table with a column for {type(self).__name__}", first_few(frame.columns, 6)
+                    )
                 )
             return names
         if isinstance(self.columns, str) or not isinstance(self.columns, Sequence):
@@ -282,7 +284,9 @@ def as_frame(X: Any) -> pd.DataFrame:
         raise ValueError(describe("X", "a table of at least one row", "0 rows"))
     if not frame.columns.is_unique:
         repeated = frame.columns[frame.columns.duplicated()]
-        raise ValueError(describe("X", "a table of distinct column names", f"repeated {listed(repeated)}"))
+        raise ValueError(
+            describe("X", "a table of distinct column names", f"repeated {first_few(repeated, 6)}")
+        )
     return frame
 
 
@@ -316,12 +320,4 @@ def _put(column: pd.Series[Any], where: BoolArray, values: Any) -> Any:
 def check_present(frame: pd.DataFrame, name: Column, argument: str) -> None:
     """Raise a ValueError unless ``name`` is a column of the table."""
     if name not in frame.columns:
-        raise ValueError(describe(argument, f"among {listed(frame.columns)}", repr(name)))
-
-
-def listed(names: Any) -> str:
-    """Return the first six names for a message."""
-    names = list(names)
-    return ", ".join(repr(name) for name in names[:6]) + (
-        f" and {len(names) - 6} more" if len(names) > 6 else ""
-    )
+        raise ValueError(describe(argument, f"among {first_few(frame.columns, 6)}", repr(name)))

@@ -6,10 +6,9 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-import array_api_compat
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace
+from shiftmetrics._core.arrays import FloatArray, IntArray
 
 Kind = Literal["exact", "upper_bound", "lower_bound"]
 KINDS: tuple[Kind, ...] = ("exact", "upper_bound", "lower_bound")
@@ -112,11 +111,3 @@ class Loss(ABC):
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
         return {"loss": type(self).__name__}
-
-
-def take_rows(array: Array, rows: IntArray) -> Array:
-    """Return some rows of an array of any library."""
-    if isinstance(array, np.ndarray):
-        return array[rows]
-    xp = namespace(array)
-    return xp.take(array, xp.asarray(rows, device=array_api_compat.device(array)), axis=0)

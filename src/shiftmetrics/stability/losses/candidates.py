@@ -16,6 +16,7 @@ from shiftmetrics._core.arrays import (
     as_array,
     float64_rows,
     namespace,
+    take_rows,
     to_float64,
 )
 from shiftmetrics._core.blocks import row_blocks
@@ -26,7 +27,7 @@ from shiftmetrics._core.validation import (
     check_same_shape,
     describe,
 )
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, take_rows
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 from shiftmetrics.stability.losses.columns import as_positions, pick
 
 

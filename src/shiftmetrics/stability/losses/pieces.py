@@ -16,6 +16,7 @@ from shiftmetrics._core.arrays import (
     as_array,
     float64_rows,
     namespace,
+    take_rows,
     to_float64,
 )
 from shiftmetrics._core.blocks import row_blocks
@@ -27,7 +28,7 @@ from shiftmetrics._core.validation import (
     check_vector,
     describe,
 )
-from shiftmetrics.stability.losses.base import Loss, Reach, Transform, take_rows
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform
 from shiftmetrics.stability.losses.columns import as_positions, pick
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.objects import JOBLIB_SUFFIXES, is_attribute, load_attribute, load_file, trust
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import read_row_values, require_column
@@ -142,7 +143,7 @@ def read_model_sample(
     sample.table = frame.drop(columns=[name for name in (target, weight) if name in frame.columns])
     sample.X, unseen = _columns_of(model, sample.table, target, (groups, by))
     if unseen:
-        sample.notes.append(f"Columns that describe rows and the model does not see: {_listed(unseen)}.")
+        sample.notes.append(f"Columns that describe rows and the model does not see: {first_few(unseen, 6)}.")
     return sample
 
 
@@ -161,8 +162,8 @@ def _columns_of(model: Any, frame: Any, target: str, aside: Sequence[str | None]
         missing = [str(name) for name in known if name not in set(frame.columns)]
         if missing:
             raise ValueError(
-                f"FILE must have the columns that --model was fitted on, got none called {_listed(missing)}; "
-                f"it has {_listed(list(frame.columns))}."
+                f"FILE must have the columns that --model was fitted on, got none called {first_few(missing, 6)}; "
+                f"it has {first_few(frame.columns, 6)}."
             )
         return frame[list(known)], [name for name in frame.columns if name not in set(known)]
     width = getattr(model, "n_features_in_", None)
@@ -173,8 +174,3 @@ def _columns_of(model: Any, frame: Any, target: str, aside: Sequence[str | None]
     rest = frame.drop(columns=unseen)
     numeric = all(rest[name].dtype.kind in "iuf" for name in rest.columns)
     return (rest.to_numpy(dtype=np.float64) if width is not None and numeric else rest), unseen
-
-
-def _listed(names: list[Any]) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:6])
-    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
 from shiftmetrics.tools.cli.suspects import Role, refuse_suspect_columns
@@ -175,11 +175,7 @@ def require_column(frame: Any, name: str, option: str, argument: str) -> str:
     """Return ``name`` if the table has such a column, else raise a ValueError that lists what it has."""
     if name not in frame.columns:
         raise ValueError(
-            f"{option} must name a column of {argument}, got {name!r}; it has {_listed(list(frame.columns))}."
+            f"{option} must name a column of {argument}, got {name!r}; "
+            f"it has {first_few(map(str, frame.columns), 8)}."
         )
     return name
-
-
-def _listed(names: Sequence[Any]) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
-from shiftmetrics._core.validation import check_choice, check_number, describe
+from shiftmetrics._core.validation import check_choice, check_number, describe, first_few
 
 Using = Literal["interval", "value"]
 Severity = Literal["fail", "warn"]
@@ -214,8 +214,7 @@ def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
     alike = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if alike:
         return f"Did you mean {' or '.join(map(repr, alike))}?"
-    shown = ", ".join(map(repr, names[:most]))
-    return f"There are {shown}" + (f" and {len(names) - most} more." if len(names) > most else ".")
+    return f"There are {first_few(names, most)}."
 
 
 def row_in_words(row: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import format_number
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.stability import column_moves, most_sensitive_sample
 from shiftmetrics.stability.frames import is_numeric
 from shiftmetrics.views.plot import plot_sensitive_sample
@@ -120,8 +121,7 @@ def _changes(start: Any, end: Any, units: Any) -> str:
         if size > 1e-9:
             found.append((size, said))
     found.sort(key=lambda pair: -pair[0])
-    more = f" and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
-    return ", ".join(said for _, said in found[:MOST_CHANGES]) + more
+    return first_few((said for _, said in found), MOST_CHANGES, show=str)
 
 
 def _apart(before: float, after: float) -> str:
