@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 )
 
 from shiftmetrics.models import feature_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests import forest_of
 from shiftmetrics.models.trees import answers_for_groups
 
@@ -72,7 +72,7 @@ def timed(model: Any, X: np.ndarray, y: np.ndarray) -> list[object]:
     result = feature_stability(model, X, y, 0.4)
     whole = time.perf_counter() - start
     assert {part.kind for part in result.features} == {"exact"}
-    question = ask(model, X, y)
+    question = question_of(model, X, y)
     start = time.perf_counter()
     answers = dict(answers_for_groups(question, [(k,) for k in range(N_FEATURES)]))
     scanning = time.perf_counter() - start

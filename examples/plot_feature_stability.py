@@ -12,6 +12,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 from shiftmetrics import feature_stability, model_stability
+from shiftmetrics.models import Moves
 from shiftmetrics.views.plot import plot_feature_stability
 
 table = load_breast_cancer(as_frame=True)
@@ -23,12 +24,13 @@ print(f"Error rate: {1 - model.score(X_test, y_test):.3f}")
 # Every threshold of every tree is tried for each row, so the values are exact. Bars that reach the dashed line belong
 # to measurements that do not matter: reweighting the patients alone costs as much. Lower is more sensitive.
 
-kinds = {
+parts = {
+    **{name: [name] for name in X_test},
     "all means": [name for name in X_test if name.startswith("mean")],
     "all worst values": [name for name in X_test if name.startswith("worst")],
     "all errors": [name for name in X_test if name.endswith("error")],
 }
-result = feature_stability(model, X_test, y_test, 0.2, feature_groups=kinds)
+result = feature_stability(model, X_test, y_test, 0.2, moves=Moves(features=parts))
 print(result.summary())
 plot_feature_stability(result, top=12)
 plt.show()
@@ -49,7 +51,7 @@ size = (
     .rank(pct=True)
     .map(lambda share: ("small", "medium", "large")[min(int(share * 3), 2)])
 )
-by_size = feature_stability(model, X_test, y_test, 0.2, features=["worst perimeter"], by=size)
+by_size = feature_stability(model, X_test, y_test, 0.2, moves=Moves(features=["worst perimeter"], by=size))
 print(
     by_size.subgroups_frame()[["subgroup", "value", "n_samples", "base_risk", "kind"]].to_string(index=False)
 )

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics.models import model_stability
+from shiftmetrics.models import Moves, model_stability
 from shiftmetrics.stability import column_moves, stability_curve, stability_surface
 from shiftmetrics.views.plot import (
     plot_sensitive_sample,
@@ -33,7 +33,9 @@ model = LogisticRegression().fit(X, y)
 PRICES = {"only weights": (np.inf, 0.2), "only moves": (0.2, np.inf), "both": (0.4, 0.4)}
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
 for ax, (name, (theta1, theta2)) in zip(axes, PRICES.items(), strict=True):
-    result = model_stability(model, X, y, 0.5, loss="log_loss", theta1=theta1, theta2=theta2, cost="unit")
+    result = model_stability(
+        model, X, y, 0.5, loss="log_loss", theta1=theta1, theta2=theta2, moves=Moves(cost="unit")
+    )
     print(f"{name}: {result.headline()}")
     plot_sensitive_sample(result, ax, labels=y, predict=model.predict)
     ax.set_title(f"{name}: R = {result.value:.3f}", loc="left")
@@ -43,7 +45,7 @@ plt.show()
 # With the zero-one loss, rows stop right behind the boundary: no error is worse than another.
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
 for ax, (name, (theta1, theta2)) in zip(axes, PRICES.items(), strict=True):
-    result = model_stability(model, X, y, 0.3, theta1=theta1, theta2=theta2, cost="unit")
+    result = model_stability(model, X, y, 0.3, theta1=theta1, theta2=theta2, moves=Moves(cost="unit"))
     plot_sensitive_sample(result, ax, labels=y, predict=model.predict)
     ax.set_title(f"{name}: R = {result.value:.4f}", loc="left")
 plt.show()
@@ -52,7 +54,7 @@ plt.show()
 # The higher the error rate that we ask for, the deeper the shift cuts into both clouds.
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), layout="constrained")
 for ax, error_rate in zip(axes, (0.2, 0.4, 0.6, 0.8), strict=True):
-    result = model_stability(model, X, y, error_rate, theta1=1.0, theta2=0.25, cost="unit")
+    result = model_stability(model, X, y, error_rate, theta1=1.0, theta2=0.25, moves=Moves(cost="unit"))
     plot_sensitive_sample(result, ax, labels=y, predict=model.predict)
     ax.get_legend().remove()
     ax.set_title(f"error rate {error_rate:.0%}", loc="left")
@@ -65,7 +67,7 @@ print(column_moves(result))
 # %%
 # The result also holds the loss behind it, as far as rows can move. From it come the stability over all thresholds,
 # its inverse, and the line along which the two prices trade places.
-loss = model_stability(model, X, y, 0.5, loss="log_loss", cost="unit").loss
+loss = model_stability(model, X, y, 0.5, loss="log_loss", moves=Moves(cost="unit")).loss
 curve = stability_curve(loss, np.linspace(0.05, 1.0, 25))
 surface = stability_surface(loss, 0.5)
 figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")

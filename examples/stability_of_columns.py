@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import model_stability
 from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.models import Moves
 from shiftmetrics.stability import column_moves
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
@@ -61,7 +62,7 @@ domains = {
 lines = []
 for name, options in domains.items():
     for loss, threshold in {"zero_one": 0.4, "log_loss": 0.8}.items():
-        result = model_stability(model, X, y, threshold, loss=loss, **options)
+        result = model_stability(model, X, y, threshold, loss=loss, moves=Moves(**options))
         low = result.value if result.kind == "exact" else result.lower_bound
         lines.append((name, loss, result.value, low, result.kind, result.share_moved, result.rms_move))
 columns = ["what may move", "loss", "R", "at least", "kind", "share moved", "rms move"]
@@ -71,5 +72,5 @@ print(pd.DataFrame(lines, columns=columns).round(5).to_string(index=False), "\n"
 # Where the least shift moves them. A flip costs as much as a standard deviation of age, 18 years, which is more than
 # it is worth; at a hundredth of that, notes of kidney disease and of low oxygen decide.
 for name in ("yes or no as numbers", "... at a hundredth of the price"):
-    result = model_stability(model, X, y, 0.4, **domains[name])
+    result = model_stability(model, X, y, 0.4, moves=Moves(**domains[name]))
     print(f"{name}:\n{column_moves(result).head(5).round(4).to_string(index=False)}\n")

@@ -12,6 +12,7 @@ Takes about a minute.
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -27,6 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import feature_stability
 from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.models import Moves
 from shiftmetrics.views.plot import plot_feature_stability
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
@@ -51,10 +53,10 @@ for name, last in models.items():
 # The paper's prices and threshold. Ages move by whole years; columns of yes or no flip, as regions and ethnicities
 # do. Reweighting is forbidden first, so that every column shows what it can do alone.
 flags = [name for name in X_test if name not in words and X_test[name].isin([0, 1]).all()]
-options = {"theta1": 1.0, "categorical": flags, "integer": ["Age"]}
+moves = Moves(categorical=flags, integer=["Age"])
 fig, axes = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    found = feature_stability(model, X_test, y_test, 0.4, theta2=float("inf"), **options)
+    found = feature_stability(model, X_test, y_test, 0.4, theta1=1.0, theta2=float("inf"), moves=moves)
     shown = found.to_frame().head(5)[
         ["feature", "value", "interval_low", "interval_high", "kind", "share_moved"]
     ]
@@ -72,7 +74,9 @@ age = pd.cut(
 )
 fig, axes = plt.subplots(1, 3, figsize=(13, 2.8), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    found = feature_stability(model, X_test, y_test, 0.4, theta2=0.25, by=age, **options)
+    found = feature_stability(
+        model, X_test, y_test, 0.4, theta1=1.0, theta2=0.25, moves=replace(moves, by=age)
+    )
     print(f"\n{name}\n{found.summary()}")
     told = pd.Series(model.predict(X_test), index=X_test.index)
     groups = found.subgroups_frame().set_index("subgroup")

@@ -22,7 +22,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from shiftmetrics import feature_stability
+from shiftmetrics import Computing, feature_stability
+from shiftmetrics.models import Moves
 from shiftmetrics.views.plot import plot_feature_stability
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
@@ -65,7 +66,7 @@ for title, load in (("income", income), ("employment", employment)):
     print(f"\n=== {title}: accuracy {model.score(X_test, y_test):.3f}")
 
     # Alone and without reweighting: what can each column do, the race among them?
-    alone = feature_stability(model, X_test, y_test, 0.4, theta2=float("inf"), integer=numbers)
+    alone = feature_stability(model, X_test, y_test, 0.4, theta2=float("inf"), moves=Moves(integer=numbers))
     frame = alone.to_frame()
     frame["rank"] = range(1, len(frame) + 1)
     shown = frame[(frame["rank"] <= 5) | (frame["feature"] == race)]
@@ -77,11 +78,8 @@ for title, load in (("income", income), ("employment", employment)):
         X_test,
         y_test,
         0.4,
-        by=race,
-        immutable=[race],
-        integer=numbers,
-        features=numbers,
-        progress=True,
+        moves=Moves(by=race, immutable=[race], integer=numbers, features=numbers),
+        computing=Computing(progress=True),
     )
     columns = [
         "subgroup",

@@ -21,7 +21,7 @@ import pandas as pd
 
 from shiftmetrics.lab.datasets import load_sivep
 from shiftmetrics.lab.learners import LogisticClassifier, NetworkClassifier
-from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics.models import Moves, feature_stability, model_stability
 from shiftmetrics.views.plot import plot_convergence, plot_feature_stability
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
@@ -69,7 +69,7 @@ groups = {name: [column for column in X if column.startswith(f"{name}_")] for na
 grouped = [column for group in groups.values() for column in group]
 flips = [column for column in X if column not in grouped and set(np.unique(data.X[column])) <= {0.0, 1.0}]
 for name, model in models.items():
-    found = feature_stability(model, X, y, 0.5, categorical=flips, one_hot=groups)
+    found = feature_stability(model, X, y, 0.5, moves=Moves(categorical=flips, one_hot=groups))
     print(f"\n{name}")
     print(found.to_frame().head(3)[["feature", "value", "standard_error", "kind", "share_moved"]].to_string())
 

@@ -25,7 +25,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics.models import model_stability
+from shiftmetrics import Computing
+from shiftmetrics.models import Moves, model_stability
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -68,10 +69,8 @@ for name, model in models.items():
         X,
         y,
         0.5,
-        categorical=yes_or_no,
-        immutable=["Sex", *words],
-        bounds={"Age": (0, 110)},
-        progress=False,
+        moves=Moves(categorical=yes_or_no, immutable=["Sex", *words], bounds={"Age": (0, 110)}),
+        computing=Computing(progress=False),
     )
     print(f"{name} ({results[name].route}, {results[name].kind}): {results[name].headline()}")
 

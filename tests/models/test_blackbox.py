@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from shiftmetrics.models import Moves, Search
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import (
     CandidateLoss,
@@ -45,7 +46,7 @@ def test_logistic_regression_as_a_black_box_comes_near_its_closed_form(
         "hinge": HingeLoss(margins, norm),
     }[loss]
     exact = stability_criterion(closed, threshold).value
-    result = model_stability(model, X, y, threshold, loss=loss, method="blackbox")
+    result = model_stability(model, X, y, threshold, loss=loss, computing=Search(method="blackbox"))
     assert result.kind == "upper_bound"
     assert result.route == "blackbox"
     assert exact * (1 - 1e-9) <= result.value <= within * exact
@@ -100,7 +101,9 @@ def test_a_callable_sees_the_table_with_its_own_columns() -> None:
 
     y = predict(X)
     y[:6] = np.where(y[:6] == "dead", "alive", "dead")
-    result = model_stability(predict, X, y, 0.3, integer=["age"], n_queries=200)
+    result = model_stability(
+        predict, X, y, 0.3, moves=Moves(integer=["age"]), computing=Search(n_queries=200)
+    )
     moved = result.moved_rows()
     np.testing.assert_array_equal(predict(moved) != y, result.moved_losses == 1.0)
     assert (moved["age"] == moved["age"].round()).all()
@@ -119,7 +122,7 @@ def test_pipelines_with_categories_flip_them_in_the_raw_columns() -> None:
     result = model_stability(model, X, y, 0.5)
     moved = result.moved_rows()
     assert set(moved["kind"]) <= {"x", "y", "z"}
-    frozen = model_stability(model, X, y, 0.5, immutable=["kind"])
+    frozen = model_stability(model, X, y, 0.5, moves=Moves(immutable=["kind"]))
     assert (frozen.moved_rows()["kind"] == X["kind"]).all()
     assert result.value <= frozen.value * 1.001
 
@@ -128,9 +131,21 @@ def test_other_rows_may_be_where_a_search_starts() -> None:
     X, y = sample(6)
     model = LogisticRegression().fit(X, y)
     ones = np.flatnonzero(model.predict(X) == 1)[:40]
-    alone = model_stability(model.predict, X[ones], np.ones(40, dtype=int), 0.5, n_queries=12, cost="unit")
+    alone = model_stability(
+        model.predict,
+        X[ones],
+        np.ones(40, dtype=int),
+        0.5,
+        moves=Moves(cost="unit"),
+        computing=Search(n_queries=12),
+    )
     helped = model_stability(
-        model.predict, X[ones], np.ones(40, dtype=int), 0.5, n_queries=12, cost="unit", background=X
+        model.predict,
+        X[ones],
+        np.ones(40, dtype=int),
+        0.5,
+        moves=Moves(cost="unit"),
+        computing=Search(n_queries=12, background=X),
     )
     assert helped.value < alone.value
 
@@ -145,7 +160,9 @@ def test_no_error_within_reach_is_said() -> None:
 def test_seeds_repeat() -> None:
     X, y = sample(8)
     model = KNeighborsClassifier(5).fit(X, y)
-    first, second = (model_stability(model, X, y, 0.4, rng=1, n_queries=100) for _ in range(2))
+    first, second = (
+        model_stability(model, X, y, 0.4, computing=Search(rng=1, n_queries=100)) for _ in range(2)
+    )
     assert first.value == second.value
     np.testing.assert_array_equal(first.moved_codes, second.moved_codes)
 
@@ -153,7 +170,7 @@ def test_seeds_repeat() -> None:
 def test_points_found_stand_where_the_result_says() -> None:
     X, y = sample(3)
     model = KNeighborsClassifier(15).fit(X, y)
-    result = model_stability(model, X, y, 0.9, loss="log_loss", n_queries=150)
+    result = model_stability(model, X, y, 0.9, loss="log_loss", computing=Search(n_queries=150))
     moved = result.moved_rows()
     chance = np.maximum(model.predict_proba(moved)[np.arange(len(y)), y], np.finfo(float).eps)
     np.testing.assert_allclose(-np.log(chance), result.moved_losses, atol=1e-12)
@@ -164,9 +181,13 @@ def test_units_of_columns_do_not_matter() -> None:
     X, y = sample(4)
     scale, shift = np.array([1.0, 1e3, 1e-3, 8.0]), np.array([0.0, 5.0, -2.0, 100.0])
     model = KNeighborsClassifier(5).fit(X, y)
-    first = model_stability(model.predict, X, y, 0.4, n_queries=120)
+    first = model_stability(model.predict, X, y, 0.4, computing=Search(n_queries=120))
     other = model_stability(
-        lambda rows: model.predict((rows - shift) / scale), X * scale + shift, y, 0.4, n_queries=120
+        lambda rows: model.predict((rows - shift) / scale),
+        X * scale + shift,
+        y,
+        0.4,
+        computing=Search(n_queries=120),
     )
     np.testing.assert_allclose(other.value, first.value, rtol=0.02)  # but for what rounding tips over
 
@@ -174,7 +195,10 @@ def test_units_of_columns_do_not_matter() -> None:
 def test_more_columns_to_move_in_cost_no_more() -> None:
     X, y = sample(5)
     model = LogisticRegression().fit(X, y)
-    values = [model_stability(model.predict, X, y, 0.4, features=list(range(k))).value for k in range(1, 5)]
+    values = [
+        model_stability(model.predict, X, y, 0.4, moves=Moves(features=list(range(k)))).value
+        for k in range(1, 5)
+    ]
     assert all(later <= earlier * 1.02 for earlier, later in itertools.pairwise(values))
 
 
@@ -186,7 +210,7 @@ def test_losses_far_off_that_are_no_numbers_are_passed_over() -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.where(np.abs(rows[:, 0]) > 20.0, np.nan, rows[:, 0] * 1.1)
 
-    result = model_stability(predict, X, y, 0.05, loss="squared", n_queries=100)
+    result = model_stability(predict, X, y, 0.05, loss="squared", computing=Search(n_queries=100))
     assert np.isfinite(result.value)
     assert np.isfinite(result.moved_losses).all()
 

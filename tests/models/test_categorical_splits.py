@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models import Moves, Search
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.encoders import encoded_categories
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
@@ -61,7 +62,7 @@ def test_the_grid_says_what_the_library_says(name) -> None:
     model = model_named(name).fit(X, y)
     assert splits_categories(model)
     other, labels = table(seed=1, share=0.3)
-    question = ask(model, other, labels)
+    question = question_of(model, other, labels)
     grid = grid_of_question(question)
     assert grid is not None
     outputs = grid.trees.outputs(grid.cells(question.codes))
@@ -76,7 +77,7 @@ def test_nearest_errors_are_those_of_all_combinations(name, share) -> None:
     X, y = table(share=share)
     model = model_named(name).fit(X, y)
     rows = slice(0, 25)
-    question = ask(model, X[rows], y[rows])
+    question = question_of(model, X[rows], y[rows])
     route, found = answer(question)
     assert (route.name, found.kind) == ("ensemble", "exact")
     at = np.unique(forest_of(model).threshold[forest_of(model).subset < 0])
@@ -149,9 +150,11 @@ def test_lightgbm_with_categories_in_an_array() -> None:
         n_estimators=8, min_child_samples=5, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1
     ).fit(codes, y, categorical_feature=[1])
     assert splits_categories(model)
-    known = model_stability(model, codes, y, 0.4, categorical=[1])
+    known = model_stability(model, codes, y, 0.4, moves=Moves(categorical=[1]))
     assert (known.route, known.kind) == ("ensemble", "exact")
-    as_numbers = model_stability(model, codes, y, 0.4, n_queries=60)  # between two codes there is no category
+    as_numbers = model_stability(
+        model, codes, y, 0.4, computing=Search(n_queries=60)
+    )  # between two codes there is no category
     assert as_numbers.route == "blackbox"
 
 
@@ -161,8 +164,8 @@ def test_categories_that_the_model_never_saw() -> None:
     small = X[seen].assign(town=X["town"][seen].cat.remove_unused_categories())
     for name in ("histogram", "lightgbm"):  # they count as missing
         model = model_named(name).fit(small, y[seen])
-        grid = grid_of_question(ask(model, X, y))
-        outputs = grid.trees.outputs(grid.cells(ask(model, X, y).codes))
+        grid = grid_of_question(question_of(model, X, y))
+        outputs = grid.trees.outputs(grid.cells(question_of(model, X, y).codes))
         np.testing.assert_allclose(grid.forest.probabilities(outputs), model.predict_proba(X), atol=1e-12)
     model = model_named("xgboost").fit(small, y[seen])
     rows = small.assign(
@@ -183,7 +186,9 @@ def test_xgboost_with_categories_beyond_ascii() -> None:
     for names in ({}, {"p": "é"}, {town: f"{town}é日" for town in TOWNS}):
         frame["town"] = plain.cat.rename_categories(names)
         model.fit(frame, y)
-        results.append(model_stability(model, frame[:30], y[:30], 0.4, n_queries=50, progress=False))
+        results.append(
+            model_stability(model, frame[:30], y[:30], 0.4, computing=Search(n_queries=50, progress=False))
+        )
         assert encoded_categories(model, list(frame.columns)).keys() == ({2} if names else {1, 2})
     assert [result.route for result in results[:2]] == ["ensemble", "ensemble"]
     assert results[1].value == pytest.approx(results[0].value, rel=1e-9)
@@ -246,4 +251,4 @@ def test_linear_leaves_are_left_to_queries() -> None:
     rows = X[["dose"]].assign(other=np.arange(200.0)).to_numpy()
     model = lightgbm.LGBMClassifier(n_estimators=3, linear_tree=True, verbose=-1, n_jobs=1).fit(rows, y)
     assert forest_of(model) is None
-    assert model_stability(model, rows, y, 0.6, n_queries=40).route == "blackbox"
+    assert model_stability(model, rows, y, 0.6, computing=Search(n_queries=40)).route == "blackbox"

@@ -1,5 +1,7 @@
 """Feature stability: each value is that of the model when nothing else may move, on all rows and on parts of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,14 +13,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from shiftmetrics import Computing, Resampling
 from shiftmetrics.models import (
     FeatureStabilityResult,
-    FeatureStabilityStatus,
+    Moves,
+    Search,
     feature_stability,
     model_stability,
 )
 from shiftmetrics.models.along_column import answer_along_column
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models.asking import question_of
+from shiftmetrics.models.feature_result import FeatureStabilityStatus
 from shiftmetrics.models.subgroups import compared
 
 
@@ -79,7 +84,7 @@ def test_each_feature_is_the_model_restricted_to_it(model, loss, iris) -> None:
     assert [part.value for part in result.features] == sorted(part.value for part in result.features)
     assert result.value == result.features[0].value
     for part in result.features:
-        alone = model_stability(model, X, y, threshold, loss=loss, features=list(part.columns))
+        alone = model_stability(model, X, y, threshold, loss=loss, moves=Moves(features=list(part.columns)))
         np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
         np.testing.assert_allclose(part.standard_error, alone.standard_error, rtol=1e-6)
         np.testing.assert_allclose(part.rms_move, alone.rms_move, rtol=1e-5, atol=1e-9)
@@ -132,7 +137,7 @@ def test_a_grid_is_refined_for_smooth_losses(iris) -> None:
 def test_a_grid_respects_bounds_and_whole_steps(iris, boosted) -> None:
     X, y = np.round(iris[0] * 2), iris[1]
     model = Wrapped(boosted)
-    question = ask(model, X, y, features=[2], integer=[2], bounds={"x2": (1, 9)})
+    question = question_of(model, X, y, moves=Moves(features=[2], integer=[2], bounds={"x2": (1, 9)}))
     found = answer_along_column(question)
     moved = np.flatnonzero(np.isfinite(found.loss.distances) & (found.loss.distances > 0))
     points = found.points(moved, found.loss.distances[moved], None)
@@ -157,7 +162,7 @@ def test_categories_are_one_feature_and_flip(town) -> None:
     assert both["town"].kind == "exact"
     hot = np.column_stack([pd.get_dummies(table["town"]).to_numpy(dtype=float), table["age"]])
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(hot, y)
-    grouped = feature_stability(tree, hot, y, 0.3, one_hot={"town": [0, 1, 2]})
+    grouped = feature_stability(tree, hot, y, 0.3, moves=Moves(one_hot={"town": [0, 1, 2]}))
     assert {part.feature for part in grouped.features} == {"town", "x3"}
     assert next(part for part in grouped.features if part.feature == "town").columns == ("x0", "x1", "x2")
 
@@ -165,12 +170,14 @@ def test_categories_are_one_feature_and_flip(town) -> None:
 def test_groups_move_together(iris, boosted) -> None:
     X, y = iris
     result = feature_stability(
-        boosted, X, y, 0.3, features=[], feature_groups={"petal": [2, 3], "sepal": ["x0", "x1"]}
+        boosted, X, y, 0.3, moves=Moves(features={"petal": [2, 3], "sepal": ["x0", "x1"]})
     )
     assert {part.feature for part in result.features} == {"petal", "sepal"}
     for part in result.features:
         np.testing.assert_allclose(
-            part.value, model_stability(boosted, X, y, 0.3, features=list(part.columns)).value, rtol=1e-9
+            part.value,
+            model_stability(boosted, X, y, 0.3, moves=Moves(features=list(part.columns))).value,
+            rtol=1e-9,
         )
     single = feature_stability(boosted, X, y, 0.3)
     best = min(part.value for part in single.features if part.feature in ("x2", "x3"))
@@ -179,19 +186,21 @@ def test_groups_move_together(iris, boosted) -> None:
 
 def test_subgroups_are_the_model_on_their_rows(town) -> None:
     table, y, model = town
-    result = feature_stability(model, table, y, 0.4, by="town", by_feature=True, cost="unit")
+    result = feature_stability(model, table, y, 0.4, moves=Moves(by="town", cost="unit"))
     assert len(result.subgroups) == 3 * (1 + len(result.features))
     for part in result.subgroups:
         rows = (table["town"] == part.subgroup).to_numpy()
         assert part.n_samples == rows.sum()
         if part.feature == "age":
-            alone = model_stability(model, table[rows], y[rows], 0.4, features=["age"], cost="unit")
+            alone = model_stability(
+                model, table[rows], y[rows], 0.4, moves=Moves(features=["age"], cost="unit")
+            )
             np.testing.assert_allclose(part.value, alone.value, rtol=1e-9)
     frame = result.subgroups_frame()
     assert set(frame["feature"]) == {"all features", "town", "age", "noise"}
     assert frame["feature"].iloc[0] == "all features"
     masks = {"young": (table["age"] < 50).to_numpy(), "everyone": np.ones(len(table), dtype=bool)}
-    overlapping = feature_stability(model, table, y, 0.4, features=["age"], by=masks)
+    overlapping = feature_stability(model, table, y, 0.4, moves=Moves(features=["age"], by=masks))
     assert {part.subgroup: part.n_samples for part in overlapping.subgroups} == {
         "young": int(masks["young"].sum()), "everyone": 200,
     }  # fmt: skip
@@ -211,16 +220,20 @@ def test_labels_may_change_beside_each_feature(model, loss, iris) -> None:
     else:
         model.fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 1.0}[loss]
-    asked = {"loss": loss, "label_flip": 0.2, "cost": "unit"}
-    fixed = feature_stability(model, X, y, threshold, loss=loss, cost="unit")
-    result = feature_stability(model, X, y, threshold, **asked, by=np.arange(len(y)) % 2, by_feature=True)
-    assert result.settings["label_flip"] == 0.2
+    moves = Moves(label_flip=0.2, cost="unit")
+    fixed = feature_stability(model, X, y, threshold, loss=loss, moves=Moves(cost="unit"))
+    result = feature_stability(
+        model, X, y, threshold, loss=loss, moves=replace(moves, by=np.arange(len(y)) % 2)
+    )
+    assert result.settings["moves"]["label_flip"] == 0.2
     never = {part.feature: part.value for part in fixed.features}
     for part in result.features:
         assert part.value <= never[part.feature] * (1 + 1e-9)
         if isinstance(model, Wrapped):
             continue
-        alone = model_stability(model, X, y, threshold, features=list(part.columns), **asked)
+        alone = model_stability(
+            model, X, y, threshold, loss=loss, moves=replace(moves, features=list(part.columns))
+        )
         np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
     assert any(part.value < 0.9 * never[part.feature] for part in result.features)
     assert all(np.isfinite(part.value) for part in result.subgroups)
@@ -229,10 +242,12 @@ def test_labels_may_change_beside_each_feature(model, loss, iris) -> None:
 def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
     X, y = iris
     rows = np.repeat(np.arange(len(y)), 4)
-    asked = {"by": np.arange(len(rows)) % 2}
+    moves = Moves(by=np.arange(len(rows)) % 2)
     once = feature_stability(boosted, X, y, 0.3)
-    copied = feature_stability(boosted, X[rows], y[rows], 0.3, groups=rows, **asked)
-    naive = feature_stability(boosted, X[rows], y[rows], 0.3, **asked)
+    copied = feature_stability(
+        boosted, X[rows], y[rows], 0.3, moves=moves, resampling=Resampling(groups=rows)
+    )
+    naive = feature_stability(boosted, X[rows], y[rows], 0.3, moves=moves)
     assert copied.settings["groups"]
     for one, four, blind in zip(once.features, copied.features, naive.features, strict=True):
         np.testing.assert_allclose(four.value, one.value, rtol=1e-8)
@@ -241,7 +256,9 @@ def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
     for four, blind in zip(copied.subgroups, naive.subgroups, strict=True):
         assert four.standard_error > 1.2 * blind.standard_error
     halves = np.arange(len(y)) % 2
-    inside = feature_stability(boosted, X, y, 0.3, by=halves, groups=halves)
+    inside = feature_stability(
+        boosted, X, y, 0.3, moves=Moves(by=halves), resampling=Resampling(groups=halves)
+    )
     assert all(part.standard_error is None and part.interval is None for part in inside.subgroups)
 
 
@@ -251,8 +268,6 @@ def test_intervals_for_comparison_overlap_as_often_as_they_should() -> None:
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     part = feature_stability(tree, X, y, 0.3).features[0]
-    from dataclasses import replace
-
     errors, apart, trials = (0.1, 0.25), 0, 4000
     for _ in range(trials):
         records = [
@@ -268,9 +283,9 @@ def test_intervals_for_comparison_overlap_as_often_as_they_should() -> None:
 def test_weights_count_rows(iris, boosted) -> None:
     X, y = iris
     weights = np.random.default_rng(0).integers(1, 4, len(X))
-    weighted = feature_stability(boosted, X, y, 0.3, sample_weight=weights, cost="unit")
+    weighted = feature_stability(boosted, X, y, 0.3, sample_weight=weights, moves=Moves(cost="unit"))
     repeated = feature_stability(
-        boosted, np.repeat(X, weights, axis=0), np.repeat(y, weights), 0.3, cost="unit"
+        boosted, np.repeat(X, weights, axis=0), np.repeat(y, weights), 0.3, moves=Moves(cost="unit")
     )
     for one, other in zip(weighted.features, repeated.features, strict=True):
         assert one.feature == other.feature
@@ -282,7 +297,9 @@ def test_weights_count_rows(iris, boosted) -> None:
 
 def test_the_result_reads_travels_and_sorts(town) -> None:
     table, y, model = town
-    result = feature_stability(model, table, y, 0.3, by="town", progress=True)
+    result = feature_stability(
+        model, table, y, 0.3, moves=Moves(by="town"), computing=Computing(progress=True)
+    )
     assert result.headline().startswith("The model is most sensitive to ")
     assert "Reweighting alone" in result.summary()
     assert "least stable subgroup" in result.summary()
@@ -311,19 +328,18 @@ def test_thresholds_at_the_edges(iris, boosted) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"features": ["height"]}, "features must be names"),
-        ({"features": [0], "immutable": [0]}, "features must be columns that may move"),
-        ({"features": []}, "at least one column"),
-        ({"immutable": [0, 1, 2, 3]}, "at least one column"),
-        ({"feature_groups": {"petal": ["height"]}}, "feature_groups"),
-        ({"feature_groups": {"petal": []}}, "columns that may move"),
-        ({"feature_groups": {"x1": [2, 3]}}, "other than those of features"),
-        ({"by": "town"}, "column of X"),
-        ({"by": [0, 1]}, "of length 150"),
-        ({"by": {"some": [1, 2]}}, "bool array"),
-        ({"by": {"none": np.zeros(150, dtype=bool)}}, "at least one row"),
-        ({"by": [None] * 150}, "missing labels"),
-        ({"method": "magic"}, "method must be one of"),
+        ({"moves": Moves(features=["height"])}, "features must be names"),
+        ({"moves": Moves(features=[0], immutable=[0])}, "features must be columns that may move"),
+        ({"moves": Moves(features=[])}, "at least one column"),
+        ({"moves": Moves(immutable=[0, 1, 2, 3])}, "at least one column"),
+        ({"moves": Moves(features={"petal": ["height"]})}, r"features\['petal'\] must be names"),
+        ({"moves": Moves(features={"petal": []})}, "columns that may move"),
+        ({"moves": Moves(by="town")}, "column of X"),
+        ({"moves": Moves(by=[0, 1])}, "of length 150"),
+        ({"moves": Moves(by={"some": [1, 2]})}, "bool array"),
+        ({"moves": Moves(by={"none": np.zeros(150, dtype=bool)})}, "at least one row"),
+        ({"moves": Moves(by=[None] * 150)}, "missing labels"),
+        ({"computing": Search(method="magic")}, "method must be one of"),
         ({"loss": "hamming"}, "loss must be one of"),
         ({"sample_weight": [1.0]}, "sample_weight"),
     ],
@@ -343,10 +359,12 @@ def test_intervals_cover() -> None:
         return X, ((X[:, 0] + X[:, 1] + rng.normal(size=n)) > 0).astype(int)
 
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*sample(2000))
-    truth = feature_stability(model, *sample(200_000), 0.4, cost="unit", features=[0]).value
+    truth = feature_stability(model, *sample(200_000), 0.4, moves=Moves(cost="unit", features=[0])).value
     hits = 0
     for _ in range(200):
-        interval = feature_stability(model, *sample(400), 0.4, cost="unit", features=[0], level=0.9).interval
+        interval = feature_stability(
+            model, *sample(400), 0.4, moves=Moves(cost="unit", features=[0]), resampling=0.9
+        ).interval
         hits += interval.low <= truth <= interval.high
     assert 0.85 <= hits / 200 <= 0.95
 
@@ -364,7 +382,9 @@ def test_age_is_what_the_hospital_model_depends_on(data_folder) -> None:
         GradientBoostingClassifier(n_estimators=30, random_state=0),
     ):
         model = make_pipeline(steps, last).fit(table[:800], y[:800])
-        result = feature_stability(model, table[800:], y[800:], 0.4, theta1=1.0, theta2=0.25, integer=["Age"])
+        result = feature_stability(
+            model, table[800:], y[800:], 0.4, theta1=1.0, theta2=0.25, moves=Moves(integer=["Age"])
+        )
         assert result.most_sensitive.feature == "Age"
 
 
@@ -381,7 +401,7 @@ def test_trees_that_are_not_all_of_the_model_are_left_to_the_grid(iris) -> None:
     X, y = iris
     near = X[:, 2] < 6.0
     model = Stubborn(max_depth=3, random_state=0).fit(X[near], y[near])
-    result = feature_stability(model, X[near], y[near], 0.4, features=[2])
-    question = ask(model, X[near], y[near], features=[2])
+    result = feature_stability(model, X[near], y[near], 0.4, moves=Moves(features=[2]))
+    question = question_of(model, X[near], y[near], moves=Moves(features=[2]))
     assert result.features[0].value > 0
     assert question.is_wrong(question.codes, slice(None)).mean() < 0.4

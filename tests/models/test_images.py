@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-from shiftmetrics import Result
-from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics import Computing, Result
+from shiftmetrics.models import Moves, Search, feature_stability, model_stability
 from shiftmetrics.models.networks.lipschitz import layers_of
 from shiftmetrics.models.networks.spatial import Stretch, shape_after, spatial_map
 from shiftmetrics.models.table import Table
 from shiftmetrics.views.report import render_report
 
-ASKED: dict[str, Any] = {"cost": "unit", "bounds": (0, 1), "progress": False}
+PIXELS = Moves(cost="unit", bounds=(0, 1))
+OPTIONS: dict[str, Any] = {"moves": PIXELS, "computing": Computing(progress=False)}
 THRESHOLDS = {"zero_one": 0.5, "log_loss": 1.5}
 
 
@@ -51,9 +53,9 @@ def digits() -> tuple[nn.Sequential, np.ndarray, np.ndarray]:
 def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> None:
     module, images, y = digits
     flat = nn.Sequential(nn.Unflatten(1, (1, 8, 8)), module)
-    asked = {"loss": loss, **ASKED}
-    result = model_stability(module, images, y, THRESHOLDS[loss], **asked)
-    same = model_stability(flat, images.reshape(60, 64), y, THRESHOLDS[loss], **asked)
+    options = {"loss": loss, **OPTIONS}
+    result = model_stability(module, images, y, THRESHOLDS[loss], **options)
+    same = model_stability(flat, images.reshape(60, 64), y, THRESHOLDS[loss], **options)
     assert result.route == same.route == "torch"
     np.testing.assert_allclose(result.value, same.value, rtol=1e-12)
     assert result.lower_bound == same.lower_bound
@@ -78,7 +80,7 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
 def test_tensors_travel_and_are_shown(digits: Any) -> None:
     module, images, y = digits
     tensor, module = torch.tensor(images, dtype=torch.float32), copy.deepcopy(module).float()
-    result = model_stability(module, tensor, torch.tensor(y), 0.5, **ASKED)
+    result = model_stability(module, tensor, torch.tensor(y), 0.5, **OPTIONS)
     assert result.moved_rows().shape == (60, 1, 8, 8)
     with torch.no_grad():
         wrong = module(torch.tensor(result.moved_rows(), dtype=torch.float32)).argmax(dim=1).numpy() != y
@@ -98,27 +100,31 @@ def test_any_function_of_images(digits: Any) -> None:
         with torch.no_grad():
             return module(torch.tensor(pictures)).argmax(dim=1).numpy()
 
-    searched = model_stability(predict, images[:20], y[:20], 0.5, **ASKED, n_queries=300)
-    by_gradients = model_stability(module, images[:20], y[:20], 0.5, **ASKED)
+    searched = model_stability(
+        predict, images[:20], y[:20], 0.5, moves=PIXELS, computing=Search(n_queries=300)
+    )
+    by_gradients = model_stability(module, images[:20], y[:20], 0.5, **OPTIONS)
     assert searched.route == "blackbox"
     moved = searched.moved_rows()
     assert moved.shape == (20, 1, 8, 8)
     np.testing.assert_array_equal(predict(moved) != y[:20], searched.moved_losses == 1.0)
     assert by_gradients.lower_bound <= searched.value
     assert by_gradients.value <= searched.value < 6.0 * by_gradients.value
-    centre = feature_stability(predict, images[:20], y[:20], 0.5, features=["0,3,4"], **ASKED)
+    centre = feature_stability(predict, images[:20], y[:20], 0.5, moves=replace(PIXELS, features=["0,3,4"]))
     assert centre.features[0].feature == "0,3,4"
 
 
 def test_costs_of_images(digits: Any) -> None:
     module, images, y = digits
-    result = model_stability(module, images, y, 0.5, bounds=(0, 1), progress=False)
+    result = model_stability(
+        module, images, y, 0.5, moves=Moves(bounds=(0, 1)), computing=Computing(progress=False)
+    )
     constant = (np.ptp(images, axis=0) == 0.0).sum()
     assert any(f"{constant} of 64 columns are constant" in warning for warning in result.warnings)
     assert max(map(len, result.warnings)) < 250
     frozen = images.copy()
     only = [f"0,{row},3" for row in range(8)]
-    moved = model_stability(module, frozen, y, 0.3, features=only, **ASKED).moved_rows()
+    moved = model_stability(module, frozen, y, 0.3, moves=replace(PIXELS, features=only)).moved_rows()
     assert {place[-1] for place in np.argwhere(moved != images).tolist()} == {3}
 
 
@@ -197,7 +203,9 @@ def test_rows_of_another_shape_are_refused(digits: Any) -> None:
     with pytest.raises(ValueError, match=r"X must be of shape \(n_samples, 64\).*reshape"):
         model_stability(linear, images, y, 0.5)
     with pytest.raises(ValueError, match="background must be a table of the columns"):
-        model_stability(lambda rows: np.zeros(len(rows)), images, y, 0.99, background=images[:, :, :4])
+        model_stability(
+            lambda rows: np.zeros(len(rows)), images, y, 0.99, computing=Search(background=images[:, :, :4])
+        )
     with pytest.raises(ValueError, match="at least one row"):
         Table.of(images[:0])
     broken = images.copy()

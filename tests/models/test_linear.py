@@ -25,8 +25,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures
 from sklearn.svm import LinearSVC
 
 from shiftmetrics import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
-from shiftmetrics.models import ModelStabilityResult, model_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models import ModelStabilityResult, Moves, model_stability
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.linear import LinearRoute
 
 CLASSIFIERS = [
@@ -61,7 +61,7 @@ def check_places(
     result: ModelStabilityResult, model: object, X: object, y: object, **options: object
 ) -> None:
     """Recompute distances and losses at the moved rows with the model itself."""
-    question = ask(model, X, y, **options)
+    question = question_of(model, X, y, **options)
     assert result.moved_codes is not None
     assert question.domain.valid(result.moved_codes, question.codes).all()
     distances = question.domain.distances(result.moved_codes, question.codes)
@@ -108,10 +108,10 @@ def test_regressions_by_the_squared_loss(model: object) -> None:
     plain = SquaredLoss(residuals, float(np.linalg.norm(model.coef_ * X.std(axis=0))))
     assert result.value == pytest.approx(stability_criterion(plain, threshold).value, rel=1e-6)
     check_places(result, model, X, y, loss="squared")
-    bounded = model_stability(model, X, y, threshold, loss="squared", bounds="data")
+    bounded = model_stability(model, X, y, threshold, loss="squared", moves=Moves(bounds="data"))
     assert bounded.value >= result.value
     assert bounded.kind == "exact"
-    check_places(bounded, model, X, y, loss="squared", bounds="data")
+    check_places(bounded, model, X, y, loss="squared", moves=Moves(bounds="data"))
 
 
 @pytest.mark.parametrize("model", **named(CLASSIFIERS))
@@ -180,7 +180,7 @@ def test_a_step_that_bends_the_scores_is_noticed(step: object, cancer: tuple[np.
     model = make_pipeline(StandardScaler(), step, LogisticRegression(max_iter=5000)).fit(X, y)
     route = LinearRoute()
     assert route.accepts(model, "zero_one")
-    assert route.answer(ask(model, X, y)) is None
+    assert route.answer(question_of(model, X, y)) is None
 
 
 def test_probabilities_that_are_not_those_of_the_scores_are_noticed(
@@ -189,13 +189,13 @@ def test_probabilities_that_are_not_those_of_the_scores_are_noticed(
     X, y = iris
     two = y != "virginica"
     model = SGDClassifier(loss="modified_huber", random_state=0).fit(X[two], y[two])
-    assert LinearRoute().answer(ask(model, X[two], y[two], loss="log_loss")) is None
+    assert LinearRoute().answer(question_of(model, X[two], y[two], loss="log_loss")) is None
 
 
 def test_one_against_the_rest_has_other_probabilities(iris: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = iris
     model = OneVsRestClassifier(LogisticRegression()).fit(X, y)
-    assert LinearRoute().answer(ask(model, X, y, loss="log_loss")) is None
+    assert LinearRoute().answer(question_of(model, X, y, loss="log_loss")) is None
 
 
 # --- laws --------------------------------------------------------------------------------------------------
@@ -206,8 +206,10 @@ def test_rescaling_a_column_changes_nothing(loss: str, cancer: tuple[np.ndarray,
     X, y = cancer
     factor = np.geomspace(1e-3, 1e3, 8)
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    one = model_stability(model.fit(X, y), X, y, 0.6, loss=loss, bounds="data")
-    other = model_stability(model.fit(X * factor, y), X * factor, y, 0.6, loss=loss, bounds="data")
+    one = model_stability(model.fit(X, y), X, y, 0.6, loss=loss, moves=Moves(bounds="data"))
+    other = model_stability(
+        model.fit(X * factor, y), X * factor, y, 0.6, loss=loss, moves=Moves(bounds="data")
+    )
     assert one.value == pytest.approx(other.value, rel=1e-5)
 
 
@@ -215,7 +217,9 @@ def test_rescaling_a_column_changes_nothing(loss: str, cancer: tuple[np.ndarray,
 def test_stability_falls_as_more_may_move(loss: str, cancer: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = cancer
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    frozen, *grown = [model_stability(model, X, y, 0.6, loss=loss, features=range(k)).value for k in range(9)]
+    frozen, *grown = [
+        model_stability(model, X, y, 0.6, loss=loss, moves=Moves(features=range(k))).value for k in range(9)
+    ]
     reweighted = model_stability(model, X, y, 0.6, loss=loss, theta1=np.inf).value
     assert frozen == pytest.approx(reweighted, rel=1e-9)
     assert all(after <= before * (1 + 1e-9) for before, after in zip([frozen, *grown], grown, strict=False))
@@ -226,12 +230,10 @@ def test_stability_rises_as_bounds_close(loss: str, cancer: tuple[np.ndarray, np
     X, y = cancer
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     middle, width = X.mean(axis=0), X.std(axis=0)
-    values = [
-        model_stability(
-            model, X, y, 0.6, loss=loss,
-            bounds={k: (middle[k] - reach * width[k], middle[k] + reach * width[k]) for k in range(8)},
-        ).value
-        for reach in (np.inf, 3.0, 1.0, 0.3, 0.0)
-    ]  # fmt: skip
+    values = []
+    for reach in (np.inf, 3.0, 1.0, 0.3, 0.0):
+        low, high = middle - reach * width, middle + reach * width
+        moves = Moves(bounds={k: (low[k], high[k]) for k in range(8)})
+        values.append(model_stability(model, X, y, 0.6, loss=loss, moves=moves).value)
     assert all(after >= before * (1 - 1e-9) for before, after in itertools.pairwise(values))
     assert values[-1] > values[0]

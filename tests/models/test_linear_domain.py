@@ -12,9 +12,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from oracles import nearest_error_by_enumeration
-from shiftmetrics import CandidateLoss, stability_criterion
-from shiftmetrics.models import model_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics import CandidateLoss, Resampling, stability_criterion
+from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.encoders import encoded_categories
 from shiftmetrics.models.linear import LinearRoute
 
@@ -31,7 +31,7 @@ def states(name: str) -> list[object]:
 
 def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 0.6, cost={"region": 0.1, "smoker": 0.1})
+    result = model_stability(model, X, y, 0.6, moves=Moves(cost={"region": 0.1, "smoker": 0.1}))
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)
     assert moved["region"].dtype == X["region"].dtype
@@ -48,9 +48,9 @@ def test_distances_are_those_of_every_combination_of_flips(
     mixed: Mixed, cost: dict[str, float] | None
 ) -> None:
     model, X, y = mixed
-    options = {"cost": cost, "bounds": {"age": (18, 90), "dose": (0, 4)}}
-    result = model_stability(model, X, y, 0.9, theta2=np.inf, **options)
-    question = ask(model, X, y, **options)
+    moves = Moves(cost=cost, bounds={"age": (18, 90), "dose": (0, 4)})
+    result = model_stability(model, X, y, 0.9, theta2=np.inf, moves=moves)
+    question = question_of(model, X, y, moves=moves)
     expected = np.full(len(X), np.inf)
     slopes = _slopes(model, X)
     for region, smoker in itertools.product(states("region"), states("smoker")):
@@ -109,10 +109,10 @@ def _least_squared(question: object, slopes: np.ndarray, need: np.ndarray, y: np
 def test_exact_answers_are_those_of_dense_candidates(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
     X, y = X.iloc[:25], y[:25]
-    options = {"loss": loss, "bounds": {"age": (18, 90), "dose": (0, 4)}}
+    options = {"loss": loss, "moves": Moves(bounds={"age": (18, 90), "dose": (0, 4)})}
     exact = model_stability(model, X, y, 0.9, **options)
     assert exact.kind == "exact"
-    question = ask(model, X, y, **options)
+    question = question_of(model, X, y, **options)
     grid = np.array(
         list(itertools.product(np.linspace(18, 90, 73), np.linspace(0, 4, 41), range(3), range(2)))
     )
@@ -137,11 +137,16 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed
         model = make_pipeline(model[0], LinearRegression()).fit(
             X, y + np.random.default_rng(0).normal(size=len(y))
         )
-    for options in ({}, {"bounds": "data"}, {"cost": SLACK, "immutable": ["dose"]}, {"features": ["region"]}):
-        base = ask(model, X, y, loss=loss)
+    for moves in (
+        Moves(),
+        Moves(bounds="data"),
+        Moves(cost=SLACK, immutable=["dose"]),
+        Moves(features=["region"]),
+    ):
+        base = question_of(model, X, y, loss=loss)
         threshold = 1.2 * base.losses(base.codes, slice(None)).mean()
-        result = model_stability(model, X, y, threshold, loss=loss, **options)
-        question = ask(model, X, y, loss=loss, **options)
+        result = model_stability(model, X, y, threshold, loss=loss, moves=moves)
+        question = question_of(model, X, y, loss=loss, moves=moves)
         assert question.domain.valid(result.moved_codes, question.codes).all()
         distances = question.domain.distances(result.moved_codes, question.codes)
         np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-8)
@@ -178,7 +183,7 @@ def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
     encoded = pd.get_dummies(X, columns=["region", "smoker"], dtype=float)
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(encoded, y)
     groups = {name: [c for c in encoded if c.startswith(f"{name}_")] for name in ("region", "smoker")}
-    result = model_stability(plain, encoded, y, 0.6, one_hot=groups)
+    result = model_stability(plain, encoded, y, 0.6, moves=Moves(one_hot=groups))
     moved = result.moved_rows()
     assert (moved[groups["region"]].sum(axis=1) == 1.0).all()
     assert result.kind == "exact"
@@ -199,7 +204,7 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
     model = LogisticRegression().fit(X, y)
     axes = [np.arange(0, 9) if column in integer else np.linspace(0, 8, 1601) for column in range(width)]
     expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
-    result = model_stability(model, X, y, 0.9, theta2=np.inf, integer=integer, bounds=(0, 8))
+    result = model_stability(model, X, y, 0.9, theta2=np.inf, moves=Moves(integer=integer, bounds=(0, 8)))
     found = result.loss.distances
     reached = np.isfinite(expected)
     steps = (result.moved_codes - X)[:, integer]
@@ -223,7 +228,7 @@ def test_a_single_number_of_whole_steps_is_exact() -> None:
     X = np.stack([rng.integers(18, 90, 60), rng.normal(size=60)], axis=1).astype(float)
     y = (X[:, 0] + 10 * X[:, 1] > 50).astype(int)
     model = LogisticRegression().fit(X, y)
-    result = model_stability(model, X, y, 0.5, features=[0], integer=[0])
+    result = model_stability(model, X, y, 0.5, moves=Moves(features=[0], integer=[0]))
     assert result.kind == "exact"
     axes = [np.arange(-300, 400), np.array([np.nan])]
     expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
@@ -233,7 +238,7 @@ def test_a_single_number_of_whole_steps_is_exact() -> None:
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_smooth_losses_with_whole_steps_lie_between_bounds(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 1.0, loss=loss, integer=["age"], bounds="data")
+    result = model_stability(model, X, y, 1.0, loss=loss, moves=Moves(integer=["age"], bounds="data"))
     assert result.kind == "upper_bound"
     assert 0.98 * result.value < result.lower_bound <= result.value
     assert (result.moved_rows()["age"] % 1 == 0).all()
@@ -253,7 +258,7 @@ def test_the_bound_of_several_classes_is_one(
     )
     model = make_pipeline(encode, LogisticRegression(C=10.0)).fit(X, y)
     for bounds in (None, {"age": (18, 90), "dose": (0, 4)}):
-        question = ask(model, X, y, loss="log_loss", bounds=bounds)
+        question = question_of(model, X, y, loss="log_loss", moves=Moves(bounds=bounds))
         answer = LinearRoute().answer(question)
         grid = np.array(
             list(itertools.product(np.linspace(18, 90, 37), np.linspace(0, 4, 21), range(3), range(2)))
@@ -272,7 +277,7 @@ def test_the_bound_of_several_classes_is_one(
             )
             ahead, behind = (answer.lower.transform(dual * (1 + e), 0.4, rows).value for e in (1e-6, -1e-6))
             np.testing.assert_allclose((ahead - behind) / (2e-6 * dual), bound.loss, rtol=1e-4)
-        result = model_stability(model, X, y, 1.5, loss="log_loss", bounds=bounds)
+        result = model_stability(model, X, y, 1.5, loss="log_loss", moves=Moves(bounds=bounds))
         assert 0.5 * result.value < result.lower_bound <= result.value
         if bounds is not None:  # the grid covers all there is, so that the search may not be worse
             still = answer.loss.base(rows)[:, None]
@@ -289,8 +294,11 @@ def test_the_bound_of_several_classes_is_one(
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
 def test_labels_may_flip_at_a_distance(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
-    never, far, near = (model_stability(model, X, y, 1.2 if loss != "zero_one" else 0.5, loss=loss, label_flip=d)
-                        for d in (np.inf, 1e3, 0.3))  # fmt: skip
+    threshold = 1.2 if loss != "zero_one" else 0.5
+    never, far, near = (
+        model_stability(model, X, y, threshold, loss=loss, moves=Moves(label_flip=distance))
+        for distance in (np.inf, 1e3, 0.3)
+    )
     assert far.value == pytest.approx(never.value, rel=1e-9)
     assert near.value < never.value
     assert never.flipped_labels is None
@@ -301,9 +309,11 @@ def test_labels_may_flip_at_a_distance(mixed: Mixed, loss: str) -> None:
 
 def test_a_label_flip_alone_is_a_candidate(mixed: Mixed) -> None:
     model, X, y = mixed
-    frozen = model_stability(model, X, y, 0.8, loss="log_loss", immutable=list(X.columns), label_flip=0.7)
+    frozen = model_stability(
+        model, X, y, 0.8, loss="log_loss", moves=Moves(immutable=list(X.columns), label_flip=0.7)
+    )
     here, there = (
-        ask(model, X, labels, loss="log_loss") for labels in (y, np.where(y == "ill", "well", "ill"))
+        question_of(model, X, labels, loss="log_loss") for labels in (y, np.where(y == "ill", "well", "ill"))
     )
     losses = np.stack([part.losses(part.codes, slice(None)) for part in (here, there)], axis=1)
     expected = stability_criterion(CandidateLoss(losses, [[0.0, 0.7]] * len(y), kind="exact"), 0.8)
@@ -315,7 +325,7 @@ def test_a_regression_has_no_labels_to_flip() -> None:
     X = np.random.default_rng(0).normal(size=(20, 2))
     model = LinearRegression().fit(X, X[:, 0])
     with pytest.raises(ValueError, match="label_flip must be inf for a regression"):
-        model_stability(model, X, X[:, 0] + 0.1, 1.0, loss="squared", label_flip=1.0)
+        model_stability(model, X, X[:, 0] + 0.1, 1.0, loss="squared", moves=Moves(label_flip=1.0))
 
 
 def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.DataFrame, np.ndarray]]) -> None:
@@ -325,7 +335,12 @@ def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.Data
     model.fit(numbers, y)
     alone = model_stability(model, numbers, y, 1.0, loss="log_loss")
     doubled = model_stability(
-        model, pd.concat([numbers] * 2), np.tile(y, 2), 1.0, loss="log_loss", groups=np.tile(np.arange(80), 2)
+        model,
+        pd.concat([numbers] * 2),
+        np.tile(y, 2),
+        1.0,
+        loss="log_loss",
+        resampling=Resampling(groups=np.tile(np.arange(80), 2)),
     )
     assert doubled.value == pytest.approx(alone.value, rel=1e-6)
     assert doubled.standard_error == pytest.approx(alone.standard_error, rel=1e-3)

@@ -16,7 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models import Moves, Search
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.route import answer
 
@@ -56,7 +57,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     )
     norms = np.sqrt((slopes**2 * X.notna().to_numpy()).sum(axis=1))
     margins = model.decision_function(X) * np.where(y == 1, 1.0, -1.0)
-    question = ask(model, X, y, loss=loss)
+    question = question_of(model, X, y, loss=loss)
     exact = answer(question)[1].loss
     if loss == "zero_one":
         expected = np.where(margins <= 0.0, 0.0, margins / norms)
@@ -81,8 +82,8 @@ def test_rows_without_holes_are_as_if_imputers_were_not_there(cancer) -> None:
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
     whole = X.notna().all(axis=1)
     cost = dict(zip(X.columns, 1.0 / X.var(ddof=0), strict=True))
-    together = ask(model, X, y, cost=cost)
-    alone = ask(model, X[whole], y[whole], cost=cost)
+    together = question_of(model, X, y, moves=Moves(cost=cost))
+    alone = question_of(model, X[whole], y[whole], moves=Moves(cost=cost))
     distances = answer(together)[1].loss.distances
     np.testing.assert_allclose(distances[whole], answer(alone)[1].loss.distances, rtol=1e-9)
 
@@ -91,13 +92,17 @@ def test_bounds_whole_steps_and_several_classes(wine) -> None:
     X, y = wine
     X = X.assign(alcohol=(10 * X["alcohol"]).round())
     model = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression()).fit(X, y)
-    for options in ({"bounds": "data"}, {"integer": ["alcohol"]}, {"immutable": ["ash"], "bounds": (0, 500)}):
-        result = model_stability(model, X, y, 0.35, **options)
+    for moves in (
+        Moves(bounds="data"),
+        Moves(integer=["alcohol"]),
+        Moves(immutable=["ash"], bounds=(0, 500)),
+    ):
+        result = model_stability(model, X, y, 0.35, moves=moves)
         assert (result.kind, result.route) == ("exact", "linear")
         moved = stays(result, X)
         away = result.moved_distances > 0
         assert (model.predict(moved)[away] != y[away]).all()
-        if "integer" in options:
+        if moves.integer:
             assert (moved["alcohol"].dropna() == moved["alcohol"].dropna().round()).all()
     softmax = model_stability(model, X, y, 0.9, loss="log_loss")
     assert softmax.route == "linear"
@@ -120,7 +125,7 @@ def test_imputers_that_look_at_other_columns_are_no_sum(wine) -> None:
     X, y = wine
     for last in (LogisticRegression(), DecisionTreeClassifier(max_depth=3, random_state=0)):
         model = make_pipeline(KNNImputer(n_neighbors=3), StandardScaler(), last).fit(X, y)
-        result = model_stability(model, X, y, 0.4, n_queries=80)
+        result = model_stability(model, X, y, 0.4, computing=Search(n_queries=80))
         assert (result.kind, result.route) == ("upper_bound", "blackbox")
         moved = stays(result, X)
         away = result.moved_distances > 0
@@ -149,7 +154,7 @@ def test_missing_categories_behind_encoders(encoded) -> None:
     model = make_pipeline(
         make_column_transformer((flips, ["ward", "sex"]), (numbers, ["age", "pulse"])), LogisticRegression()
     ).fit(X, y)
-    question = ask(model, X, y)
+    question = question_of(model, X, y)
     route, found = answer(question)
     assert (route.name, found.kind) == ("linear", "exact")
     # against every combination of flips, each with the shortest move of the numbers that the row has
@@ -188,7 +193,7 @@ def test_one_hot_groups_behind_imputers(dropped) -> None:
     y = (X[:, 1] + X[:, 3] - X[:, 4] > 0.4).astype(int)
     X[rng.random(X.shape) < 0.12] = np.nan
     model = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression()).fit(X, y)
-    question = ask(model, X, y, one_hot=[[0, 1, 2]])
+    question = question_of(model, X, y, moves=Moves(one_hot=[[0, 1, 2]]))
     route, found = answer(question)
     assert (route.name, found.kind) == ("linear", "exact")
     stuck = np.isnan(X[:, :3]).any(axis=1)
@@ -216,7 +221,7 @@ def test_queries_keep_what_is_missing_and_come_near_the_exact_answer(cancer, los
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 1.0}[loss]
     exact = model_stability(model, X, y, threshold, loss=loss)
-    searched = model_stability(model, X, y, threshold, loss=loss, method="blackbox")
+    searched = model_stability(model, X, y, threshold, loss=loss, computing=Search(method="blackbox"))
     stays(searched, X)
     assert exact.value * (1 - 1e-9) <= searched.value <= 1.2 * exact.value
 
@@ -238,7 +243,15 @@ def test_queries_with_categories_and_whole_steps() -> None:
         numbers = rows["count"].astype("Float64").fillna(2) + 2 * rows["dose"].fillna(0)
         return (numbers + 2 * (rows["ward"] == "b").fillna(False) > 2).astype(int).to_numpy()
 
-    result = model_stability(model, X, rule, 0.6, integer=["count"], theta2=np.inf, background=X.iloc[::-1])
+    result = model_stability(
+        model,
+        X,
+        rule,
+        0.6,
+        theta2=np.inf,
+        moves=Moves(integer=["count"]),
+        computing=Search(background=X.iloc[::-1]),
+    )
     assert (result.route, result.kind) == ("blackbox", "upper_bound")
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
@@ -246,7 +259,7 @@ def test_queries_with_categories_and_whole_steps() -> None:
     away = result.moved_distances > 0
     assert away.any()
     assert (model(moved)[away] != rule[away]).all()
-    alone = feature_stability(model, X, rule, 0.3, integer=["count"], theta2=np.inf)
+    alone = feature_stability(model, X, rule, 0.3, theta2=np.inf, moves=Moves(integer=["count"]))
     for part in alone.features:
         # rows that miss the column cannot break by it
         column = X[part.feature].notna()
@@ -257,7 +270,7 @@ def test_networks_behind_imputers_are_searched_by_queries(wine) -> None:
     X, y = wine
     network = MLPClassifier((6,), max_iter=3000, random_state=0)
     model = make_pipeline(SimpleImputer(), StandardScaler(), network).fit(X, y)
-    result = model_stability(model, X, y, 0.4, n_queries=60)
+    result = model_stability(model, X, y, 0.4, computing=Search(n_queries=60))
     assert (result.route, result.kind) == ("blackbox", "upper_bound")
     stays(result, X)
 
@@ -281,18 +294,22 @@ def test_networks_refuse_missing_cells_in_words(wine) -> None:
 
     filled = Filled().double()
     labels = filled(torch.as_tensor(X.to_numpy().copy())).argmax(dim=1).numpy()
-    result = model_stability(filled, X.to_numpy(), labels, 0.4, n_queries=60)
+    result = model_stability(filled, X.to_numpy(), labels, 0.4, computing=Search(n_queries=60))
     assert result.route == "blackbox"
     np.testing.assert_array_equal(np.isnan(result.moved_rows()), X.isna())
     with pytest.raises(ValueError, match="free of missing cells for a network and method='algorithm1'"):
-        model_stability(filled, X.to_numpy(), labels, 1.5, loss="log_loss", method="algorithm1")
+        model_stability(
+            filled, X.to_numpy(), labels, 1.5, loss="log_loss", computing=Search(method="algorithm1")
+        )
 
 
 @pytest.mark.parametrize("bounds", [None, "data"])
 def test_the_steps_of_the_paper_leave_missing_cells(cancer, bounds) -> None:
     X, y = cancer
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
-    result = model_stability(model, X, y, 1.0, loss="log_loss", method="algorithm1", bounds=bounds)
+    result = model_stability(
+        model, X, y, 1.0, loss="log_loss", moves=Moves(bounds=bounds), computing=Search(method="algorithm1")
+    )
     stays(result, X)
     assert result.exact_value is not None
     assert result.value == pytest.approx(result.exact_value, rel=0.02)
@@ -303,5 +320,5 @@ def test_the_conic_route_agrees(cancer) -> None:
     X, y = cancer[0][:60], cancer[1][:60]
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(*cancer)
     exact = model_stability(model, X, y, 0.4)
-    conic = model_stability(model, X, y, 0.4, method="conic")
+    conic = model_stability(model, X, y, 0.4, computing=Search(method="conic"))
     assert conic.value == pytest.approx(exact.value, rel=1e-5)

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
+from shiftmetrics.models import Moves, Search
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.stability import (
@@ -85,10 +86,12 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     result = model_stability(model, empty.drop(columns="none"), y, 0.5)
     assert "Missing in every row, and so left as they are: columns 'ash'." in result.warnings
     assert result.moved_rows()["ash"].isna().all()
-    told = model_stability(lambda rows: np.where(rows["alcohol"] > 13, 1, 0), empty, y, 0.9, n_queries=40)
+    told = model_stability(
+        lambda rows: np.where(rows["alcohol"] > 13, 1, 0), empty, y, 0.9, computing=Search(n_queries=40)
+    )
     assert told.moved_rows()["none"].isna().all()
     with pytest.raises(ValueError, match="columns that may move"):
-        feature_stability(model, empty.drop(columns="none"), y, 0.5, features=["ash"])
+        feature_stability(model, empty.drop(columns="none"), y, 0.5, moves=Moves(features=["ash"]))
 
 
 def test_infinite_cells_are_still_refused() -> None:
@@ -115,7 +118,7 @@ def test_models_that_take_no_missing_cells_say_which_columns_and_what_to_do(wine
         assert isinstance(caught.value.__cause__, ValueError)
     whole = X.dropna()
     with pytest.raises(ValueError, match="background must be free of missing cells"):
-        model_stability(model, whole, y[X.notna().all(axis=1)], 0.5, background=X)
+        model_stability(model, whole, y[X.notna().all(axis=1)], 0.5, computing=Search(background=X))
 
 
 def test_errors_that_are_not_about_missing_cells_stay_what_they_are(wine) -> None:
@@ -162,10 +165,10 @@ def test_subgroups_and_labels_that_flip(wine) -> None:
     X, y = wine
     model = HistGradientBoostingClassifier(max_iter=10).fit(X, y)
     by = np.where(X["alcohol"].isna(), "unknown", np.where(X["alcohol"] > 13, "strong", "light"))
-    parts = feature_stability(model, X, y, 0.4, by=by)
+    parts = feature_stability(model, X, y, 0.4, moves=Moves(by=by))
     assert {part.subgroup for part in parts.subgroups} == {"unknown", "strong", "light"}
     for label_flip in (0.5, 2.0):
-        flipped = model_stability(model, X, y, 0.4, label_flip=label_flip)
+        flipped = model_stability(model, X, y, 0.4, moves=Moves(label_flip=label_flip))
         pd.testing.assert_frame_equal(flipped.moved_rows().isna(), X.isna())
 
 

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import feature_stability, model_stability
+from shiftmetrics.models import Moves
 from shiftmetrics.stability import most_sensitive_sample
 
 pytestmark = pytest.mark.realdata
@@ -53,7 +54,7 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
     X_train, y_train, X, y = split(*census, 600)
     model = boosting(name).fit(X_train, y_train)
     numbers = [column for column in X if pd.api.types.is_numeric_dtype(X[column])]
-    result = model_stability(model, X, y, 0.3, integer=numbers)
+    result = model_stability(model, X, y, 0.3, moves=Moves(integer=numbers))
     assert result.route == "ensemble"
     assert 0.3 * result.value < result.lower_bound <= result.value
     moved = result.moved_rows()
@@ -63,9 +64,13 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
     assert (model.predict(moved)[away] != y[away]).all()
     assert X["occupation"].isna().sum() > 20
     unknown = np.where(X["occupation"].isna(), "unknown", "known")
-    parts = feature_stability(model, X, y, 0.3, features=["occupation", "age"], integer=numbers, by=unknown)
+    parts = feature_stability(
+        model, X, y, 0.3, moves=Moves(features=["occupation", "age"], integer=numbers, by=unknown)
+    )
     assert {part.kind for part in parts.features} == {"exact"}
-    alone = model_stability(model, X, y, result.base_risk + 0.02, theta2=np.inf, features=["occupation"])
+    alone = model_stability(
+        model, X, y, result.base_risk + 0.02, theta2=np.inf, moves=Moves(features=["occupation"])
+    )
     assert alone.kind == "exact"
     changed = most_sensitive_sample(alone).groupby(level=0)["occupation move"].any().loc[X.index]
     assert changed.any()

@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from rows_with_holes import assert_reached
-from shiftmetrics.models import model_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.boxes import LeafBoxes
@@ -110,7 +110,7 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
     rtol = 1e-6 if name == "xgboost" else 1e-12
     said = forest.probabilities(forest.outputs(points))
     np.testing.assert_allclose(said, model.predict_proba(points), rtol=rtol, atol=rtol)
-    question = ask(model, X, y)
+    question = question_of(model, X, y)
     grid = grid_of_question(question)
     near = points[~np.isnan(points[:, 0])]
     np.testing.assert_array_equal(grid.trees.leaves(grid.cells(near)), forest.leaves(near))
@@ -120,7 +120,7 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
 def test_nearest_errors_are_those_of_all_boxes(name) -> None:
     X, y = table()
     model = model_named(name).fit(X, y)
-    question = ask(model, X[:40], y[:40])
+    question = question_of(model, X[:40], y[:40])
     found = answer(question)[1]
     assert found.kind == "exact"
     assert_reached(question, found)
@@ -135,7 +135,7 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     model = model_named(name).fit(X, y)
     rows, values = slice(0, 60), values_of(model, 4)
     for column in range(4):
-        question = ask(model, X[rows], y[rows], features=[column])
+        question = question_of(model, X[rows], y[rows], moves=Moves(features=[column]))
         found = answer(question)[1]
         assert found.kind == "exact"
         assert_reached(question, found)
@@ -150,7 +150,7 @@ def test_smooth_losses_are_exact_against_all_boxes(name) -> None:
     X, y = table(n=120)
     model = model_named(name).fit(X, y)
     rows = slice(0, 30)
-    question = ask(model, X[rows], y[rows], loss="log_loss")
+    question = question_of(model, X[rows], y[rows], loss="log_loss")
     found = answer(question)[1]
     assert found.kind == "exact"
     values = values_of(model, 2)
@@ -196,7 +196,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
 def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     X, y = table(n_classes=n_classes)
     model = model_named(name).fit(X, y)
-    question = ask(model, X, y)
+    question = question_of(model, X, y)
     upper = answer(question)[1].loss.distances ** 2
     boxes = LeafBoxes.of(grid_of_question(question))
     squared, losses = lower_bounds(boxes, X, question.y, "zero_one")
@@ -212,7 +212,7 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
 def test_scans_and_single_moves_know_every_cell(name) -> None:
     X, y = table(p=3, n_classes=3)
     model = model_named(name).fit(X, y)
-    question = ask(model, X, y)
+    question = question_of(model, X, y)
     grid = grid_of_question(question)
     own, reached = grid.cells(X), set()
     moves = single_moves(grid, CellCosts.of(grid, X), np.arange(len(X)), own)
@@ -243,12 +243,12 @@ def test_scans_and_single_moves_know_every_cell(name) -> None:
 def test_any_tree_with_any_holes(seed, share, bounds) -> None:
     X, y = table(n=60, p=2, share=share, seed=seed)
     model = DecisionTreeClassifier(max_depth=4, random_state=seed).fit(X, y)
-    options = {"bounds": "data"} if bounds and not np.isnan(X).all(axis=0).any() else {}
-    question = ask(model, X, y, **options)
+    bounded = bounds and not np.isnan(X).all(axis=0).any()
+    question = question_of(model, X, y, moves=Moves(bounds="data" if bounded else None))
     found = answer(question)[1]
     assert_reached(question, found)
     values = values_of(model, 2)
-    if options:
+    if bounded:
         values = [
             at[(at >= np.nanmin(held)) & (at <= np.nanmax(held))]
             for at, held in zip(values, X.T, strict=True)
@@ -262,7 +262,7 @@ def test_any_tree_with_any_holes(seed, share, bounds) -> None:
 def test_imputers_before_trees(name, add_indicator) -> None:
     X, y = table()
     model = make_pipeline(SimpleImputer(add_indicator=add_indicator), model_named(name)).fit(X, y)
-    question = ask(model, X[:40], y[:40])
+    question = question_of(model, X[:40], y[:40])
     route, found = answer(question)
     assert (route.name, found.kind) == ("tree" if name == "tree" else "ensemble", "exact")
     assert_reached(question, found)
@@ -279,12 +279,12 @@ def test_scalers_before_trees_that_split_off_what_is_missing(name) -> None:
     scaled = make_pipeline(StandardScaler(), model_named(name)).fit(X, y)
     assert np.isinf(forest_of(scaled[-1]).threshold).any() or name == "forest"
     for model in (plain, scaled):
-        question = ask(model, X[:40], y[:40])
+        question = question_of(model, X[:40], y[:40])
         found = answer(question)[1]
         assert found.kind == "exact"
         assert_reached(question, found)
     expected = nearest_errors(plain, X[:40], y[:40], values_of(plain, 2), question.domain.unit)
-    plain_distances = answer(ask(plain, X[:40], y[:40]))[1].loss.distances
+    plain_distances = answer(question_of(plain, X[:40], y[:40]))[1].loss.distances
     np.testing.assert_allclose(plain_distances, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-5, atol=1e-6)
 
@@ -301,7 +301,7 @@ def test_regressions(model) -> None:
     result = model_stability(model, X, y, 1.5, loss="squared")
     assert result.kind == "exact"
     np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
-    question = ask(model, X, y, loss="squared")
+    question = question_of(model, X, y, loss="squared")
     best = answer(question)[1].loss.reach(1.0, slice(0, 100)).loss
     values = values_of(model, 2)
     for row in range(0, 100, 9):
@@ -316,7 +316,7 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     X[rng.random(200) < 0.2, 0] = np.nan
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    question = ask(model, X, y, one_hot=[[0, 1, 2]], features=[0])
+    question = question_of(model, X, y, moves=Moves(one_hot=[[0, 1, 2]], features=[0]))
     found = answer(question)[1]
     assert found.kind == "exact"
     stuck = np.isnan(X[:, 0])
@@ -326,7 +326,7 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
     wrong = model.predict(X) != y
     expected = np.where(wrong, 0.0, np.where(others.any(axis=0) & ~stuck, 1.0, np.inf))
     np.testing.assert_array_equal(found.loss.distances, expected)
-    result = model_stability(model, X, y, 0.3, one_hot=[[0, 1, 2]])
+    result = model_stability(model, X, y, 0.3, moves=Moves(one_hot=[[0, 1, 2]]))
     moved = result.moved_rows()
     np.testing.assert_array_equal(np.isnan(moved), np.isnan(X))
     np.testing.assert_array_equal(moved[stuck, :3], X[stuck, :3])
@@ -337,7 +337,7 @@ def test_lightgbm_that_takes_zeros_for_missing_is_left_to_queries() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     X, y = table()
     model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, zero_as_missing=True, n_jobs=1).fit(X, y)
-    result = model_stability(model, X, y, 0.5, n_queries=60)
+    result = model_stability(model, X, y, 0.5, computing=Search(n_queries=60))
     assert (result.route, result.kind) == ("blackbox", "upper_bound")
     np.testing.assert_array_equal(np.isnan(result.moved_rows()), np.isnan(X))
 
@@ -348,7 +348,7 @@ def test_holes_that_the_model_never_saw(name) -> None:
     X, y = table(share=0.0)
     holes, _ = table(share=0.4)
     model = model_named(name).fit(X, y)
-    question = ask(model, holes[:30], y[:30])
+    question = question_of(model, holes[:30], y[:30])
     found = answer(question)[1]
     assert_reached(question, found)
     expected = nearest_errors(model, holes[:30], y[:30], values_of(model, 2), question.domain.unit)
@@ -371,7 +371,7 @@ def test_missing_categories_stay_in_a_table() -> None:
         frame.loc[rng.random(n) < 0.15, column] = None
     steps = make_column_transformer((OneHotEncoder(), ["town", "smoker"]), remainder="passthrough")
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(frame, y)
-    result = model_stability(model, frame, y, 0.4, integer=["dose"])
+    result = model_stability(model, frame, y, 0.4, moves=Moves(integer=["dose"]))
     assert (result.route, result.kind) == ("tree", "exact")
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), frame.isna())

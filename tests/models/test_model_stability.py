@@ -1,6 +1,7 @@
 """The front door for models: edge cases, results that travel, and input that cannot be meant."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from shiftmetrics import Result, stability_criterion, worst_case_risk
-from shiftmetrics.models import ModelStabilityResult, feature_stability, model_stability
+from shiftmetrics import Computing, Result, stability_criterion, worst_case_risk
+from shiftmetrics.models import ModelStabilityResult, Moves, Search, feature_stability, model_stability
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 
@@ -31,7 +32,7 @@ def test_a_model_at_risk_already(mixed: Mixed) -> None:
 def test_a_threshold_out_of_reach(mixed: Mixed) -> None:
     model, X, y = mixed
     assert model_stability(model, X, y, 1.5).status.value == "unattainable"
-    closed = model_stability(model, X, y, 0.99, features=["smoker"], theta2=np.inf)
+    closed = model_stability(model, X, y, 0.99, theta2=np.inf, moves=Moves(features=["smoker"]))
     assert (closed.value, closed.status.value) == (np.inf, "unattainable")
     assert len(closed.moved_rows()) == len(X)
 
@@ -39,7 +40,7 @@ def test_a_threshold_out_of_reach(mixed: Mixed) -> None:
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
 def test_with_everything_immutable_only_weights_change(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 0.8, loss=loss, immutable=list(X.columns))
+    result = model_stability(model, X, y, 0.8, loss=loss, moves=Moves(immutable=list(X.columns)))
     other = model_stability(model, X, y, 0.8, loss=loss, theta1=np.inf)
     assert result.value == pytest.approx(other.value, rel=1e-9)
     assert (result.route, result.kind, result.share_moved) == ("weights", "exact", 0.0)
@@ -61,8 +62,12 @@ def test_weights_of_the_sample_repeat_rows(mixed: Mixed, divergence: str) -> Non
     counts = np.arange(len(X)) % 3
     cost = {name: 1.0 / X[name].std(ddof=0) ** 2 for name in ("age", "dose")}
     rows = np.repeat(np.arange(len(X)), counts)
-    weighted = model_stability(model, X, y, 0.5, sample_weight=counts, cost=cost, divergence=divergence)
-    repeated = model_stability(model, X.iloc[rows], y[rows], 0.5, cost=cost, divergence=divergence)
+    weighted = model_stability(
+        model, X, y, 0.5, sample_weight=counts, divergence=divergence, moves=Moves(cost=cost)
+    )
+    repeated = model_stability(
+        model, X.iloc[rows], y[rows], 0.5, divergence=divergence, moves=Moves(cost=cost)
+    )
     assert weighted.value == pytest.approx(repeated.value, rel=1e-6)
 
 
@@ -71,7 +76,7 @@ def test_weights_of_the_sample_repeat_rows(mixed: Mixed, divergence: str) -> Non
 
 def test_results_travel_with_their_rows(mixed: Mixed, tmp_path: Path) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 0.6, bounds="data")
+    result = model_stability(model, X, y, 0.6, moves=Moves(bounds="data"))
     for source in (result.to_json(), str(_written(result, tmp_path / "result.json"))):
         back = Result.from_json(source)
         assert isinstance(back, ModelStabilityResult)
@@ -94,7 +99,7 @@ def test_rows_keep_their_labels(mixed: Mixed) -> None:
 
 def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
     model, X, y = mixed
-    slim = model_stability(model, X, y, 0.6, keep_rows=False)
+    slim = model_stability(model, X, y, 0.6, computing=Search(keep_rows=False))
     assert slim.moved_codes is None
     assert slim.value == model_stability(model, X, y, 0.6).value
     with pytest.raises(ValueError, match="keep_rows=True"):
@@ -103,10 +108,12 @@ def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
 
 def test_settings_say_what_was_asked(mixed: Mixed) -> None:
     model, X, y = mixed
-    settings = model_stability(model, X, y, 0.6, features=["age"], rng=3).settings
+    settings = model_stability(
+        model, X, y, 0.6, moves=Moves(features=["age"]), computing=Search(rng=3)
+    ).settings
     assert settings["model"] == "Pipeline"
-    assert tuple(settings["features"]) == ("age",)
-    assert (settings["loss"], settings["seed"], settings["threshold"]) == ("zero_one", 3, 0.6)
+    assert tuple(settings["moves"]["features"]) == ("age",)
+    assert (settings["loss"], settings["computing"]["rng"], settings["threshold"]) == ("zero_one", 3, 0.6)
 
 
 def test_the_loss_that_was_found_serves_other_questions(mixed: Mixed) -> None:
@@ -157,18 +164,17 @@ def test_an_array_of_another_width() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cost": {"age": -1.0}}, r"cost\['age'\] must be a number greater than 0"),
-        ({"cost": {"age": np.nan}}, r"cost\['age'\] must be"),
-        ({"bounds": {"age": (1, 0)}}, "lowest <= highest"),
-        ({"features": ["height"]}, "unknown 'height'"),
-        ({"categorical": ["height"]}, "categorical must be names"),
+        ({"moves": Moves(cost={"age": -1.0})}, r"cost\['age'\] must be a number greater than 0"),
+        ({"moves": Moves(cost={"age": np.nan})}, r"cost\['age'\] must be"),
+        ({"moves": Moves(bounds={"age": (1, 0)})}, "lowest <= highest"),
+        ({"moves": Moves(features=["height"])}, "unknown 'height'"),
+        ({"moves": Moves(categorical=["height"])}, "categorical must be names"),
         ({"loss": "mae"}, "loss must be one of 'zero_one', 'hinge', 'log_loss', 'squared'"),
         ({"loss": "squared"}, "loss must be one of a classifier"),
-        ({"method": "magic"}, "method must be one of 'auto', 'linear'"),
+        ({"moves": Moves(by="age")}, "moves must be without by"),
+        ({"computing": Search(method="magic")}, "method must be one of 'auto', 'linear'"),
         ({"theta1": -1.0}, "theta1 must be"),
         ({"threshold": -0.1}, "threshold must be"),
-        ({"n_queries": 0}, "n_queries must be"),
-        ({"max_rounds": 0}, "max_rounds must be"),
         ({"sample_weight": [1.0]}, "sample_weight must be of length 120"),
     ],
 )
@@ -220,11 +226,11 @@ def test_progress_is_shown_and_can_be_switched_off(
     mixed: Mixed, capsys: pytest.CaptureFixture[str], loss: Any, threshold: float, bar: str
 ) -> None:
     model, X, y = mixed
-    asked: dict[str, Any] = {"loss": loss, "method": "blackbox", "n_queries": 60}
-    model_stability(model, X, y, threshold, **asked)
+    search = Search(method="blackbox", n_queries=60)
+    model_stability(model, X, y, threshold, loss=loss, computing=search)
     assert bar in capsys.readouterr().err
     feature_stability(model, X, y, 0.4)
     assert "features" in capsys.readouterr().err
-    model_stability(model, X, y, threshold, progress=False, **asked)
-    feature_stability(model, X, y, 0.4, progress=False)
+    model_stability(model, X, y, threshold, loss=loss, computing=replace(search, progress=False))
+    feature_stability(model, X, y, 0.4, computing=Computing(progress=False))
     assert capsys.readouterr().err == ""

@@ -12,7 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
 from shiftmetrics.comparison import compare_results
-from shiftmetrics.models import ModelAdamStabilityResult, model_stability
+from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models.published import ModelAdamStabilityResult
 
 ALGORITHMS = {"algorithm1": "kl", "algorithm2": "chi2"}
 
@@ -34,7 +35,7 @@ def test_the_conic_program_agrees_on_a_model(tumours, loss) -> None:
     threshold = {"hinge": 1.0, "zero_one": 0.4}[loss]
     for divergence in ("kl", "chi2"):
         options = {"loss": loss, "divergence": divergence}
-        conic = model_stability(model, *tumours, threshold, method="conic", **options)
+        conic = model_stability(model, *tumours, threshold, **options, computing=Search(method="conic"))
         exact = model_stability(model, *tumours, threshold, **options)
         assert conic.value == pytest.approx(exact.value, abs=1e-7)
         assert conic.route == "linear"
@@ -45,7 +46,7 @@ def test_the_conic_program_agrees_on_a_model(tumours, loss) -> None:
 @pytest.mark.parametrize("method", ALGORITHMS)
 def test_steps_on_a_linear_model_come_near_the_exact_route(tumours, logistic, method) -> None:
     options = {"loss": "log_loss", "divergence": ALGORITHMS[method]}
-    steps = model_stability(logistic, *tumours, 0.6, method=method, **options)
+    steps = model_stability(logistic, *tumours, 0.6, **options, computing=Search(method=method))
     exact = model_stability(logistic, *tumours, 0.6, **options)
     assert isinstance(steps, ModelAdamStabilityResult)
     assert steps.route == method
@@ -63,17 +64,17 @@ def test_steps_on_a_linear_model_come_near_the_exact_route(tumours, logistic, me
 def test_steps_know_the_other_losses(tumours) -> None:
     X, y = tumours
     hinge = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
-    steps = model_stability(hinge, X, y, 0.8, loss="hinge", method="algorithm1")
+    steps = model_stability(hinge, X, y, 0.8, loss="hinge", computing=Search(method="algorithm1"))
     assert (
         steps.exact_value - 1e-6 <= steps.value <= 1.3 * steps.exact_value
     )  # rows without a loss stay behind
     two = X.iloc[:, :2]
     squared = make_pipeline(StandardScaler(), LinearRegression()).fit(two, y)
-    steps = model_stability(squared, two, y, 0.18, loss="squared", method="algorithm1")
+    steps = model_stability(squared, two, y, 0.18, loss="squared", computing=Search(method="algorithm1"))
     assert steps.value == pytest.approx(steps.exact_value, rel=1e-4)
     # From a price at which every move pays for itself, the steps run away and come back too slowly.
     steep = make_pipeline(StandardScaler(), LinearRegression()).fit(X, y)
-    away = model_stability(steep, X, y, 0.18, loss="squared", method="algorithm1")
+    away = model_stability(steep, X, y, 0.18, loss="squared", computing=Search(method="algorithm1"))
     assert away.status.value == "unsettled"
     assert away.error_bound > 0.1 * away.exact_value
 
@@ -81,7 +82,13 @@ def test_steps_know_the_other_losses(tumours) -> None:
 def test_steps_stay_within_bounds_and_frozen_columns(tumours, logistic) -> None:
     X, y = tumours
     steps = model_stability(
-        logistic, X, y, 0.5, loss="log_loss", method="algorithm1", bounds="data", immutable=["mean area"]
+        logistic,
+        X,
+        y,
+        0.5,
+        loss="log_loss",
+        moves=Moves(bounds="data", immutable=["mean area"]),
+        computing=Search(method="algorithm1"),
     )
     moved = steps.moved_rows()
     assert (moved["mean area"] == X["mean area"]).all()
@@ -98,7 +105,7 @@ def test_steps_on_a_network_are_those_on_its_linear_twin(tumours, logistic) -> N
     with torch.no_grad():
         module.weight.copy_(torch.as_tensor(layer.coef_))
         module.bias.copy_(torch.as_tensor(layer.intercept_))
-    options = {"loss": "log_loss", "method": "algorithm1"}
+    options = {"loss": "log_loss", "computing": Search(method="algorithm1")}
     network = model_stability(module, rows, y[:40].to_numpy(), 0.6, **options)
     # the same rows through the same scores
     twin = LogisticRegression().fit(rows, y[:40])
@@ -113,10 +120,16 @@ def test_steps_on_a_network_are_those_on_its_linear_twin(tumours, logistic) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "algorithm1", "loss": "zero_one"}, "Errors have no gradient to follow"),
-        ({"method": "algorithm2", "loss": "log_loss"}, "divergence must be 'chi2' for method='algorithm2'"),
-        ({"method": "conic", "loss": "log_loss"}, "'conic' with LogisticLoss"),
-        ({"method": "simplex"}, "method must be one of 'auto', .*'conic', 'algorithm1', 'algorithm2'"),
+        ({"computing": Search(method="algorithm1"), "loss": "zero_one"}, "Errors have no gradient to follow"),
+        (
+            {"computing": Search(method="algorithm2"), "loss": "log_loss"},
+            "divergence must be 'chi2' for method='algorithm2'",
+        ),
+        ({"computing": Search(method="conic"), "loss": "log_loss"}, "'conic' with LogisticLoss"),
+        (
+            {"computing": Search(method="simplex")},
+            "method must be one of 'auto', .*'conic', 'algorithm1', 'algorithm2'",
+        ),
     ],
 )
 def test_what_a_method_is_not_for(tumours, logistic, options, message) -> None:
@@ -127,7 +140,7 @@ def test_what_a_method_is_not_for(tumours, logistic, options, message) -> None:
 def test_a_model_without_known_gradients_is_refused(tumours) -> None:
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*tumours)
     with pytest.raises(ValueError, match="a DecisionTreeClassifier whose gradients are not known"):
-        model_stability(tree, *tumours, 0.5, loss="log_loss", method="algorithm1")
+        model_stability(tree, *tumours, 0.5, loss="log_loss", computing=Search(method="algorithm1"))
 
 
 def test_models_are_compared_by_their_results(tumours, logistic) -> None:
@@ -145,7 +158,7 @@ def test_models_are_compared_by_their_results(tumours, logistic) -> None:
 def test_models_that_know_their_losses_are_compared_within_one_budget(tumours, logistic) -> None:
     X, y = tumours
     linear = model_stability(logistic, X, y, 0.4)
-    narrow = model_stability(logistic, X, y, 0.4, features=["mean radius"])
+    narrow = model_stability(logistic, X, y, 0.4, moves=Moves(features=["mean radius"]))
     comparison = compare_results({"all columns": linear, "one column": narrow})
     least = min(linear.value, narrow.value)
     assert comparison.settings["budget"] == least

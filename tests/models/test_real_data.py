@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics.models import model_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models.asking import question_of
 
 pytestmark = pytest.mark.realdata
 
@@ -32,12 +32,14 @@ def patients(data_folder: Path) -> Fitted:
     return model, X[~train], y[~train]
 
 
-def check(model: Pipeline, X: pd.DataFrame, y: np.ndarray, threshold: float, **options: Any) -> float:
+def check(
+    model: Pipeline, X: pd.DataFrame, y: np.ndarray, threshold: float, loss: str = "zero_one", **options: Any
+) -> float:
     """Solve, and recompute the shifted sample with the model itself."""
-    result = model_stability(model, X, y, threshold, **options)
-    question = ask(model, X, y, **options)
+    moves = Moves(**options)
+    result = model_stability(model, X, y, threshold, loss=loss, moves=moves)
+    question = question_of(model, X, y, loss=loss, moves=moves)
     assert question.domain.valid(result.moved_codes, question.codes).all()
-    loss = options.get("loss", "zero_one")
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)
     if loss == "zero_one":

@@ -10,7 +10,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
-from shiftmetrics.models import model_stability
+from shiftmetrics.models import Moves, Search, model_stability
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -72,7 +72,7 @@ def test_the_model_agrees_with_the_sample(hospital, pipeline, theta2, divergence
 
 def test_moves_of_columns_are_in_the_units_of_the_distance(hospital, pipeline):
     X, y = hospital
-    result = model_stability(pipeline, X, y, 0.4, immutable=["ward"])
+    result = model_stability(pipeline, X, y, 0.4, moves=Moves(immutable=["ward"]))
     moves = column_moves(result).set_index("column")
     assert np.sqrt((moves["rms_move"].dropna() ** 2).sum()) == pytest.approx(result.rms_move, rel=1e-5)
     assert moves.loc["ward", "share_moved"] == 0.0
@@ -112,17 +112,17 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
 
 def test_a_result_without_rows_says_so(hospital, pipeline):
     X, y = hospital
-    result = model_stability(pipeline, X, y, 0.4, keep_rows=False)
+    result = model_stability(pipeline, X, y, 0.4, computing=Search(keep_rows=False))
     for call in (most_sensitive_sample, who_gains_weight, column_moves, plot_sensitive_sample):
         with pytest.raises(ValueError, match="keep_rows=True|table must be the rows"):
             call(result)
-    fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf, keep_rows=False)
+    fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf, computing=Search(keep_rows=False))
     assert fixed.route == "weights"
 
 
 def test_flipped_labels_are_marked(hospital, pipeline):
     X, y = hospital
-    result = model_stability(pipeline, X, y, 0.6, label_flip=0.3)
+    result = model_stability(pipeline, X, y, 0.6, moves=Moves(label_flip=0.3))
     sample = most_sensitive_sample(result)
     assert sample["label flipped"].any()
     labels = np.where(

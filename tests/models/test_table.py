@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.models import Table
 from shiftmetrics.models.result import ModelStabilityResult
+from shiftmetrics.models.table import Table
 
 
 def frame() -> pd.DataFrame:

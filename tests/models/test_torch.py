@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from shiftmetrics.lab.learners import NetworkClassifier
+from shiftmetrics.models import Moves, Search
 from shiftmetrics.models.networks.lipschitz import layers_of
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
@@ -73,7 +74,9 @@ def test_few_weak_steps_a_round_close_in_on_the_logistic_closed_form() -> None:
     module = linear_module(np.array([1.5]), 0.0)
     golden = 0.1866291329
     X = (margins / 1.5)[:, None]
-    result = model_stability(module, X, np.ones(30, dtype=int), 1.0, loss="log_loss", cost="unit")
+    result = model_stability(
+        module, X, np.ones(30, dtype=int), 1.0, loss="log_loss", moves=Moves(cost="unit")
+    )
     np.testing.assert_allclose(result.value, golden, atol=1e-10)
     excess = np.array(result.trace.values) / golden - 1.0
     assert (np.diff(excess) <= 1e-13).all()
@@ -99,7 +102,7 @@ def test_bounds_of_small_networks_hold_their_stability_between_them(
     X, y = sample(3, 80)
     module = network(X, y, units=8, activation=activation)
     result = model_stability(module, X, y, threshold, loss=loss)
-    searched = model_stability(module, X, y, threshold, loss=loss, method="blackbox")
+    searched = model_stability(module, X, y, threshold, loss=loss, computing=Search(method="blackbox"))
     assert 0.0 < result.lower_bound <= min(result.value, searched.value)
     assert result.value <= 1.02 * searched.value  # gradients do what queries can
     assert result.value / result.lower_bound < 12.0
@@ -143,7 +146,7 @@ def test_layers_that_nobody_knows_have_no_lower_bound() -> None:
 def test_float32_network_is_measured_where_it_sees_the_points() -> None:
     X, y = sample(4)
     module = network(X, y).float()
-    result = model_stability(module, X, y, 0.4, features=["x0", "x2"])
+    result = model_stability(module, X, y, 0.4, moves=Moves(features=["x0", "x2"]))
     moved = result.moved_rows()
     with torch.no_grad():
         wrong = module(torch.tensor(moved, dtype=torch.float32)).argmax(dim=1).numpy() != y
@@ -158,7 +161,9 @@ def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
     X, y = sample(4)
     module = network(X, y)
     for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.7)):
-        result = model_stability(module, X, y, threshold, loss=loss, bounds="data", immutable=["x1"])
+        result = model_stability(
+            module, X, y, threshold, loss=loss, moves=Moves(bounds="data", immutable=["x1"])
+        )
         moved = result.moved_rows()
         assert (moved >= X.min(axis=0) - 1e-12).all()
         assert (moved <= X.max(axis=0) + 1e-12).all()
@@ -174,14 +179,22 @@ def test_categories_and_whole_numbers_move_as_a_whole() -> None:
     y = (X @ np.array([1.0, 1.0, 0.4]) + 0.3 * rng.standard_normal(100) > 1.3).astype(int)
     module = network(X, y, units=6)
     for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.8)):
-        result = model_stability(module, X, y, threshold, loss=loss, categorical=["x1"], integer=["x2"])
+        result = model_stability(
+            module, X, y, threshold, loss=loss, moves=Moves(categorical=["x1"], integer=["x2"])
+        )
         moved = result.moved_rows()
         assert set(np.unique(np.asarray(moved[:, 1], dtype=float))) <= {0.0, 1.0}
         steps = np.asarray(moved[:, 2] - X[:, 2], dtype=float)
         np.testing.assert_array_equal(steps, np.round(steps))
         assert result.lower_bound <= result.value
         searched = model_stability(
-            module, X, y, threshold, loss=loss, categorical=["x1"], integer=["x2"], method="blackbox"
+            module,
+            X,
+            y,
+            threshold,
+            loss=loss,
+            moves=Moves(categorical=["x1"], integer=["x2"]),
+            computing=Search(method="blackbox"),
         )
         assert result.value <= 1.1 * searched.value
 
@@ -290,7 +303,7 @@ def test_three_classes_between_their_bounds() -> None:
     np.testing.assert_allclose(result.lower_bound, value, rtol=1e-9)
     for loss, threshold in (("log_loss", 1.5), ("hinge", 1.5)):
         result = model_stability(linear, X, y, threshold, loss=loss)
-        searched = model_stability(linear, X, y, threshold, loss=loss, method="blackbox")
+        searched = model_stability(linear, X, y, threshold, loss=loss, computing=Search(method="blackbox"))
         assert result.lower_bound <= result.value <= 1.001 * searched.value
 
 
@@ -323,10 +336,12 @@ def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
         ).fit(frame, target)
     for loss, threshold in (("zero_one", 0.4), ("log_loss", 1.0)):
         result = model_stability(model, frame, labels, threshold, loss=loss)
-        searched = model_stability(model, frame, labels, threshold, loss=loss, method="blackbox")
+        searched = model_stability(
+            model, frame, labels, threshold, loss=loss, computing=Search(method="blackbox")
+        )
         assert result.route == "torch"
         assert 0.0 < result.lower_bound <= result.value <= 1.01 * searched.value
-    assert model_stability(bent, frame, labels, 0.4, n_queries=50).route == "blackbox"
+    assert model_stability(bent, frame, labels, 0.4, computing=Search(n_queries=50)).route == "blackbox"
     base = float(np.mean((regression.predict(frame) - target) ** 2))
     result = model_stability(regression, frame, target, base + 1.0, loss="squared")
     assert result.route == "torch"

@@ -19,8 +19,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from rows_with_holes import assert_reached
-from shiftmetrics.models import model_stability
-from shiftmetrics.models.asking import ask
+from shiftmetrics import Computing
+from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
 from shiftmetrics.models.route import answer
@@ -67,7 +68,7 @@ def brute_force(model, X, y, values, unit):
 def test_nearest_errors_are_those_of_brute_force(name, moons) -> None:
     X, y = moons
     model = MODELS[name].fit(X, y)
-    question = ask(model, X[:25], y[:25])
+    question = question_of(model, X[:25], y[:25])
     route, found = answer(question)
     assert route.name == ("tree" if name == "tree" else "ensemble")
     assert found.kind == "exact"
@@ -86,7 +87,7 @@ def test_nearest_errors_of_other_libraries(library, moons) -> None:
     else:
         model = module.LGBMClassifier(**options, min_child_samples=5, verbose=-1)
     model.fit(X, y)
-    question = ask(model, X[:25], y[:25])
+    question = question_of(model, X[:25], y[:25])
     found = answer(question)[1]
     assert found.kind == "exact"
     assert_reached(question, found)
@@ -100,7 +101,7 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     model = MODELS[name].fit(X, y)
     values = thresholds_of(model, 4)
     for column in range(4):
-        question = ask(model, X[::4], y[::4], features=[column])
+        question = question_of(model, X[::4], y[::4], moves=Moves(features=[column]))
         found = answer(question)[1]
         assert found.kind == "exact"
         assert_reached(question, found)
@@ -114,7 +115,7 @@ def test_smooth_losses_are_exact_against_all_cells(name, moons) -> None:
     X, y = moons
     model = MODELS[name].fit(X, y)
     rows = slice(0, 40)
-    question = ask(model, X[rows], y[rows], loss="log_loss")
+    question = question_of(model, X[rows], y[rows], loss="log_loss")
     found = answer(question)[1]
     assert found.kind == "exact"
     values = thresholds_of(model, 2)
@@ -160,7 +161,7 @@ def test_searched_distances_are_near_the_exact_ones(monkeypatch) -> None:
     monkeypatch.setattr(exact, "MOST_VISITS", -1)
     X, y = make_moons(150, noise=0.3, random_state=1)
     model = MODELS["boosting"].fit(X, y)
-    question = ask(model, X, y)
+    question = question_of(model, X, y)
     found = answer(question)[1]
     assert found.kind == "upper_bound"
     assert_reached(question, found)
@@ -193,7 +194,7 @@ def test_regressions_against_all_cells(make, moons) -> None:
     result = model_stability(model, X, y, 0.3, loss="squared")
     assert result.kind == "exact"
     np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
-    question = ask(model, X, y, loss="squared", features=[0])
+    question = question_of(model, X, y, loss="squared", moves=Moves(features=[0]))
     found = answer(question)[1]
     values = np.concatenate([thresholds_of(model, 2)[0], [X[:, 0].min() - 9, X[:, 0].max() + 9]])
     best = np.max(
@@ -214,8 +215,11 @@ def test_bounds_whole_steps_and_frozen_columns(name) -> None:
     y = (X[:, 0] + 2 * X[:, 1] + X[:, 2] + rng.normal(size=120) > 4).astype(int)
     model = MODELS[name].fit(X, y)
     rows = slice(0, 30)
-    question = ask(
-        model, X[rows], y[rows], integer=[0], immutable=[2], bounds={"x0": (1, 6), "x1": (-1.0, 1.0)}
+    question = question_of(
+        model,
+        X[rows],
+        y[rows],
+        moves=Moves(integer=[0], immutable=[2], bounds={"x0": (1, 6), "x1": (-1.0, 1.0)}),
     )
     found = answer(question)[1]
     assert found.kind == "exact"
@@ -245,7 +249,9 @@ def test_whole_steps_cross_a_threshold_beside_a_whole_number(library) -> None:
         y, steps = (x[:, 0] > 0.0).astype(int), [4.0, 3.0, 2.0, 1.0, 1.0, 2.0, 3.0]
         model = made.LGBMClassifier(n_estimators=5, num_leaves=2, learning_rate=1.0, verbose=-1, n_jobs=1)
     model.fit(x, y)
-    result = model_stability(model, x[:7], y[:7], 0.9, integer=[0], progress=False)
+    result = model_stability(
+        model, x[:7], y[:7], 0.9, moves=Moves(integer=[0]), computing=Computing(progress=False)
+    )
     assert result.kind == "exact"
     np.testing.assert_allclose(result.loss.distances * x[:7].std(), steps)
 
@@ -271,7 +277,7 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
     if search:
         monkeypatch.setattr(exact, "MOST_VISITS", -1)
     some = table.iloc[:40]
-    question = ask(model, some, y[:40])
+    question = question_of(model, some, y[:40])
     found = answer(question)[1]
     assert found.kind == ("upper_bound" if search and name != "tree" else "exact")
     assert_reached(question, found)
@@ -305,7 +311,7 @@ def test_one_hot_groups_move_as_a_whole(name) -> None:
     X = np.column_stack([np.eye(3)[state], rng.normal(size=120)])
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     model = MODELS[name].fit(X, y)
-    question = ask(model, X[:40], y[:40], one_hot=[[0, 1, 2]], features=[0])
+    question = question_of(model, X[:40], y[:40], moves=Moves(one_hot=[[0, 1, 2]], features=[0]))
     found = answer(question)[1]
     assert found.kind == "exact"
     others = np.stack(
@@ -327,9 +333,11 @@ def test_columns_of_rare_categories_are_found() -> None:
     model = make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(table, y)
     # Rows whose category is the one that would be tried on them.
     some = table.sort_values("code").drop_duplicates("code")
-    grid = grid_of_question(ask(model, some, y[some.index]))
+    grid = grid_of_question(question_of(model, some, y[some.index]))
     np.testing.assert_allclose(
-        grid.trees.outputs(grid.cells(ask(model, table, y).codes)), model.predict_proba(table), atol=1e-12
+        grid.trees.outputs(grid.cells(question_of(model, table, y).codes)),
+        model.predict_proba(table),
+        atol=1e-12,
     )
     result = model_stability(model, table[:50], y[:50], 0.4)
     assert (result.route, result.kind) == ("tree", "exact")
@@ -340,9 +348,9 @@ def test_columns_of_rare_categories_are_found() -> None:
 def test_steps_that_mix_columns_are_left_to_other_routes(moons) -> None:
     X, y = moons
     model = make_pipeline(PCA(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
-    assert grid_of_question(ask(model, X, y)) is None
+    assert grid_of_question(question_of(model, X, y)) is None
     with pytest.raises(ValueError, match="route"):
-        model_stability(model, X, y, 0.4, method="tree")
+        model_stability(model, X, y, 0.4, computing=Search(method="tree"))
     scaled = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
     assert model_stability(scaled, X, y, 0.4).route == "tree"
 
@@ -361,8 +369,8 @@ def test_scaling_a_column_changes_nothing(moons) -> None:
 def test_more_freedom_never_makes_a_model_more_stable(moons) -> None:
     X, y = moons
     model = MODELS["boosting"].fit(X, y)
-    narrow = model_stability(model, X, y, 0.4, features=[0], bounds=(-0.5, 0.5)).value
-    wide = model_stability(model, X, y, 0.4, features=[0]).value
+    narrow = model_stability(model, X, y, 0.4, moves=Moves(features=[0], bounds=(-0.5, 0.5))).value
+    wide = model_stability(model, X, y, 0.4, moves=Moves(features=[0])).value
     both = model_stability(model, X, y, 0.4).value
     assert both <= wide <= narrow
 
@@ -373,7 +381,7 @@ def test_whole_numbers_that_may_move_by_fractions_are_told(moons) -> None:
     model = MODELS["tree"].fit(rounded, y)
     result = model_stability(model, rounded, y, 0.6)
     assert any("integer" in warning for warning in result.warnings)
-    steps = model_stability(model, rounded, y, 0.6, integer=[0, 1])
+    steps = model_stability(model, rounded, y, 0.6, moves=Moves(integer=[0, 1]))
     assert not any("integer" in warning for warning in steps.warnings)
     assert steps.value >= result.value
 
@@ -389,7 +397,7 @@ def test_hospital_records(data_folder) -> None:
     model = make_pipeline(steps, GradientBoostingClassifier(n_estimators=30, random_state=0)).fit(
         table[:600], y[:600]
     )
-    result = model_stability(model, table[600:], y[600:], 0.4, integer=["Age"])
+    result = model_stability(model, table[600:], y[600:], 0.4, moves=Moves(integer=["Age"]))
     assert result.route == "ensemble"
     assert 0 < result.lower_bound <= result.value
     moved = np.flatnonzero(result.moved_distances > 0)

@@ -1,26 +1,16 @@
-"""Stability of a model on a sample: which moves of the rows break it, for models that people really use."""
+"""Stability of a fitted model on a sample: which moves of the rows break it."""
 
-from shiftmetrics.models.coding import TableColumn
-from shiftmetrics.models.feature_result import (
-    FeatureStability,
-    FeatureStabilityResult,
-    FeatureStabilityStatus,
-)
+from shiftmetrics.models.feature_result import FeatureStabilityResult
 from shiftmetrics.models.feature_stability import feature_stability
-from shiftmetrics.models.published import ModelAdamStabilityResult
-from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
+from shiftmetrics.models.moves import Moves, Search
+from shiftmetrics.models.result import ModelStabilityResult
 from shiftmetrics.models.stability import model_stability
-from shiftmetrics.models.table import Table
 
 __all__ = [
-    "FeatureStability",
     "FeatureStabilityResult",
-    "FeatureStabilityStatus",
-    "ModelAdamStabilityResult",
     "ModelStabilityResult",
-    "SearchTrace",
-    "Table",
-    "TableColumn",
+    "Moves",
+    "Search",
     "feature_stability",
     "model_stability",
 ]

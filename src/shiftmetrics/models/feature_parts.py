@@ -28,45 +28,34 @@ class Part:
     positions: tuple[int, ...]
 
 
-def parts_of(
-    question: Question, features: Any, groups: Mapping[str, Sequence[str | int]] | None
-) -> list[Part]:
-    """Return the single features, then the groups."""
+def parts_of(question: Question, features: Any) -> list[Part]:
+    """Return the features to look at, one by one or in the named groups of a dict."""
     domain = question.domain
-    flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
-    wanted = range(domain.n_features) if features is None else domain.positions(features)
-    parts: dict[tuple[int, ...], Part] = {}
-    for position in wanted:
-        flip = flip_of.get(int(position))
-        columns = (int(position),) if flip is None else tuple(flip.columns.tolist())
-        name = domain.names[position] if flip is None else flip.name
-        if domain.restricted(columns).immovable:
-            if features is None:
+    if isinstance(features, Mapping):
+        parts = [_part(question, features[name], name) for name in features]
+    else:
+        flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
+        wanted = range(domain.n_features) if features is None else domain.positions(features)
+        found: dict[tuple[int, ...], Part] = {}
+        for position in map(int, wanted):
+            flip = flip_of.get(position)
+            columns = (position,) if flip is None else tuple(flip.columns.tolist())
+            if features is None and domain.restricted(columns).immovable:
                 continue
-            raise ValueError(
-                describe(
-                    "features", "columns that may move", repr(name), "It is immutable, or has one category."
-                )
-            )
-        parts[columns] = Part(name, tuple(domain.names[column] for column in columns), columns)
-    result = list(parts.values())
-    taken = {part.name for part in result}
-    for name, members in (groups or {}).items():
-        columns = tuple(domain.positions(members, f"feature_groups[{name!r}]").tolist())
-        if name in taken:
-            raise ValueError(describe("feature_groups", "names other than those of features", repr(name)))
-        if not columns or domain.restricted(columns).immovable:
-            raise ValueError(
-                describe(f"feature_groups[{name!r}]", "columns that may move", f"{list(members)}")
-            )
-        result.append(Part(str(name), tuple(domain.names[column] for column in columns), columns))
-    if not result:
-        raise ValueError(
-            describe(
-                "features", "at least one column that may move", "none", "Free some, or pass feature_groups."
-            )
-        )
-    return result
+            found[columns] = _part(question, columns, domain.names[position] if flip is None else flip.name)
+        parts = list(found.values())
+    if not parts:
+        raise ValueError(describe("features", "at least one column that may move", "none"))
+    return parts
+
+
+def _part(question: Question, features: Sequence[str | int], name: str) -> Part:
+    domain = question.domain
+    columns = tuple(domain.positions(features, f"features[{name!r}]").tolist())
+    if not columns or domain.restricted(columns).immovable:
+        remedy = "They are immutable, or have one category."
+        raise ValueError(describe("features", "columns that may move", repr(name), remedy))
+    return Part(name, tuple(domain.names[column] for column in columns), columns)
 
 
 def answers_of(

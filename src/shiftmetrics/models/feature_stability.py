@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.labels import check_labels
+from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.result import settings_of
-from shiftmetrics._core.validation import check_choice, check_integer, check_vector, seed_of
-from shiftmetrics.models.asking import ask
+from shiftmetrics._core.validation import check_choice, check_vector
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.feature_parts import Part, answers_of, parts_of
 from shiftmetrics.models.feature_result import (
     EVERYTHING,
@@ -23,6 +24,7 @@ from shiftmetrics.models.feature_result import (
     FeatureStabilityResult,
     FeatureStabilityStatus,
 )
+from shiftmetrics.models.moves import Moves, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question
 from shiftmetrics.models.rounds import solve_in_rounds
 from shiftmetrics.models.route import ROUTES, Answer, answer
@@ -39,31 +41,14 @@ def feature_stability(
     y: Any,
     threshold: float,
     *,
-    features: Any = None,
-    feature_groups: Mapping[str, Sequence[str | int]] | None = None,
-    by: Any = None,
-    by_feature: bool = False,
     loss: LossName = "zero_one",
     theta1: float = 0.4,
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
-    cost: Any = None,
-    bounds: Any = None,
-    immutable: Any = None,
-    integer: Any = None,
-    categorical: Any = None,
-    one_hot: Any = None,
-    label_flip: float = math.inf,
+    moves: Moves | None = None,
     sample_weight: Any = None,
-    groups: Any = None,
-    method: str = "auto",
-    n_queries: int = 500,
-    background: Any = None,
-    max_rounds: int = 50,
-    rtol: float = 1e-10,
-    level: float = 0.95,
-    rng: Any = 0,
-    progress: bool = True,
+    resampling: Resampling | float | None = None,
+    computing: Computing | None = None,
 ) -> FeatureStabilityResult:
     r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
 
@@ -80,49 +65,26 @@ def feature_stability(
         Labels, or values for ``loss="squared"``.
     threshold : float
         The risk (mean loss) that counts as broken.
-    features : sequence of str or int, optional
-        Features to look at one by one. By default all that may move; a one-hot group counts as one. An empty sequence
-        leaves only the groups.
-    feature_groups : dict of str to sequence of str or int, optional
-        Named groups of columns that move together.
-    by : array_like of shape (n_samples,), str, or dict of str to bool array, optional
-        Subgroups of the population: a label for each row, the name of a column of ``X``, or masks, which may
-        overlap. The stability with all features free is returned for each.
-    by_feature : bool, default False
-        Whether to return that of each feature and group in each subgroup, too.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
         What a row loses.
     theta1, theta2 : float, default 0.4
         Prices of data corruption and of sub-population shift.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
-    cost, bounds, immutable, integer, categorical, one_hot : optional
-        Where rows may move, and at what cost; see `model_stability`. The scale of each feature decides how sensitive
-        it is: by default a move by one standard deviation, and the flip of a category, cost 1.
-    label_flip : float, default inf
-        Distance of a change of the label, beside the moves of each feature; inf keeps labels fixed.
+    moves : Moves, optional
+        What may move, and at what cost. ``features`` are taken one at a time: by default all columns that may move,
+        where a one-hot group counts as one; a dict names groups of columns that are taken together. The cost of each
+        feature decides how sensitive it is: by default a move by one standard deviation, and the flip of a category,
+        cost 1. ``label_flip`` counts beside the moves of each feature. ``by`` names subgroups of the rows: each gets
+        the stability of every feature, and that with all columns free.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
-    groups : array_like of shape (n_samples,), optional
-        Rows that belong together, such as the visits of one patient, for the standard errors; a subgroup
-        that lies in one of them has none.
-    method : str, default "auto"
-        The route; see `model_stability`. By default models of trees are scanned exactly, linear models have closed
-        forms, and others are tried on a grid of values with bisection, which gives upper bounds.
-    n_queries : int, default 500
-        Most queries for each row, for groups of features of models that only predict.
-    background : array_like or DataFrame, optional
-        More rows like those of ``X``, from which searches may start.
-    max_rounds : int, default 50
-        Most rounds of a search.
-    rtol : float, default 1e-10
-        Relative primal-dual gap at which to stop.
-    level : float, default 0.95
-        Confidence level of the intervals.
-    rng : int or numpy.random.Generator, default 0
-        Seed of searches that are random.
-    progress : bool, default True
-        Whether to show a progress bar for work of more than two seconds.
+    resampling : Resampling or float, optional
+        Confidence level of the intervals, 0.95 by default, and ``groups``: rows that belong together, such as the
+        visits of one patient; a subgroup that lies in one of them has no standard error.
+    computing : Search or Computing, optional
+        How to search for moves, and how to compute. By default models of trees are scanned exactly, linear models
+        have closed forms, and others are tried on a grid of values with bisection, which gives upper bounds.
 
     Returns
     -------
@@ -159,25 +121,26 @@ def feature_stability(
     'exact'
     """
     check_choice(loss, "loss", LOSSES)
-    check_choice(method, "method", ("auto", *ROUTES))
-    max_rounds = check_integer(max_rounds, "max_rounds", low=1)
-    seed = seed_of(rng)
-    question = ask(
-        model, X, y, loss=loss, theta1=theta1, theta2=theta2, cost=cost, bounds=bounds, immutable=immutable,
-        integer=integer, categorical=categorical, one_hot=one_hot, label_flip=label_flip, n_queries=n_queries,
-        background=background, rng=seed, progress=False,
+    moves, search = moves_of(moves), search_of(computing)
+    method = check_choice(search.method, "method", ("auto", *ROUTES))
+    interval = resampling_of(resampling) or Resampling()
+    question = question_of(
+        model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves,
+        search=replace(search, progress=False), everything=True,
     )  # fmt: skip
-    parts = parts_of(question, features, feature_groups)
-    subgroups = subgroups_of(X, by, question.n_samples)
-    weights = None if sample_weight is None else check_vector(
-        sample_weight, "sample_weight", length=question.n_samples, low=0.0
-    )  # fmt: skip
-    clusters = None if groups is None else check_labels(groups, "groups", length=question.n_samples)
+    parts = parts_of(question, moves.features)
+    subgroups = subgroups_of(X, moves.by, question.n_samples)
+    n = question.n_samples
+    weights = (
+        None if sample_weight is None else check_vector(sample_weight, "sample_weight", length=n, low=0.0)
+    )
+    clusters = None if interval.groups is None else check_labels(interval.groups, "groups", length=n)
     options: dict[str, Any] = {
-        "theta1": theta1, "theta2": theta2, "divergence": divergence, "rtol": rtol, "level": level,
-        "keep_rows": False, "progress": False,
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "rtol": search.rtol,
+        "max_iter": search.max_iter, "level": interval.level, "keep_rows": False, "executor": search.executor,
+        "progress": False,
     }  # fmt: skip
-    solver = _Solver(question, threshold, options, max_rounds, weights, clusters, subgroups)
+    solver = _Solver(question, threshold, options, search.max_rounds, weights, clusters, subgroups)
     base = question.losses(question.codes, slice(None))
     fixed = Answer(FixedLoss(base), lambda rows, _, __: question.codes[rows])
     alone = stability_criterion(fixed.loss, threshold, sample_weight=weights, groups=clusters, **options)
@@ -185,13 +148,12 @@ def feature_stability(
     by_group: list[FeatureStability] = []
     warnings: dict[str, None] = dict.fromkeys(question.domain.warnings)
     can_move = not (math.isinf(theta1) or alone.value == 0.0)
-    with _bar(progress, len(parts) + bool(subgroups)) as done:
+    with _bar(search.progress, len(parts) + bool(subgroups)) as done:
         for part, answered in answers_of(question, parts, method, can_move, fixed):
             whole, final = solver.whole(part, answered)
             found.append(whole)
             warnings |= dict.fromkeys(final.warnings)
-            if by_feature:
-                by_group += solver.within(part, final)
+            by_group += solver.within(part, final)
             done()
         if subgroups:
             everything = Part(EVERYTHING, question.domain.names, ())
@@ -209,9 +171,9 @@ def feature_stability(
         status=_status(found),
         n_samples=question.n_samples,
         settings=settings_of(
-            model=type(model).__name__, threshold=float(threshold), loss=loss, **options, method=method,
-            n_queries=n_queries, seed=seed, by_feature=by_feature, label_flip=question.domain.label_flip,
-            sample_weight=None if sample_weight is None else "given", groups=groups is not None,
+            model=type(model).__name__, threshold=float(threshold), loss=loss, theta1=theta1, theta2=theta2,
+            divergence=divergence, moves=moves.settings(), computing=search.settings(), level=interval.level,
+            sample_weight=None if sample_weight is None else "given", groups=clusters is not None,
         ),
         warnings=tuple(warnings),
         features=tuple(found),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_choice, check_integer, describe, seed_of
-from shiftmetrics.models.asking import ask as ask
+from shiftmetrics._core.options import Computing, Resampling, resampling_of
+from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.label_flips import fixed_answer, with_label_flips
+from shiftmetrics.models.moves import Moves, moves_of, search_of
 from shiftmetrics.models.published import ALGORITHMS, ModelAdamStabilityResult, check_algorithm, take_steps
 from shiftmetrics.models.question import LOSSES, LossName, Question
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
@@ -36,26 +36,10 @@ def model_stability(
     theta1: float = 0.4,
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
-    features: Any = None,
-    cost: Any = None,
-    bounds: Any = None,
-    immutable: Any = None,
-    integer: Any = None,
-    categorical: Any = None,
-    one_hot: Any = None,
-    label_flip: float = math.inf,
+    moves: Moves | None = None,
     sample_weight: Any = None,
-    groups: Any = None,
-    method: str = "auto",
-    n_queries: int = 500,
-    background: Any = None,
-    max_rounds: int = 50,
-    rtol: float = 1e-10,
-    level: float = 0.95,
-    keep_rows: bool = True,
-    rng: Any = 0,
-    executor: Executor | None = None,
-    progress: bool = True,
+    resampling: Resampling | float | None = None,
+    computing: Computing | None = None,
 ) -> ModelStabilityResult:
     """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
 
@@ -81,50 +65,18 @@ def model_stability(
         Prices of data corruption and of sub-population shift; inf forbids it.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
-    features : sequence of str or int, optional
-        The columns that may move, all by default.
-    cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), optional
-        What a move costs in the squared distance. By default a move by one standard deviation (ddof 0) of the
-        column in ``X`` costs 1, and so does the flip of a category.
-    bounds : "data", pair, or dict of pairs, optional
-        Lowest and highest value of numbers, for all or by column.
-    immutable : sequence of str or int, optional
-        Columns that may not move.
-    integer : sequence of str or int, optional
-        Numbers that move by whole steps.
-    categorical : sequence of str or int, optional
-        Columns of numbers that stand for categories.
-    one_hot : sequence of sequences, or dict of str to sequence, optional
-        Groups of columns of which one is 1 and the others 0.
-    label_flip : float, default inf
-        Distance of a change of the label; inf keeps labels fixed.
+    moves : Moves, optional
+        Which columns may move, within which bounds and at what cost. By default all do, a move by one standard
+        deviation (ddof 0) of the column in ``X`` costs 1, and so does the flip of a category.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
-    groups : array_like of shape (n_samples,), optional
-        Rows that belong together, for the standard error.
-    method : str, default "auto"
-        The route, one of `ROUTES`; by default the first that knows the model. Or, for comparison: "conic" solves for
-        the value by a conic program (see `stability_criterion`); "algorithm1" (KL) and "algorithm2" (chi-squared)
-        take the paper's 300 times 20 Adam steps on the numbers of linear models and torch modules, and return
-        a `ModelAdamStabilityResult` with their trace (see `stability_criterion_adam`).
-    n_queries : int, default 500
-        Most queries for each row, for searches that only predict.
-    background : array_like or DataFrame, optional
-        More rows like those of ``X``, from which searches may start.
-    max_rounds : int, default 50
-        Most rounds of a search that adds points at the present dual price.
-    rtol : float, default 1e-10
-        Relative primal-dual gap at which to stop.
-    level : float, default 0.95
-        Confidence level of the interval.
-    keep_rows : bool, default True
-        Whether the result holds the weight and the place of each row.
-    rng : int or numpy.random.Generator, default 0
-        Seed of searches that are random.
-    executor : concurrent.futures.Executor, optional
-        Where blocks of rows are mapped.
-    progress : bool, default True
-        Whether to show progress bars for work of more than two seconds.
+    resampling : Resampling or float, optional
+        Confidence level of the interval, 0.95 by default, and ``groups``: rows that belong together.
+    computing : Search or Computing, optional
+        How to search for moves, and how to compute: ``rtol`` is the relative primal-dual gap at which to stop, 1e-10
+        by default. For comparison, ``Search(method="conic")`` solves for the value by a conic program;
+        ``"algorithm1"`` (KL) and ``"algorithm2"`` (chi-squared) take the paper's 300 times 20 Adam steps on the
+        numbers of linear models and torch modules, and return a `ModelAdamStabilityResult` with their trace.
 
     Returns
     -------
@@ -153,9 +105,10 @@ def model_stability(
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> from shiftmetrics import model_stability
+    >>> from shiftmetrics.models import Moves
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
-    >>> result = model_stability(model, X, y, 0.3, bounds="data")
+    >>> result = model_stability(model, X, y, 0.3, moves=Moves(bounds="data"))
     >>> print(result.headline())
     Stability 0.00... at risk threshold 0.3: in the least shift that raises the risk from 0.02667 to 0.3, ...
     >>> result.kind, result.route
@@ -164,37 +117,36 @@ def model_stability(
     True
     """
     check_choice(loss, "loss", LOSSES)
-    check_choice(method, "method", ("auto", *ROUTES, "conic", *ALGORITHMS))
+    moves, search = moves_of(moves), search_of(computing)
+    method = check_choice(search.method, "method", ("auto", *ROUTES, "conic", *ALGORITHMS))
     if method in ALGORITHMS:
         check_algorithm(method, check_choice(divergence, "divergence", DIVERGENCES), loss)
-    max_rounds = check_integer(max_rounds, "max_rounds", low=1)
-    seed = seed_of(rng)
-    question = ask(
-        model, X, y, loss=loss, theta1=theta1, theta2=theta2, features=features, cost=cost, bounds=bounds,
-        immutable=immutable, integer=integer, categorical=categorical, one_hot=one_hot, label_flip=label_flip,
-        n_queries=n_queries, background=background, rng=seed, progress=progress,
-    )  # fmt: skip
+    if moves.by is not None:
+        raise ValueError(describe("moves", "without by", "subgroups of rows", "Use feature_stability."))
+    interval = resampling_of(resampling) or Resampling()
+    question = question_of(model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search)
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
-        "groups": groups, "rtol": rtol, "level": level, "keep_rows": keep_rows, "executor": executor,
-        "progress": progress,
+        "groups": interval.groups, "level": interval.level, "rtol": search.rtol, "max_iter": search.max_iter,
+        "keep_rows": search.keep_rows, "executor": search.executor, "progress": search.progress,
     }  # fmt: skip
+    settings = {"loss": loss, "moves": moves.settings(), "computing": search.settings()}
     base = question.losses(question.codes, slice(None))
     solved = stability_criterion(FixedLoss(base), threshold, **options)
     if question.immovable or solved.value == 0.0:
-        return _result(question, "weights", None, solved, None, loss=loss, method=method, seed=seed)
+        return _result(question, "weights", None, solved, None, settings)
     if question.domain.immovable:
         name, found = "labels", with_label_flips(question, fixed_answer)
         assert found is not None
     elif method in ALGORITHMS:
-        return _by_steps(question, threshold, method, options, loss=loss, method=method, seed=seed)
+        return _by_steps(question, threshold, method, options, settings)
     else:
         route, found = answer(question, "auto" if method == "conic" else method)
         name = route.name
         if method == "conic":
             options["method"] = method
     rounds = solve_in_rounds(
-        found, threshold, options, max_rounds=max_rounds, asked=lambda: question.count.rows
+        found, threshold, options, max_rounds=search.max_rounds, asked=lambda: question.count.rows
     )
     found, solved = rounds.found, rounds.solved
     return _result(
@@ -203,22 +155,20 @@ def model_stability(
         found,
         solved,
         rounds.trace,
+        settings,
         lower_bound=rounds.lower_bound,
-        loss=loss,
-        method=method,
-        seed=seed,
     )
 
 
 def _by_steps(
-    question: Question, threshold: float, route: str, options: dict[str, Any], **asked: Any
+    question: Question, threshold: float, route: str, options: dict[str, Any], settings: dict[str, Any]
 ) -> ModelAdamStabilityResult:
     """Take the gradient steps of the paper."""
     weights = options.pop("sample_weight")
-    checked = Options(**options, max_iter=200, initial_dual=None)
+    checked = Options(**options, initial_dual=None)
     found, fields = take_steps(question, threshold, route, checked, weights)
     solved = AdamStabilityResult(**fields)
-    result = _result(question, route, found, solved, None, kind=ModelAdamStabilityResult, **asked)
+    result = _result(question, route, found, solved, None, settings, kind=ModelAdamStabilityResult)
     assert isinstance(result, ModelAdamStabilityResult)
     return result
 
@@ -229,10 +179,10 @@ def _result(
     found: Answer | None,
     solved: StabilityResult,
     trace: SearchTrace | None,
+    settings: dict[str, Any],
     *,
     lower_bound: float | None = None,
     kind: type[ModelStabilityResult] = ModelStabilityResult,
-    **asked: Any,
 ) -> ModelStabilityResult:
     """Put the solution, the route and the moved rows together."""
     fields = {part.name: getattr(solved, part.name) for part in dataclasses.fields(solved)}
@@ -240,10 +190,8 @@ def _result(
     fields["warnings"] = (*domain.warnings, *(() if found is None else found.warnings), *solved.warnings)
     fields["settings"] = {
         **solved.settings,
-        **asked,
+        **settings,
         "model": type(question.model).__name__,
-        "features": [name for name, free in zip(domain.names, domain.movable, strict=True) if free],
-        "n_queries": question.n_queries,
     }
     if solved.weights is not None:
         fields |= {"table": question.table, "units": domain.unit}

@@ -9,7 +9,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models import Moves
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests.boxes import LeafBoxes
 from shiftmetrics.models.forests.certificate import lower_bounds
 from shiftmetrics.models.forests.joint import certified_distances
@@ -43,7 +44,7 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     if "bounds" in options:
         options = {"bounds": {"x0": (X[:, 0].min(), np.median(X[:, 0]))}}
     model = MODELS[name].fit(X, y)
-    question = ask(model, X, y, **options)
+    question = question_of(model, X, y, moves=Moves(**options))
     exact = answer(question)[1]
     assert exact.kind == "exact"
     upper = exact.loss.distances**2

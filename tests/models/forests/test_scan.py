@@ -10,7 +10,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
 from shiftmetrics.models.forests.scan import scan
 
@@ -28,7 +28,7 @@ from shiftmetrics.models.forests.scan import scan
 def test_a_scan_knows_every_cell(model) -> None:
     X, y = load_iris(return_X_y=True)
     model.fit(X, y)
-    question = ask(model, X, y)
+    question = question_of(model, X, y)
     grid = grid_of_question(question)
     cells = grid.cells(X)
     for along in scan(grid.trees, cells, grid.active):

@@ -8,7 +8,8 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from shiftmetrics.models.asking import ask
+from shiftmetrics.models import Moves
+from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
 from shiftmetrics.models.forests.single_moves import CellCosts, single_moves
 
@@ -31,15 +32,13 @@ def table():
     )
 
 
-def question_of(name, table, n_classes):
+def question_about(name, table, n_classes):
     score = table["size"] + table["count"] / 4 + 0.5 * table["fixed"] + (table["town"] == "b")
     y = pd.qcut(score + np.random.default_rng(1).normal(0, 0.3, 160), n_classes, labels=False).to_numpy()
     steps = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     model = make_pipeline(steps, MODELS[name]).fit(table, y)
-    return ask(
-        model, table.iloc[:12], y[:12], integer=["count"], immutable=["fixed"],
-        bounds={"count": (1, 7), "size": (-1.5, 1.5)},
-    )  # fmt: skip
+    moves = Moves(integer=["count"], immutable=["fixed"], bounds={"count": (1, 7), "size": (-1.5, 1.5)})
+    return question_of(model, table.iloc[:12], y[:12], moves=moves)
 
 
 def reachable_cells(grid, start, rng):

@@ -14,9 +14,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics import Result
+from shiftmetrics import Resampling, Result
 from shiftmetrics._core.collection import read_results
-from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics.models import Moves, feature_stability, model_stability
 from shiftmetrics.tools.cli.model_stability import parse_bounds
 
 COLUMNS = ["age", "pulse", "ward"]
@@ -91,7 +91,7 @@ def test_a_pipeline_on_a_table(run, place, rows, tmp_path):
 
 def test_where_rows_may_move(run, place, rows, tmp_path):
     model = joblib.load(place / "model.joblib")
-    options = {"immutable": ["ward"], "bounds": {"age": (20.0, np.inf), "pulse": (30.0, 200.0)}}
+    moves = Moves(immutable=["ward"], bounds={"age": (20.0, np.inf), "pulse": (30.0, 200.0)})
     result = run(
         "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
         "--immutable", "ward", "--bounds", "age=20:,pulse=30:200", "--weight", "weight", "--theta1", "0.2",
@@ -107,7 +107,7 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
         theta1=0.2,
         divergence="chi2",
         sample_weight=rows["weight"],
-        **options,
+        moves=moves,
     )
     assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     model_cost = run(
@@ -115,7 +115,9 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
         "--cost", "range", "--label-flip", "0.2", "--json", tmp_path / "c.json",
     )  # fmt: skip
     assert model_cost.exit_code == 0, model_cost.output
-    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, cost="range", label_flip=0.2)
+    expected = model_stability(
+        model, rows[COLUMNS], rows["died"], 0.4, moves=Moves(cost="range", label_flip=0.2)
+    )
     assert json.loads((tmp_path / "c.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     frozen = run(
         "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
@@ -179,10 +181,9 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
         "--label-flip", "0.9", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    expected = feature_stability(
-        joblib.load(place / "model.joblib"), rows[COLUMNS], rows["died"], 0.4, immutable=["ward"],
-        by=rows["nurse"].to_numpy(), label_flip=0.9,
-    )  # fmt: skip
+    model = joblib.load(place / "model.joblib")
+    moves = Moves(immutable=["ward"], by=rows["nurse"].to_numpy(), label_flip=0.9)
+    expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, moves=moves)
     assert expected.headline() in result.stdout
     for who in ("Ann", "Bob"):
         assert f"within nurse = {who}\t" in result.stdout
@@ -212,7 +213,9 @@ def test_rows_that_belong_together(run, place, rows, tmp_path):
     result = run("stability", place / "rows.csv", *arguments, "--groups", "nurse", "--confidence", "0.9")
     assert result.exit_code == 0, result.output
     model = joblib.load(place / "model.joblib")
-    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, groups=rows["nurse"], level=0.9)
+    expected = model_stability(
+        model, rows[COLUMNS], rows["died"], 0.4, resampling=Resampling(groups=rows["nurse"], level=0.9)
+    )
     assert Result.from_json(tmp_path / "o.json").interval.equals(expected.interval)
 
 
@@ -341,7 +344,7 @@ def test_empty_cells_stay_empty(run, rows, tmp_path):
         "--features", "age,ward", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
     )  # fmt: skip
     assert said.exit_code == 0, said.output
-    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, features=["age", "ward"])
+    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, moves=Moves(features=["age", "ward"]))
     assert (expected.kind, expected.route) == ("exact", "linear")
     assert expected.headline() in said.stdout
     (back,) = read_results(tmp_path / "o.json").values()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shiftmetrics.models import Search
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import HingeLoss, stability_criterion
 from shiftmetrics.views.plot import plot_convergence
@@ -19,7 +20,7 @@ def results() -> dict:
     model = LogisticRegression().fit(X, y)
     return {
         f"theta1 = {price}": model_stability(
-            model, X, y, 0.9, loss="log_loss", theta1=price, theta2=price, method="blackbox"
+            model, X, y, 0.9, loss="log_loss", theta1=price, theta2=price, computing=Search(method="blackbox")
         )
         for price in (0.2, 0.4)
     }

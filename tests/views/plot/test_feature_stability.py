@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier
 
-from shiftmetrics.models import feature_stability
+from shiftmetrics.models import Moves, feature_stability
 from shiftmetrics.views.plot import plot_feature_stability
 
 
@@ -14,7 +14,7 @@ from shiftmetrics.views.plot import plot_feature_stability
 def result():
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
-    return feature_stability(model, X, y, 0.3, by=np.arange(150) % 3, by_feature=True)
+    return feature_stability(model, X, y, 0.3, moves=Moves(by=np.arange(150) % 3))
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics.models import Moves, Search, feature_stability, model_stability
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve, stability_surface
 from shiftmetrics.views.report import Context, Rows
 from shiftmetrics.views.report.document import render_report
@@ -62,12 +62,14 @@ def test_results_without_rows_or_moves_have_less_to_say(people):
     alone = people[0][["age"]]
     narrow = model_stability(LogisticRegression().fit(alone, people[1]), alone, people[1], 0.4)
     assert picture(narrow, Rows(), "x") == []  # one column makes no picture
-    render_report(model_stability(model, *people, 0.4, keep_rows=False))
+    render_report(model_stability(model, *people, 0.4, computing=Search(keep_rows=False)))
 
 
 def test_features_and_groups(people):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*people)
-    result = feature_stability(tree, *people, 0.4, by=np.where(people[0]["age"] > 60, EVIL, "young"))
+    result = feature_stability(
+        tree, *people, 0.4, moves=Moves(by=np.where(people[0]["age"] > 60, EVIL, "young"))
+    )
     page = render_report({"tree": result, "moves": model_stability(tree, *people, 0.4)})
     assert "Stability by feature" in page
     assert "Groups, the least stable first." in page
@@ -118,7 +120,9 @@ def test_the_rounds_of_a_search_are_drawn(people):
             return self.predict_proba(rows).argmax(axis=1)
 
     rows = people[0].to_numpy()
-    result = model_stability(Curved(), rows, people[1], 0.9, loss="log_loss", n_queries=60, rng=0)
+    result = model_stability(
+        Curved(), rows, people[1], 0.9, loss="log_loss", computing=Search(n_queries=60, rng=0)
+    )
     assert result.trace is not None
     page = render_report(result)
     assert "How the search comes to the threshold" in page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from shiftmetrics.tools.cli.models import ModelSample, load_model, name_of, read
 from shiftmetrics.tools.cli.samples import split_names
 
 if TYPE_CHECKING:
+    from shiftmetrics.models import Moves
     from shiftmetrics.tools.cli.stability_answers import Asked
 
 ARGUMENTS = {
@@ -49,22 +50,23 @@ class ModelOptions:
     feature_stability: bool = False
     by: str | None = None
 
-    def domain(self) -> dict[str, Any]:
-        """Return where rows may move, as the library takes it."""
+    def moves(self) -> Moves:
+        """Return what may move, as the library takes it."""
+        from shiftmetrics.models import Moves
 
         def names(text: str | None) -> list[str] | None:
             return None if text is None else split_names(text)
 
-        return {
-            "features": names(self.features),
-            "immutable": names(self.immutable),
-            "integer": names(self.integer),
-            "categorical": names(self.categorical),
-            "one_hot": [split_names(group) for group in self.one_hot] or None,
-            "bounds": None if self.bounds is None else parse_bounds(self.bounds),
-            "cost": self.cost,
-            "label_flip": self.label_flip,
-        }
+        return Moves(
+            features=names(self.features),
+            immutable=names(self.immutable),
+            integer=names(self.integer),
+            categorical=names(self.categorical),
+            one_hot=[split_names(group) for group in self.one_hot] or None,
+            bounds=None if self.bounds is None else parse_bounds(self.bounds),
+            cost=self.cost,
+            label_flip=self.label_flip,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,24 +89,31 @@ def solve(text: str, options: ModelOptions, common: Asked, *, progress: bool) ->
         In the words of the command line.
     """
     import shiftmetrics.models as models
+    from shiftmetrics import Resampling
 
-    domain = options.domain()
+    with named_arguments(ARGUMENTS):
+        moves = options.moves()
     model, notes = load_model(options.model)
     sample = read_model_sample(
         text, model, target=options.target, id_column=common.id_column, weight=common.weight, groups=common.groups,
         by=options.by,
     )  # fmt: skip
     asked: dict[str, Any] = {
-        "loss": options.loss, "sample_weight": sample.weight, "groups": sample.groups, "method": options.method,
-        "n_queries": options.queries, "rng": options.seed, "progress": progress, **domain, **common.prices,
+        "loss": options.loss, "theta1": common.theta1, "theta2": common.theta2, "divergence": common.divergence,
+        "sample_weight": sample.weight,
     }  # fmt: skip
     features = None
     with named_arguments(ARGUMENTS):
-        result = models.model_stability(model, sample.X, sample.y, common.threshold, **asked)
+        asked["resampling"] = Resampling(level=common.level, groups=sample.groups)
+        asked["computing"] = models.Search(
+            method=options.method, n_queries=options.queries, rng=options.seed, progress=progress
+        )
+        result = models.model_stability(model, sample.X, sample.y, common.threshold, moves=moves, **asked)
         if options.feature_stability:
             subgroups = None if sample.subgroups is None else _few(sample.subgroups, options.by)
+            moves = replace(moves, by=subgroups)
             features = models.feature_stability(
-                model, sample.X, sample.y, common.threshold, by=subgroups, **asked
+                model, sample.X, sample.y, common.threshold, moves=moves, **asked
             )
     return ModelAnswer(
         name=name_of(model), sample=sample, result=result, features=features, notes=[*notes, *sample.notes]

@@ -66,7 +66,7 @@ def plot_feature_stability(
             raise ValueError(
                 describe(
                     "result", f"one with subgroups for {feature or EVERYTHING!r}", "none",
-                    "Compute it with by=... (and by_feature=True for single features).",
+                    "Compute it with moves=Moves(by=...).",
                 )
             )  # fmt: skip
     with style():

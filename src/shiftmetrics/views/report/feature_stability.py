@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from shiftmetrics._core.result import format_number
-from shiftmetrics.models import FeatureStability, FeatureStabilityResult
+from shiftmetrics.models.feature_result import FeatureStability, FeatureStabilityResult
 from shiftmetrics.views.plot import plot_feature_stability
 from shiftmetrics.views.report.facts import facts_of, percent
 from shiftmetrics.views.report.figures import figure_svg

@@ -1,0 +1,225 @@
+"""Options of a model's stability: what may move and at what cost, and how to search for moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe, seed_of
+from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.domain_arguments import SCALES, domain_of
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Moves:
+    """What may move, and at what cost.
+
+    Columns are given by name or position. Whether they are in the table is checked where the table is known.
+
+    Parameters
+    ----------
+    features : sequence of str or int, or dict of str to sequence, optional
+        The columns that may move. Default: all. `feature_stability` takes them one at a time; a dict names groups
+        of columns that it takes together.
+    cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), optional
+        What a move costs in the squared distance. A name is the move that costs 1: one standard deviation of the
+        column in ``X`` (ddof 0, the default), its interquartile range, its range, or one unit. A number, by column in
+        a dict or for all columns in an array, is the cost of a move by one unit of the column; inf freezes it. For
+        categories it is the cost of a change, by default 1.
+    bounds : "data", pair, or dict of pairs, optional
+        Lowest and highest value of numbers, for all columns or by column. None or inf: no bound. "data" is the range
+        of each column.
+    immutable : sequence of str or int, optional
+        Columns that may not move.
+    integer : sequence of str or int, optional
+        Columns of numbers that move by whole steps.
+    categorical : sequence of str or int, optional
+        Columns of numbers that stand for categories.
+    one_hot : sequence of sequences, or dict of str to sequence, optional
+        Groups of columns of which one is 1 and the others 0, with their names in a dict. A group moves as a whole.
+    label_flip : float, default inf
+        Distance of a change of the label; inf keeps labels fixed.
+    by : array_like of shape (n_samples,), str, or dict of str to bool array, optional
+        Subgroups of the rows for `feature_stability`: a label for each row, the name of a column of ``X``, or masks,
+        which may overlap.
+
+    Raises
+    ------
+    TypeError
+        If an option is of the wrong type.
+    ValueError
+        If a number or a name is out of its range.
+
+    Examples
+    --------
+    >>> from shiftmetrics.models import Moves
+    >>> Moves(features=["age", "dose"], cost="iqr", bounds={"age": (18, 90)}).settings()
+    {'features': ('age', 'dose'), 'cost': 'iqr', 'bounds': {'age': (18, 90)}}
+    """
+
+    features: Any = None
+    cost: Any = None
+    bounds: Any = None
+    immutable: Any = None
+    integer: Any = None
+    categorical: Any = None
+    one_hot: Any = None
+    label_flip: float = math.inf
+    by: Any = None
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "label_flip": check_number(self.label_flip, "label_flip", low=0.0, open_low=True, allow_inf=True)
+        }
+        for name in ("features", "immutable", "integer", "categorical"):
+            value = getattr(self, name)
+            groups = name == "features" and isinstance(value, Mapping)
+            checked[name] = _groups(value) if groups else _columns(value)
+        if isinstance(self.one_hot, Mapping):
+            checked["one_hot"] = _groups(self.one_hot)
+        elif self.one_hot is not None:
+            checked["one_hot"] = tuple(_columns(group) for group in self.one_hot)
+        if isinstance(self.cost, str):
+            check_choice(self.cost, "cost", SCALES)
+        if isinstance(self.bounds, str):
+            check_choice(self.bounds, "bounds", ("data",))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that are set, for the ``settings`` of a result."""
+        given = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "by"}
+        options = {name: _plain(value) for name, value in given.items() if value is not None}
+        if math.isinf(self.label_flip):
+            del options["label_flip"]
+        if self.by is not None:
+            options["by"] = self.by if isinstance(self.by, str) else "given"
+        return options
+
+    def domain(self, table: Any, *, everything: bool = False) -> Domain:
+        """Return where the rows of a `Table` may move; with ``everything``, ``features`` do not restrict it."""
+        features = self.features
+        if isinstance(features, Mapping):
+            features = [column for group in features.values() for column in group]
+        return domain_of(
+            table.codes,
+            names=table.names,
+            categories=table.n_categories,
+            one_hot=self.one_hot,
+            features=None if everything else features,
+            cost=self.cost,
+            bounds=self.bounds,
+            immutable=self.immutable,
+            integer=self.integer,
+            label_flip=self.label_flip,
+        )
+
+
+def moves_of(value: Moves | None) -> Moves:
+    """Return the moves of a call.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is something else.
+    """
+    if value is not None and not isinstance(value, Moves):
+        raise TypeError(describe("moves", "a Moves or None", repr(value)))
+    return value or Moves()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Search(Computing):
+    """How to search for the moves that break a model, and how to compute.
+
+    It has the options of `Computing`, too.
+
+    Parameters
+    ----------
+    method : str, default "auto"
+        The route: "linear", "tree", "ensemble", "torch" or "blackbox". By default the first that knows the model.
+    n_queries : int, default 500
+        Most queries for each row, for searches that only predict.
+    background : array_like or DataFrame, optional
+        More rows like those of ``X``, from which searches may start.
+    max_rounds : int, default 50
+        Most rounds of a search that adds points at the present dual price.
+    rng : int or numpy.random.Generator, default 0
+        Seed of searches that are random.
+    keep_rows : bool, default True
+        Whether the result holds the weight and the place of each row.
+
+    Raises
+    ------
+    TypeError
+        If an option is of the wrong type.
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from shiftmetrics.models import Search
+    >>> Search(n_queries=1000, progress=False).settings()
+    {'method': 'auto', 'n_queries': 1000, 'max_rounds': 50, 'rng': 0, 'keep_rows': True}
+    """
+
+    method: str = "auto"
+    n_queries: int = 500
+    background: Any = None
+    max_rounds: int = 50
+    rng: Any = 0
+    keep_rows: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "n_queries", check_integer(self.n_queries, "n_queries", low=1))
+        object.__setattr__(self, "max_rounds", check_integer(self.max_rounds, "max_rounds", low=1))
+        object.__setattr__(self, "rng", seed_of(self.rng))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that change a result, for its ``settings``."""
+        names = ("method", "n_queries", "max_rounds", "rng", "keep_rows")
+        options = {**super().settings(), **{name: getattr(self, name) for name in names}}
+        return options if self.background is None else {**options, "background": "given"}
+
+
+def search_of(value: Computing | None) -> Search:
+    """Return the options of a call with the defaults of a model's stability.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is no `Computing`.
+    ValueError
+        If it sets a tolerance that is not used.
+    """
+    computing = computing_of(value, rtol=1e-10, max_iter=200)
+    if isinstance(computing, Search):
+        return computing
+    return Search(**{part.name: getattr(computing, part.name) for part in fields(Computing)})
+
+
+def _columns(value: Any) -> tuple[str | int, ...] | None:
+    """Return names or positions of columns as a tuple; one alone may stand by itself."""
+    if value is None:
+        return None
+    listed = [value] if isinstance(value, str | int | np.integer) else value
+    return tuple(int(column) if isinstance(column, np.integer) else column for column in listed)
+
+
+def _groups(value: Mapping[Any, Any]) -> dict[str, tuple[str | int, ...] | None]:
+    return {str(name): _columns(group) for name, group in value.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return an option as texts, numbers and tuples, which JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return value
+    return tuple(_plain(part) for part in value)
