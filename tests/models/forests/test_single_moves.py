@@ -57,7 +57,7 @@ def reachable_cells(grid, start, rng):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", MODELS)
 def test_moves_are_those_of_all_cells(name, n_classes, limited, displaced, table) -> None:
-    question = question_of(name, table, n_classes)
+    question = question_about(name, table, n_classes)
     grid, start = grid_of_question(question), question.codes
     prices, rng = CellCosts.of(grid, start), np.random.default_rng(2)
     cells = reachable_cells(grid, start, rng) if displaced else grid.cells(start)
@@ -99,8 +99,8 @@ def test_moves_are_those_of_all_cells(name, n_classes, limited, displaced, table
 
 
 def test_the_best_move_of_each_row(table) -> None:
-    grid = grid_of_question(question_of("forest", table, 2))
-    start = question_of("forest", table, 2).codes
+    grid = grid_of_question(question_about("forest", table, 2))
+    start = question_about("forest", table, 2).codes
     moves = single_moves(grid, CellCosts.of(grid, start), np.arange(12), grid.cells(start))
     scores = np.random.default_rng(0).normal(size=len(moves.row))
     scores[moves.row == 3] = -np.inf
