@@ -21,11 +21,10 @@ from sklearn.decomposition import PCA
 
 from shiftmetrics.lab.baselines import (
     feature_likelihood_divergence,
-    frechet_distance,
-    kernel_inception_distance,
     manifold_scores,
     vendi_score,
 )
+from shiftmetrics.lab.distances import feature_distance, maximum_mean_discrepancy
 from shiftmetrics.novelty import novelty_table
 from shiftmetrics.views.plot import plot_novelty_ranks, plot_novelty_table
 
@@ -77,17 +76,14 @@ held_out, training = pca.transform(real[1000:2000]), pca.transform(real[2000:300
 rows = []
 for name, sets in samples.items():
     sample = sets["40 components"]
-    balls = manifold_scores(sample, held_out, n_neighbours=5)
+    balls = manifold_scores(sample, held_out, n_neighbours=5).parts
     rows.append(
         {
             "sample": name,
-            "Frechet": frechet_distance(sample, held_out).value,
-            "KID": kernel_inception_distance(sample, held_out).value,
-            "precision": balls.precision,
-            "recall": balls.recall,
-            "density": balls.density,
-            "coverage": balls.coverage,
-            "rarity": balls.mean_rarity,
+            "Frechet": feature_distance(sample, held_out).value,
+            "KID": maximum_mean_discrepancy(sample, held_out, kernel="polynomial").value,
+            **{part: balls[part] for part in ("precision", "recall", "density", "coverage")},
+            "rarity": balls["mean_rarity"],
             "Vendi": vendi_score(sample[:500], bandwidth=float(table.bandwidths[1, 1])).value,
             "FLD": feature_likelihood_divergence(sample[:500], held_out, training=training).value,
         }

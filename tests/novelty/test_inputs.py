@@ -49,7 +49,7 @@ def with_value(value: float) -> np.ndarray:
         ({"kernel": 3}, r"kernel must be one of"),
         (
             {"kernel": "cosine", "reference": np.zeros((4, 3))},
-            r"reference must be free of rows of zeros .* row 0",
+            r"reference must be free of rows of zeros.* row 0",
         ),
         ({"kernel": "precomputed"}, r"features must be of 21 columns with kernel='precomputed'"),
         ({"method": "svd"}, r"method must be one of 'auto', 'dense', 'cholesky'"),

@@ -34,9 +34,9 @@ def test_they_are_their_definitions(k, monkeypatch):
     sample, reference = 1.3 * rng.normal(size=(70, 3)), rng.normal(size=(60, 3))
     result = manifold_scores(sample, reference, n_neighbours=k)
     precision, recall, density, coverage, rarity = by_loops(sample, reference, k)
-    assert (result.precision, result.recall) == (precision, recall)
-    assert (result.density, result.coverage) == (pytest.approx(density), coverage)
-    np.testing.assert_allclose(result.rarity, rarity, rtol=1e-8)
+    assert (result.parts["precision"], result.parts["recall"]) == (precision, recall)
+    assert (result.parts["density"], result.parts["coverage"]) == (pytest.approx(density), coverage)
+    np.testing.assert_allclose(result.parts["rarity"], rarity, rtol=1e-8)
     assert result.value == pytest.approx(2 * precision * recall / (precision + recall))
 
 
@@ -47,23 +47,29 @@ def test_what_each_is_for():
     narrow = manifold_scores(0.3 * rng.normal(size=(300, 4)), reference)
     wide = manifold_scores(4.0 * rng.normal(size=(300, 4)), reference)
     away = manifold_scores(rng.normal(size=(300, 4)) + 50.0, reference)
-    assert same.density == pytest.approx(1.0, abs=0.15)
-    assert same.coverage > 0.9
-    assert narrow.precision > 0.95 > 0.6 > narrow.recall  # faithful, and all alike
-    assert wide.precision < 0.5  # diverse, and not faithful
-    assert wide.recall > narrow.recall
-    assert (away.value, away.precision, away.recall, away.density, away.coverage) == (0, 0, 0, 0, 0)
-    assert np.isinf(away.rarity).all()
-    assert away.mean_rarity == 0.0
-    assert narrow.mean_rarity < same.mean_rarity
+    assert same.parts["density"] == pytest.approx(1.0, abs=0.15)
+    assert same.parts["coverage"] > 0.9
+    assert narrow.parts["precision"] > 0.95 > 0.6 > narrow.parts["recall"]  # faithful, and all alike
+    assert wide.parts["precision"] < 0.5  # diverse, and not faithful
+    assert wide.parts["recall"] > narrow.parts["recall"]
+    assert (
+        away.value,
+        away.parts["precision"],
+        away.parts["recall"],
+        away.parts["density"],
+        away.parts["coverage"],
+    ) == (0, 0, 0, 0, 0)
+    assert np.isinf(away.parts["rarity"]).all()
+    assert away.parts["mean_rarity"] == 0.0
+    assert narrow.parts["mean_rarity"] < same.parts["mean_rarity"]
 
 
 def test_copies_lie_inside_whatever_the_rounding():
     reference = np.random.default_rng(0).normal(size=(50, 8)) + 1e6
     result = manifold_scores(reference, reference, n_neighbours=1)
-    assert (result.precision, result.recall, result.coverage) == (1.0, 1.0, 1.0)
+    assert (result.parts["precision"], result.parts["recall"], result.parts["coverage"]) == (1.0, 1.0, 1.0)
     doubled = np.repeat(reference, 2, axis=0)  # radius 0
-    assert manifold_scores(doubled, doubled, n_neighbours=1).precision == 1.0
+    assert manifold_scores(doubled, doubled, n_neighbours=1).parts["precision"] == 1.0
 
 
 def test_torch_and_json():
@@ -71,8 +77,12 @@ def test_torch_and_json():
     sample, reference = np.random.default_rng(0).normal(size=(2, 40, 3))
     result = manifold_scores(sample, reference)
     other = manifold_scores(torch.tensor(sample), torch.tensor(reference))
-    assert (other.precision, other.recall, other.density) == (result.precision, result.recall, result.density)
-    np.testing.assert_allclose(other.rarity, result.rarity)
+    assert (other.parts["precision"], other.parts["recall"], other.parts["density"]) == (
+        result.parts["precision"],
+        result.parts["recall"],
+        result.parts["density"],
+    )
+    np.testing.assert_allclose(other.parts["rarity"], result.parts["rarity"])
     assert Result.from_json(result.to_json()).equals(result)
     assert "recall" in result.headline()
 

@@ -1,6 +1,7 @@
 """Distances between features against closed forms and torchmetrics; numerical edges of the Frechet distance."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,11 @@ from scipy.linalg import sqrtm
 from scipy.spatial.distance import cosine
 
 from shiftmetrics.agreement.gaussian import gaussian_fit
-from shiftmetrics.lab.distances import centroid_distance, cosine_distance, frechet_distance
+from shiftmetrics.lab.distances import feature_distance
+
+cosine_distance = partial(feature_distance, method="cosine")
+centroid_distance = partial(feature_distance, method="centroid")
+frechet_distance = partial(feature_distance, method="frechet")
 
 UNPAIRED = [centroid_distance, frechet_distance]
 

@@ -1,6 +1,7 @@
 """Divergences and transport between outputs: SciPy and linear programs agree, identities hold, bad input is named."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,13 +14,11 @@ from scipy.stats import entropy
 from scipy.stats import wasserstein_distance as scipy_wasserstein
 
 from shiftmetrics import Result
-from shiftmetrics.lab.distances import (
-    DistanceStatus,
-    jensen_shannon_divergence,
-    kl_divergence,
-    wasserstein_distance,
-)
+from shiftmetrics.lab.distances import output_distance
 
+kl_divergence = partial(output_distance, method="kl")
+jensen_shannon_divergence = partial(output_distance, method="jensen_shannon")
+wasserstein_distance = partial(output_distance, method="wasserstein")
 DISTANCES = [kl_divergence, jensen_shannon_divergence, wasserstein_distance]
 
 
@@ -147,7 +146,7 @@ def test_extreme_margins_neither_overflow_nor_vanish():
 def test_an_infinite_divergence_is_a_status_with_a_remedy():
     result = kl_divergence([[0.5, 0.5]], [[1.0, 0.0]], kind="probabilities")
     assert result.value == math.inf
-    assert result.status is DistanceStatus.infinite
+    assert result.status.code == "infinite"
     assert "Jensen-Shannon" in result.summary()
     assert Result.from_json(result.to_json()).equals(result)
     assert kl_divergence([[1.0, 0.0]], [[0.5, 0.5]], kind="probabilities").value == pytest.approx(math.log(2))
@@ -168,6 +167,15 @@ def test_a_distance_reads_like_a_sentence(outputs):
     assert text.startswith("Kullback-Leibler divergence: ")
     assert "Lower is more alike" in text
     assert float(kl_divergence(*outputs)) == kl_divergence(*outputs).value
+
+
+def test_a_cost_is_refused_where_it_has_no_effect():
+    with pytest.raises(
+        ValueError, match='cost must be None with this method, got a matrix. Pass method="wass'
+    ):
+        output_distance([[0.0, 1.0]], [[1.0, 0.0]], cost=np.eye(2))
+    with pytest.raises(ValueError, match="method must be one of 'kl', 'jensen_shannon', 'wasserstein'"):
+        output_distance([[0.0, 1.0]], [[1.0, 0.0]], method="hellinger")
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

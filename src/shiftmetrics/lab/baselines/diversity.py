@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,9 +13,9 @@ from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.neighbours import TILE_POINTS, distance_blocks
 from shiftmetrics._core.numerics import directions, entropy
+from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.probabilities import check_probabilities
-from shiftmetrics._core.record import StatusEnum as Status
-from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import (
     check_choice,
@@ -27,6 +26,7 @@ from shiftmetrics._core.validation import (
     check_rng,
     describe,
 )
+from shiftmetrics.lab.baselines.result import COMPUTED, BaselineScore
 from shiftmetrics.lab.distances.features import mean_row
 from shiftmetrics.lab.distances.inputs import Kind, distributions
 from shiftmetrics.novelty.bandwidth import median_bandwidth, variance_bandwidth
@@ -36,60 +36,26 @@ from shiftmetrics.novelty.spectrum import entropy_slack
 KernelName = Literal["gaussian", "cosine"]
 
 
-class DiversityStatus(Status):
-    """How the computation of a diversity ended."""
-
-    computed = ("computed", True, "The number is exact up to rounding.")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Diversity(Result):
-    """An effective number of modes: as many equal and separate ones would score the same.
-
-    Attributes
-    ----------
-    value : float
-        The number, at least 1: the exponential of ``entropy``. Higher is more diverse.
-    name : str
-        Which score.
-    entropy : float
-        Entropy in nats.
-    bandwidth : float or None
-        Bandwidth of the Gaussian kernel.
-    spread : float or None
-        Standard deviation over the splits of the inception score.
-    """
-
-    measure: ClassVar[str] = "novelty.diversity"
-    title: ClassVar[str] = "Diversity"
-    unit: ClassVar[str] = "modes"
-    higher_is_better: ClassVar[bool] = True
-
-    status: DiversityStatus
-    name: str
-    entropy: float
-    bandwidth: float | None = None
-    spread: float | None = None
-
-    def headline(self) -> str:
-        """Return one sentence with the number and what it is out of."""
-        return f"{self.name}: {format_number(self.value)} effective modes among {self.n_samples} rows."
-
-
-def rke_score(
+def vendi_score(
     features: Any,
     *,
+    order: float = 1.0,
     kernel: KernelName = "gaussian",
     bandwidth: float | Literal["auto", "median"] = "auto",
     rng: Any = None,
-    executor: Executor | None = None,
-) -> Diversity:
-    """Renyi kernel entropy of order 2, as a number of modes: ``1 / mean k(x, x')^2`` over all pairs of rows.
+    computing: Computing | None = None,
+) -> BaselineScore:
+    """Vendi score: the exponential of the entropy of the eigenvalues of the kernel matrix, divided by n.
+
+    An effective number of modes: as many equal and separate ones would score the same. Higher is more diverse.
 
     Parameters
     ----------
     features : array of shape (n_samples, n_columns)
         The sample: any array of the Python array API, or a table.
+    order : float, default 1.0
+        Order of the Renyi entropy: 1 is Shannon's, inf gives the inverse of the largest eigenvalue. Order 2 is the
+        Renyi kernel entropy (RKE), ``1 / mean k(x, x')^2`` over all pairs of rows, which needs no matrix.
     kernel : {"gaussian", "cosine"}, default "gaussian"
         Similarity of two rows.
     bandwidth : float, "auto" or "median", default "auto"
@@ -97,81 +63,13 @@ def rke_score(
         `median_bandwidth`. Compare only numbers of one bandwidth.
     rng : int or Generator, optional
         Draws the rows of the bandwidth's rule. Default: a fixed seed.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks of rows. Default: one for each CPU.
+    computing : Computing, optional
+        Threads, and the memory limit of the kernel matrix.
 
     Returns
     -------
-    Diversity
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two rows, values are not finite, or an option is out of range.
-    TypeError
-        If the features are not numbers.
-
-    Notes
-    -----
-    Jalali, Li and Farnia, "An Information-Theoretic Evaluation of Generative Models in Learning Multi-modal
-    Distributions", NeurIPS 2023.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rke_score(np.repeat([[0.0], [50.0], [100.0]], 4, axis=0), bandwidth=1.0).value
-    3.0
-    """
-    sample, similarity, width = _prepare(features, kernel, bandwidth, rng)
-    n_rows = int(sample.shape[0])
-
-    def squares(rows: slice) -> float:
-        block = float64_rows(sample, rows)
-        total = 0.0
-        for tile in row_blocks(n_rows, 1, block_bytes=TILE_POINTS):
-            values = similarity(block, float64_rows(sample, tile))
-            total += float(np.einsum("ij,ij->", values, values))
-        return total
-
-    with one_blas_thread():
-        mean = map_reduce(squares, distance_blocks(sample), executor=executor) / n_rows**2
-    return Diversity(
-        name="Renyi kernel entropy",
-        value=1.0 / mean,
-        error_bound=64 * EPSILON * int(sample.shape[1]) / mean,
-        status=DiversityStatus.computed,
-        n_samples=n_rows,
-        entropy=-math.log(mean) + 0.0,
-        bandwidth=width,
-        settings=settings_of(kernel=kernel, bandwidth=bandwidth, rng=0 if rng is None else rng),
-    )
-
-
-def vendi_score(
-    features: Any,
-    *,
-    order: float = 1.0,
-    kernel: KernelName = "gaussian",
-    bandwidth: float | Literal["auto", "median"] = "auto",
-    memory_limit: int | None = None,
-    rng: Any = None,
-) -> Diversity:
-    """Vendi score: the exponential of the entropy of the eigenvalues of the kernel matrix, divided by n.
-
-    Parameters
-    ----------
-    features : array of shape (n_samples, n_columns)
-        The sample: any array of the Python array API, or a table.
-    order : float, default 1.0
-        Order of the Renyi entropy: 1 is Shannon's, 2 gives `rke_score`, inf the inverse of the largest eigenvalue.
-    kernel, bandwidth, rng
-        As for `rke_score`.
-    memory_limit : int, optional
-        Bytes that the kernel matrix may take. Default: half of what is free.
-
-    Returns
-    -------
-    Diversity
+    BaselineScore
+        Its ``parts``: ``entropy`` in nats, and the ``bandwidth`` of the Gaussian kernel or None.
 
     Raises
     ------
@@ -180,52 +78,62 @@ def vendi_score(
     TypeError
         If the features are not numbers.
     MemoryError
-        If the kernel matrix needs more than ``memory_limit``.
+        If the kernel matrix needs more than the memory limit.
 
     Notes
     -----
-    Friedman and Dieng (arXiv:2210.02410). With the cosine kernel and fewer columns than rows the problem has the size
-    of the columns.
+    Friedman and Dieng (arXiv:2210.02410); RKE: Jalali, Li and Farnia, "An Information-Theoretic Evaluation of
+    Generative Models in Learning Multi-modal Distributions", NeurIPS 2023. With the cosine kernel and fewer columns
+    than rows the problem has the size of the columns.
 
     Examples
     --------
     >>> import numpy as np
-    >>> round(vendi_score(np.repeat([[0.0], [50.0], [100.0]], 4, axis=0), bandwidth=1.0).value, 12)
-    3.0
+    >>> modes = np.repeat([[0.0], [50.0], [100.0]], 4, axis=0)
+    >>> round(vendi_score(modes, bandwidth=1.0).value, 12), vendi_score(modes, order=2, bandwidth=1.0).value
+    (3.0, 3.0)
     """
     order = check_number(order, "order", low=0.0, open_low=True, allow_inf=True)
-    limit = check_memory_limit(memory_limit)
+    options = computing_of(computing, memory_limit=None)
     sample, similarity, width = _prepare(features, kernel, bandwidth, rng)
     n_rows, n_columns = int(sample.shape[0]), int(sample.shape[1])
-    direct = kernel == "cosine" and n_columns < n_rows
-    size = n_columns if direct else n_rows
-    check_memory(
-        24 * size**2,
-        limit,
-        f"features of shape {(n_rows, n_columns)}",
-        "Take fewer rows, or rke_score, which needs no matrix.",
-    )
-    with np.errstate(under="ignore"):
-        eigenvalues = np.linalg.eigvalsh(_cosine_moment(sample) if direct else _gram(sample, similarity))
-    shares = np.maximum(eigenvalues, 0.0)
-    shares = shares / shares.sum()
-    value = _renyi(shares, order)
-    slack = entropy_slack(16 * EPSILON * size, size) if order >= 1.0 else math.inf
-    return Diversity(
+    if order == 2.0:
+        mean = _mean_square(sample, similarity, options.executor)
+        value, nats = 1.0 / mean, -math.log(mean) + 0.0
+        error_bound = 64 * EPSILON * n_columns / mean
+    else:
+        direct = kernel == "cosine" and n_columns < n_rows
+        size = n_columns if direct else n_rows
+        check_memory(
+            24 * size**2,
+            check_memory_limit(options.memory_limit),
+            f"features of shape {(n_rows, n_columns)}",
+            "Take fewer rows, or order=2, which needs no matrix.",
+        )
+        with np.errstate(under="ignore"):
+            eigenvalues = np.linalg.eigvalsh(_cosine_moment(sample) if direct else _gram(sample, similarity))
+        shares = np.maximum(eigenvalues, 0.0)
+        nats = _renyi(shares / shares.sum(), order)
+        value = math.exp(nats)
+        change = 16 * EPSILON * size
+        slack = entropy_slack(change, size) if order >= 1.0 else change**order * size
+        error_bound = value * slack
+    return BaselineScore(
         name="Vendi score" if order == 1.0 else f"Vendi score of order {order:g}",
-        value=math.exp(value),
-        error_bound=math.exp(value) * slack
-        if order >= 1.0
-        else math.exp(value) * (16 * EPSILON * size) ** order * size,
-        status=DiversityStatus.computed,
+        units="effective modes",
+        value=value,
+        error_bound=error_bound,
+        status=COMPUTED,
         n_samples=n_rows,
-        entropy=value,
-        bandwidth=width,
+        parts={"entropy": nats, "bandwidth": width},
+        remark=f"Among {n_rows} rows.",
         settings=settings_of(order=order, kernel=kernel, bandwidth=bandwidth, rng=0 if rng is None else rng),
     )
 
 
-def inception_score(scores: Any, *, kind: Kind = "scores", n_splits: int = 1, rng: Any = None) -> Diversity:
+def inception_score(
+    scores: Any, *, kind: Kind = "scores", n_splits: int = 1, rng: Any = None
+) -> BaselineScore:
     """Inception score, on the outputs of whatever classifier: the exponential of the information on the class.
 
     ``exp(mean KL(p_i || mean p))``, from 1 (all outputs equal) to the number of classes (confident and balanced).
@@ -237,14 +145,14 @@ def inception_score(scores: Any, *, kind: Kind = "scores", n_splits: int = 1, rn
     kind : {"scores", "probabilities"}, default "scores"
         Probabilities are scaled to sum 1 in each row.
     n_splits : int, default 1
-        Parts into which the rows are dealt; the value is their mean, and ``spread`` their standard deviation. Papers
-        take 10. Small parts score lower.
+        Parts into which the rows are dealt; the value is their mean. Papers take 10. Small parts score lower.
     rng : int or Generator, optional
         Deals the rows when there are several splits.
 
     Returns
     -------
-    Diversity
+    BaselineScore
+        Its ``parts``: ``entropy`` in nats, and ``spread``, the standard deviation over the splits, None for one.
 
     Raises
     ------
@@ -263,9 +171,7 @@ def inception_score(scores: Any, *, kind: Kind = "scores", n_splits: int = 1, rn
     >>> round(inception_score(np.eye(5), kind="probabilities").value, 12)
     5.0
     """
-    kind = (
-        "scores" if check_choice(kind, "kind", ("scores", "probabilities")) == "scores" else "probabilities"
-    )
+    check_choice(kind, "kind", ("scores", "probabilities"))
     array = check_matrix(scores, "scores", min_columns=2)
     if kind == "probabilities":
         check_probabilities((array, "scores"), floor=None)
@@ -289,16 +195,37 @@ def inception_score(scores: Any, *, kind: Kind = "scores", n_splits: int = 1, rn
     totals = map_reduce(sums, row_blocks(n_rows, 8 * n_classes)) / np.bincount(part_of)[:, None]
     information = [max(0.0, float(total[-1]) + entropy(total[:-1])) for total in totals]
     values = np.exp(information)
-    return Diversity(
+    value = float(values.mean())
+    return BaselineScore(
         name="Inception score",
-        value=float(values.mean()),
-        error_bound=64 * EPSILON * n_classes * float(values.mean()),
-        status=DiversityStatus.computed,
+        units="effective modes",
+        value=value,
+        error_bound=64 * EPSILON * n_classes * value,
+        status=COMPUTED,
         n_samples=n_rows,
-        entropy=math.log(float(values.mean())),
-        spread=float(values.std(ddof=1)) if n_splits > 1 else None,
+        parts={
+            "entropy": math.log(value),
+            "spread": float(values.std(ddof=1)) if n_splits > 1 else None,
+        },
+        remark=f"Among {n_rows} rows.",
         settings=settings_of(kind=kind, n_splits=n_splits, rng=rng),
     )
+
+
+def _mean_square(sample: Array, similarity: Kernel, executor: Executor | None) -> float:
+    """Return the mean of the squared kernel over all pairs of rows."""
+    n_rows = int(sample.shape[0])
+
+    def squares(rows: slice) -> float:
+        block = float64_rows(sample, rows)
+        total = 0.0
+        for tile in row_blocks(n_rows, 1, block_bytes=TILE_POINTS):
+            values = similarity(block, float64_rows(sample, tile))
+            total += float(np.einsum("ij,ij->", values, values))
+        return total
+
+    with one_blas_thread():
+        return map_reduce(squares, distance_blocks(sample), executor=executor) / n_rows**2
 
 
 def _prepare(features: Any, kernel: str, bandwidth: Any, rng: Any) -> tuple[Array, Kernel, float | None]:

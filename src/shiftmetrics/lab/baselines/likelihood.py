@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.neighbours import pairwise_distances
-from shiftmetrics._core.record import StatusEnum as Status
-from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.result import format_number, settings_of
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import (
-    check_integer,
     check_magnitude,
     check_matrix,
-    check_number,
     check_rng,
     check_same_library,
     describe,
 )
+from shiftmetrics.lab.distances.result import Distance
 
 _LEAST_LOG_VARIANCE = -40.0
 """A Gaussian on top of a training row would shrink for ever; this is as far as it may."""
@@ -30,61 +30,13 @@ _LEAST_LOG_VARIANCE = -40.0
 _MEMORISED = 1000.0
 
 
-class LikelihoodStatus(Status):
-    """How the fit of the densities ended."""
-
-    converged = ("converged", True, "The likelihood of the training rows stopped growing.")
-    max_iter = (
-        "max_iter",
-        False,
-        "The likelihood of the training rows still grew: the value may be a little off. Raise max_iter or rtol.",
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LikelihoodDivergence(Result):
-    """How much less likely held-out data are under the sample than under fresh data of their own kind.
-
-    Attributes
-    ----------
-    value : float
-        In hundredths of a nat per column; near 0 for fresh data, and below 0 for a sample that explains the held-out
-        data better than half of the training rows do. Lower is better.
-    gap : float
-        Generalisation gap: the negative log-likelihood of the training rows minus that of the held-out ones, in the
-        same units. Far below 0 for a sample that repeats training rows.
-    log_likelihood, baseline : float
-        Mean log-likelihood of the held-out rows, in nats per column, under the sample and under half of the training
-        rows.
-    variances : ndarray of shape (n_samples,)
-        Fitted variance of the Gaussian around each row of the sample, in standardised units: small for copies of
-        training rows.
-    n_iterations : int
-        Rounds of the fit.
-    n_reference, n_training : int
-        Rows of the held-out and of the training data.
-    """
-
-    measure: ClassVar[str] = "novelty.feature_likelihood_divergence"
-    title: ClassVar[str] = "Feature likelihood divergence"
-    unit: ClassVar[str] = "hundredths of a nat per column"
-    higher_is_better: ClassVar[bool] = False
-
-    status: LikelihoodStatus
-    gap: float
-    log_likelihood: float
-    baseline: float
-    variances: FloatArray
-    n_iterations: int
-    n_reference: int
-    n_training: int
-
-    def headline(self) -> str:
-        """Return one sentence with the value and the generalisation gap."""
-        return (
-            f"{self.title}: {format_number(self.value)} (0 is as good as fresh data); generalisation gap "
-            f"{format_number(self.gap)}."
-        )
+CONVERGED = Status("converged", "The likelihood of the training rows stopped growing.")
+MAX_ITER = Status(
+    "max_iter",
+    "The likelihood of the training rows still grew: the value may be a little off.",
+    "Raise max_iter or rtol.",
+    ok=False,
+)
 
 
 def feature_likelihood_divergence(
@@ -93,11 +45,9 @@ def feature_likelihood_divergence(
     *,
     training: Any,
     align: Align = "labels",
-    rtol: float = 1e-6,
-    max_iter: int = 500,
-    memory_limit: int | None = None,
     rng: Any = None,
-) -> LikelihoodDivergence:
+    computing: Computing | None = None,
+) -> Distance:
     """Feature likelihood divergence (FLD) of a sample: fidelity, diversity and novelty in one number.
 
     A Gaussian around each row of the sample, with a variance of its own, is fitted to the likelihood of the training
@@ -114,18 +64,25 @@ def feature_likelihood_divergence(
         The data that the generator was trained on; at least four rows.
     align : {"labels", "position"}, default "labels"
         Whether the columns of tables match by name or by position.
-    rtol : float, default 1e-6
-        Stop when the mean log-likelihood per column grows by less in a round.
-    max_iter : int, default 500
-        Most rounds.
-    memory_limit : int, optional
-        Bytes that the matrices of distances may take. Default: half of what is free.
     rng : int or Generator, optional
         Splits the training data for the baseline. Default: a fixed seed.
+    computing : Computing, optional
+        Stop when the mean log-likelihood per column grows by less than ``rtol`` (1e-6) in a round, or after
+        ``max_iter`` (500) rounds; ``memory_limit`` is for the matrices of distances.
 
     Returns
     -------
-    LikelihoodDivergence
+    Distance
+        In hundredths of a nat per column; near 0 for fresh data, and below 0 for a sample that explains the held-out
+        data better than half of the training rows do. Its ``parts``:
+
+        - ``gap``: generalisation gap, the negative log-likelihood of the training rows minus that of the held-out
+          ones, in the same units; far below 0 for a sample that repeats training rows;
+        - ``log_likelihood``, ``baseline``: mean log-likelihood of the held-out rows, in nats per column, under the
+          sample and under half of the training rows;
+        - ``variances`` of shape (n_samples,): fitted variance of the Gaussian around each row of the sample, in
+          standardised units: small for copies of training rows;
+        - ``n_iterations``, ``n_training``: rounds of the fit, and rows of the training data.
 
     Raises
     ------
@@ -134,7 +91,7 @@ def feature_likelihood_divergence(
     TypeError
         If the inputs are not numbers, or come from two array libraries.
     MemoryError
-        If the distances need more than ``memory_limit``.
+        If the distances need more than the memory limit.
 
     Notes
     -----
@@ -154,10 +111,9 @@ def feature_likelihood_divergence(
     >>> good.value < 20 < 200 < copied.value
     True
     """
-    rtol = check_number(rtol, "rtol", low=0.0, open_low=True)
-    max_iter = check_integer(max_iter, "max_iter", low=1)
+    options = computing_of(computing, rtol=1e-6, max_iter=500, memory_limit=None)
     sample, held_out, trained = _checked(features, reference, training, align)
-    limit = check_memory_limit(memory_limit)
+    limit = check_memory_limit(options.memory_limit)
     check_memory(
         40 * len(sample) * max(len(trained), len(held_out)),
         limit,
@@ -167,7 +123,7 @@ def feature_likelihood_divergence(
     mean, scale = held_out.mean(axis=0), held_out.std(axis=0, ddof=1)
     scale = np.where(scale > 0.0, scale, 1.0)  # a constant column tells nothing apart
     sample, held_out, trained = ((part - mean) / scale for part in (sample, held_out, trained))
-    fit = _fit(sample, trained, rtol, max_iter)
+    fit = _fit(sample, trained, options)
     score, own = (
         _log_likelihood(held_out, sample, fit.variances),
         _log_likelihood(trained, sample, fit.variances),
@@ -175,26 +131,32 @@ def feature_likelihood_divergence(
     order = check_rng(0 if rng is None else rng).permutation(len(trained))
     half = min(len(sample), len(trained) // 2)
     centers, others = trained[order[:half]], trained[order[half:]]
-    base_fit = _fit(centers, others, rtol, max_iter)
+    base_fit = _fit(centers, others, options)
     baseline = _log_likelihood(held_out, centers, base_fit.variances)
     value = 100.0 * (baseline - score)
     converged = fit.converged and base_fit.converged
     warnings: tuple[str, ...] = ()
     if value > _MEMORISED:
         warnings = ("The value is very high: most rows of the sample may be copies of training rows.",)
-    return LikelihoodDivergence(
+    gap = 100.0 * (score - own)
+    return Distance(
+        name="Feature likelihood divergence",
+        units="hundredths of a nat per column",
         value=value,
         error_bound=100.0 * (fit.remaining + base_fit.remaining),
-        status=LikelihoodStatus.converged if converged else LikelihoodStatus.max_iter,
+        status=CONVERGED if converged else MAX_ITER,
         n_samples=len(sample),
-        gap=100.0 * (score - own),
-        log_likelihood=score,
-        baseline=baseline,
-        variances=fit.variances,
-        n_iterations=fit.n_iterations,
         n_reference=len(held_out),
-        n_training=len(trained),
-        settings=settings_of(rtol=rtol, max_iter=max_iter, align=align, rng=0 if rng is None else rng),
+        parts={
+            "gap": gap,
+            "log_likelihood": score,
+            "baseline": baseline,
+            "variances": fit.variances,
+            "n_iterations": fit.n_iterations,
+            "n_training": len(trained),
+        },
+        remark=f"0 is as good as fresh data. Generalisation gap: {format_number(gap)}.",
+        settings=settings_of(align=align, rng=0 if rng is None else rng, computing=options.settings()),
         warnings=warnings,
     )
 
@@ -226,8 +188,10 @@ def _checked(features: Any, reference: Any, training: Any, align: Align) -> list
     return [to_float64(array) for array in arrays]
 
 
-def _fit(centers: FloatArray, rows: FloatArray, rtol: float, max_iter: int) -> _Fit:
+def _fit(centers: FloatArray, rows: FloatArray, options: Computing) -> _Fit:
     """Maximise the likelihood of ``rows`` over the variances of Gaussians around ``centers``."""
+    assert options.rtol is not None
+    assert options.max_iter is not None
     n_columns = rows.shape[1]
     squares = pairwise_distances(rows, centers) ** 2
     # The background: around the mean of the rows, as heavy as all centres together.
@@ -237,7 +201,7 @@ def _fit(centers: FloatArray, rows: FloatArray, rtol: float, max_iter: int) -> _
     variances = np.maximum(squares.min(axis=0) / n_columns, least)
     broad = max(float(far.mean()) / n_columns, least)
     before, gain, remaining = -math.inf, math.inf, math.inf
-    for iteration in range(1, max_iter + 1):
+    for iteration in range(1, options.max_iter + 1):
         terms = _terms(squares, variances, n_columns) - math.log(len(centers))
         background = _terms(far[:, None], np.array([broad]), n_columns)[:, 0]
         top = np.maximum(terms.max(axis=1), background)
@@ -248,7 +212,7 @@ def _fit(centers: FloatArray, rows: FloatArray, rtol: float, max_iter: int) -> _
         rate = min((likelihood - before) / gain, 1.0 - 1e-6) if gain > 0.0 else 0.0
         before, gain = likelihood, likelihood - before
         remaining = max(gain, 0.0) * max(rate, 0.0) / (1.0 - rate)
-        if gain <= rtol:
+        if gain <= options.rtol:
             return _Fit(variances, iteration, True, remaining)
         shares /= total[:, None]
         back /= total
@@ -259,7 +223,7 @@ def _fit(centers: FloatArray, rows: FloatArray, rtol: float, max_iter: int) -> _
         variances = np.maximum(variances, least)
         if back.sum() > 0.0:
             broad = max(float(back @ far) / float(back.sum()) / n_columns, least)
-    return _Fit(variances, max_iter, False, remaining)
+    return _Fit(variances, options.max_iter, False, remaining)
 
 
 def _terms(squares: FloatArray, variances: FloatArray, n_columns: int) -> FloatArray:

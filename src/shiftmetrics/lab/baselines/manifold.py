@@ -4,84 +4,23 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.neighbours import distance_blocks, distance_tiles, nearest_neighbours
-from shiftmetrics._core.record import StatusEnum as Status
-from shiftmetrics._core.result import Result, settings_of
+from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_integer, describe
+from shiftmetrics.lab.baselines.result import COMPUTED, BaselineScore
 from shiftmetrics.lab.distances.inputs import check_samples
 
 _TIE = 1e-9
 """Relative slack of a radius: a row at exactly that distance is inside, whatever the rounding."""
-
-
-class ManifoldStatus(Status):
-    """How the comparison of neighbourhoods ended."""
-
-    counted = ("counted", True, "All neighbourhoods were searched exactly.")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ManifoldScores(Result):
-    """How a sample lies among the rows of a reference; all of these are higher for a better sample.
-
-    Attributes
-    ----------
-    value : float
-        F score: the harmonic mean of precision and recall.
-    precision : float
-        Share of the sample that lies in the ball of some reference row, in [0, 1]: fidelity.
-    recall : float
-        Share of the reference that lies in the ball of some row of the sample, in [0, 1]: diversity.
-    density : float
-        Balls of reference rows that a row of the sample lies in, on average, divided by ``n_neighbours``: near 1 for
-        equal distributions, and can exceed it.
-    coverage : float
-        Share of the balls of reference rows that hold a row of the sample, in [0, 1].
-    rarity : ndarray of shape (n_samples,)
-        Radius of the smallest reference ball that holds a row of the sample: large in thinly populated regions.
-        Infinite for rows outside all balls, for which it is not defined.
-    n_neighbours : int
-        The radius of a ball is the distance to so many nearest rows of its own sample.
-    n_reference : int
-        Rows of the reference.
-    """
-
-    measure: ClassVar[str] = "novelty.manifold_scores"
-    title: ClassVar[str] = "Precision and recall"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
-
-    status: ManifoldStatus
-    precision: float
-    recall: float
-    density: float
-    coverage: float
-    rarity: FloatArray
-    n_neighbours: int
-    n_reference: int
-
-    @property
-    def mean_rarity(self) -> float:
-        """Mean rarity of the rows inside the balls of the reference, 0 where there are none."""
-        inside = self.rarity[np.isfinite(self.rarity)]
-        return float(inside.mean()) if len(inside) else 0.0
-
-    def headline(self) -> str:
-        """Return one sentence with the four scores."""
-        return (
-            f"Precision {self.precision:.3f}, recall {self.recall:.3f}, density {self.density:.3f}, coverage "
-            f"{self.coverage:.3f} ({self.n_neighbours} nearest neighbours, {self.n_samples} rows against "
-            f"{self.n_reference})."
-        )
 
 
 def manifold_scores(
@@ -90,8 +29,8 @@ def manifold_scores(
     *,
     n_neighbours: int = 5,
     align: Align = "labels",
-    executor: Executor | None = None,
-) -> ManifoldScores:
+    computing: Computing | None = None,
+) -> BaselineScore:
     """Precision, recall, density, coverage and rarity of a sample against a reference, by nearest neighbours.
 
     Parameters
@@ -105,12 +44,24 @@ def manifold_scores(
         precision, recall and rarity, and 5 for density and coverage.
     align : {"labels", "position"}, default "labels"
         Whether the columns of two tables match by name or by position.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks of rows. Default: one for each CPU.
+    computing : Computing, optional
+        Threads.
 
     Returns
     -------
-    ManifoldScores
+    BaselineScore
+        Its value is the F score, the harmonic mean of precision and recall. Its ``parts``, higher for a better
+        sample:
+
+        - ``precision``: share of the sample that lies in the ball of some reference row, in [0, 1]: fidelity;
+        - ``recall``: share of the reference that lies in the ball of some row of the sample, in [0, 1]: diversity;
+        - ``density``: balls of reference rows that a row of the sample lies in, on average, divided by
+          ``n_neighbours``: near 1 for equal distributions, and can exceed it;
+        - ``coverage``: share of the balls of reference rows that hold a row of the sample, in [0, 1];
+        - ``rarity`` of shape (n_samples,): radius of the smallest reference ball that holds a row of the sample,
+          large in thinly populated regions, infinite for rows outside all balls; ``mean_rarity`` of the rows
+          inside, 0 where there are none;
+        - ``n_reference``: rows of the reference.
 
     Raises
     ------
@@ -128,11 +79,12 @@ def manifold_scores(
     Examples
     --------
     >>> scores = manifold_scores([[0.0], [0.1], [9.0]], [[0.0], [0.2], [0.3], [5.0]], n_neighbours=1)
-    >>> round(scores.precision, 4), scores.recall, scores.coverage
+    >>> round(scores.parts["precision"], 4), scores.parts["recall"], scores.parts["coverage"]
     (1.0, 1.0, 0.75)
-    >>> scores.rarity.round(2)
+    >>> scores.parts["rarity"].round(2)
     array([0.2, 0.1, 4.7])
     """
+    executor = computing_of(computing).executor
     first, second = check_samples(features, reference, align=align)
     n_neighbours = check_integer(n_neighbours, "n_neighbours", low=1)
     for array, name in ((first, "features"), (second, "reference")):
@@ -168,18 +120,26 @@ def manifold_scores(
             covered |= holds
             recalled |= reached
     precision, recall = float((balls > 0).mean()), float(recalled.mean())
-    return ManifoldScores(
+    rarity /= 1.0 + _TIE
+    inside = rarity[np.isfinite(rarity)]
+    density, coverage = float(balls.mean()) / n_neighbours, float(covered.mean())
+    return BaselineScore(
+        name="F score of precision and recall",
         value=2.0 * precision * recall / (precision + recall) if precision + recall > 0.0 else 0.0,
         error_bound=0.0,
-        status=ManifoldStatus.counted,
+        status=COMPUTED,
         n_samples=n,
-        n_reference=m,
-        precision=precision,
-        recall=recall,
-        density=float(balls.mean()) / n_neighbours,
-        coverage=float(covered.mean()),
-        rarity=rarity / (1.0 + _TIE),
-        n_neighbours=n_neighbours,
+        parts={
+            "precision": precision,
+            "recall": recall,
+            "density": density,
+            "coverage": coverage,
+            "rarity": rarity,
+            "mean_rarity": float(inside.mean()) if len(inside) else 0.0,
+            "n_reference": m,
+        },
+        remark=f"Precision {precision:.3f}, recall {recall:.3f}, density {density:.3f}, coverage {coverage:.3f} "
+        f"({n_neighbours} nearest neighbours, {n} rows against {m}).",
         settings=settings_of(n_neighbours=n_neighbours, align=align),
     )
 

@@ -4,90 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.labels import check_labels, label_codes
-from shiftmetrics._core.record import StatusEnum as Status
-from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement.gaussian import GaussianFit, gaussian_fit
 from shiftmetrics.lab.distances.features import EPSILON
 from shiftmetrics.lab.distances.inputs import check_pairs
+from shiftmetrics.lab.distances.result import COMPUTED, Distance
+
+CONSTANT = Status(
+    "constant",
+    "The features of a sample are constant, so it has no principal component: the error is taken as 0.",
+    "Check the features.",
+    ok=False,
+)
 
 
-class AlignmentStatus(Status):
-    """How the search for the principal components ended."""
-
-    computed = ("computed", True, "Both first principal components are determined.")
-    constant = (
-        "constant",
-        False,
-        "The features of a sample are constant, so it has no principal component: the error is taken as 0. Check the "
-        "features.",
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PrincipalAlignment(Result):
-    """How alike two samples look along their first principal components, and how far these tell the classes apart.
-
-    Attributes
-    ----------
-    value : float
-        Cross-domain error: mean squared difference of the standardised projections of pairs, ``2 - 2 correlation``,
-        from 0 to 2. Lower is more alike.
-    class_variance, reference_class_variance : float or None
-        Class-conditional variance of the standardised projections of the sample and of the reference: the share of
-        the variance that is within classes, from 0 (the component tells the classes apart) to 1. None without labels.
-    correlation : float
-        Of the projections of pairs, at least 0: the sign of a component is free.
-    direction_cosine : float
-        Cosine of the angle between both components, with that sign.
-    explained, reference_explained : float
-        Share of the variance of all features that the component explains.
-    projections, reference_projections : ndarray of shape (n_samples,)
-        Standardised projections: mean 0 and variance 1.
-    """
-
-    measure: ClassVar[str] = "principal_alignment"
-    title: ClassVar[str] = "Alignment of first principal components"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = False
-
-    status: AlignmentStatus
-    class_variance: float | None
-    reference_class_variance: float | None
-    correlation: float
-    direction_cosine: float
-    explained: float
-    reference_explained: float
-    projections: FloatArray
-    reference_projections: FloatArray
-
-    def headline(self) -> str:
-        """Return one sentence with the cross-domain error and the class-conditional variances."""
-        text = f"Cross-domain error of the first principal components: {format_number(self.value)} (of at most 2)"
-        if self.class_variance is None or self.reference_class_variance is None:
-            return text + "."
-        return (
-            f"{text}; {self.class_variance:.1%} of their variance in the sample, and "
-            f"{self.reference_class_variance:.1%} in the reference, is within classes."
-        )
-
-    def notes(self) -> list[str]:
-        """Return what share of all variance the components explain, and the sentences of every result."""
-        mine, other = f"{self.explained:.1%}", f"{self.reference_explained:.1%}"
-        shares = f"{mine} of the variance of the sample and {other} of that of the reference"
-        return [f"The components explain {shares}.", *super().notes()]
-
-
-def pca_alignment(
-    features: Any, reference: Any, *, labels: Any = None, align: Align = "labels"
-) -> PrincipalAlignment:
+def pca_alignment(features: Any, reference: Any, *, labels: Any = None, align: Align = "labels") -> Distance:
     """Compare the first principal component of a sample's features with that of its reference.
 
     Two readings of a representation (V. Jimenez Rodriguez, master thesis, ETH Zurich 2024, experiment 5c): a high
@@ -108,7 +48,18 @@ def pca_alignment(
 
     Returns
     -------
-    PrincipalAlignment
+    Distance
+        Its value is the cross-domain error: the mean squared difference of the standardised projections of pairs,
+        ``2 - 2 correlation``, from 0 to 2; lower is more alike. Its ``parts`` are, for the sample and, with the
+        prefix ``reference_``, for the reference:
+
+        - ``class_variance``: class-conditional variance of the standardised projections, the share of the variance
+          that is within classes, from 0 (the component tells the classes apart) to 1; None without labels;
+        - ``explained``: share of the variance of all features that the component explains;
+        - ``projections`` of shape (n_samples,): standardised, of mean 0 and variance 1;
+
+        and of both together ``correlation`` of the projections of pairs, at least 0 since the sign of a component is
+        free, and ``direction_cosine`` of the angle between both components, with that sign.
 
     Raises
     ------
@@ -122,7 +73,7 @@ def pca_alignment(
     >>> import numpy as np
     >>> reference = np.array([[-3.0, 0.1], [-3.0, -0.1], [3.0, 0.1], [3.0, -0.1]])
     >>> result = pca_alignment(2.0 * reference + 1.0, reference, labels=["a", "a", "b", "b"])
-    >>> round(result.value, 12), round(result.class_variance, 12), round(result.correlation, 12)
+    >>> round(result.value, 12), round(result.parts["class_variance"], 12), round(result.parts["correlation"], 12)
     (0.0, 0.0, 1.0)
     """
     first, second = check_pairs(features, reference, "features", "reference", align=align, min_rows=2)
@@ -132,24 +83,38 @@ def pca_alignment(
         (codes,), _ = label_codes((check_labels(labels, "labels", length=n_samples), "labels"))
     sides = [_project(first, "features"), _project(second, "reference")]
     constant = not all(side.explained for side in sides)
-    correlation = 0.0 if constant else float(np.mean(sides[0].values * sides[1].values))
+    first_side, second_side = sides
+    correlation = 0.0 if constant else float(np.mean(first_side.values * second_side.values))
     sign = -1.0 if correlation < 0.0 else 1.0
-    correlation = min(1.0, abs(correlation))
-    error = 0.0 if constant else float(np.mean((sign * sides[0].values - sides[1].values) ** 2))
-    variances = [None if codes is None else _within(side.values, codes) for side in sides]
-    return PrincipalAlignment(
-        value=error,
+    rows = np.zeros(n_samples) if constant else (sign * first_side.values - second_side.values) ** 2
+    within, reference_within = (None if codes is None else _within(side.values, codes) for side in sides)
+    parts = {
+        "class_variance": within,
+        "reference_class_variance": reference_within,
+        "correlation": min(1.0, abs(correlation)),
+        "direction_cosine": sign * float(first_side.direction @ second_side.direction),
+        "explained": first_side.explained,
+        "reference_explained": second_side.explained,
+        "projections": sign * first_side.values,
+        "reference_projections": second_side.values,
+    }
+    remark = (
+        f"The components explain {first_side.explained:.1%} of the variance of the sample and "
+        f"{second_side.explained:.1%} of that of the reference"
+    )
+    if within is not None:
+        remark += f"; {within:.1%} and {reference_within:.1%} of theirs is within classes"
+    return Distance(
+        name="Cross-domain error of the first principal components",
+        units="(of at most 2)",
+        value=float(rows.mean()),
         error_bound=EPSILON * (64 + int(first.shape[1])),
-        status=AlignmentStatus.constant if constant else AlignmentStatus.computed,
+        status=CONSTANT if constant else COMPUTED,
         n_samples=n_samples,
-        class_variance=variances[0],
-        reference_class_variance=variances[1],
-        correlation=correlation,
-        direction_cosine=sign * float(sides[0].direction @ sides[1].direction),
-        explained=sides[0].explained,
-        reference_explained=sides[1].explained,
-        projections=sign * sides[0].values,
-        reference_projections=sides[1].values,
+        n_reference=n_samples,
+        per_sample=rows,
+        parts=parts,
+        remark=remark + ".",
         settings=settings_of(labels=labels is not None, align=align),
     )
 

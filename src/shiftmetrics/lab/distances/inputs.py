@@ -1,4 +1,4 @@
-"""What comes in: paired outputs of a model, or the features of two samples, checked and of one array library."""
+"""Validate paired outputs of a model, and the features of two samples."""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.neighbours import TILE_BYTES, TILE_POINTS, distance_blocks, pairwise_distances
+from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.threads import one_blas_thread
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
 from shiftmetrics.lab.distances.inputs import check_samples
-from shiftmetrics.lab.distances.result import Distance, DistanceStatus, normal_interval
+from shiftmetrics.lab.distances.result import COMPUTED, Distance, normal_interval
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -31,95 +32,20 @@ def maximum_mean_discrepancy(
     features: Any,
     reference: Any,
     *,
+    kernel: str = "gaussian",
     bandwidth: float | Literal["median"] = "median",
-    align: Align = "labels",
-    rng: Any = None,
-    executor: Executor | None = None,
-) -> Distance:
-    """Squared maximum mean discrepancy with a Gaussian kernel: the unbiased estimate, and its standard error.
-
-    ``mean k(x, x') + mean k(y, y') - 2 mean k(x, y)`` over different rows (Gretton et al., JMLR 2012). Its
-    expectation is 0 for samples of one distribution, so it can come out below 0; lower is more alike, and at most 2.
-
-    Parameters
-    ----------
-    features : array of shape (n_samples, n_columns)
-        Features of the sample under test.
-    reference : array of shape (n_reference, n_columns)
-        Features of the reference.
-    bandwidth : float or "median", default "median"
-        Of the kernel ``exp(-|x - y|^2 / (2 bandwidth^2))``, in units of the features; "median" is the median
-        distance between at most 1,000 rows of each sample.
-    align : {"labels", "position"}, default "labels"
-        Whether the columns of two DataFrames match by name or by position.
-    rng : int or Generator, optional
-        Draws the rows of the median. Default: a fixed seed.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks of rows. Default: one for each CPU.
-
-    Returns
-    -------
-    Distance
-        With a jackknife standard error and the interval that follows.
-
-    Raises
-    ------
-    ValueError
-        If a sample has fewer than three rows, columns differ, values are not finite, or the bandwidth is not
-        positive.
-    TypeError
-        If the inputs are not numbers, or come from two array libraries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.random.default_rng(0).normal(size=(200, 2))
-    >>> result = maximum_mean_discrepancy(x[:100] + 1.0, x[100:], bandwidth=1.0)
-    >>> result.value > 4 * result.standard_error
-    True
-    """
-    first, second = check_samples(features, reference, align=align, min_rows=3)
-    generator = check_rng(0 if rng is None else rng)
-    if isinstance(bandwidth, str):
-        if bandwidth != "median":
-            raise ValueError(describe("bandwidth", 'a positive number or "median"', repr(bandwidth)))
-        width = _median_distance(first, second, generator)
-    else:
-        width = check_number(bandwidth, "bandwidth", low=0.0, open_low=True)
-
-    def gaussian(rows: Array, points: Array) -> FloatArray:
-        with np.errstate(under="ignore", over="ignore"):
-            exponent = pairwise_distances(rows, points) / width
-            return np.asarray(np.exp(-0.5 * exponent * exponent))
-
-    return _discrepancy(
-        "Maximum mean discrepancy",
-        first,
-        second,
-        gaussian,
-        executor,
-        bandwidth=width,
-        rule=bandwidth if isinstance(bandwidth, str) else None,
-        align=align,
-        rng=0 if rng is None else rng,
-    )
-
-
-def kernel_inception_distance(
-    features: Any,
-    reference: Any,
-    *,
     degree: int = 3,
     gamma: float | None = None,
     coef0: float = 1.0,
     align: Align = "labels",
-    executor: Executor | None = None,
+    rng: Any = None,
+    computing: Computing | None = None,
 ) -> Distance:
-    """Kernel Inception distance (KID), on whatever features are given: the unbiased estimate over all rows.
+    """Squared maximum mean discrepancy: the unbiased estimate, and its standard error.
 
-    The squared maximum mean discrepancy with the kernel ``(gamma x.y + coef0)^degree`` (Binkowski et al.,
-    arXiv:1801.01401). Its expectation is 0 for samples of one distribution, whatever their sizes; lower is more
-    alike. Implementations that average over random subsets estimate the same number with more noise.
+    ``mean k(x, x') + mean k(y, y') - 2 mean k(x, y)`` over different rows (Gretton et al., JMLR 2012). Its
+    expectation is 0 for samples of one distribution, whatever their sizes, so it can come out below 0; lower is
+    more alike.
 
     Parameters
     ----------
@@ -127,16 +53,25 @@ def kernel_inception_distance(
         Features of the sample under test.
     reference : array of shape (n_reference, n_columns)
         Features of the reference.
+    kernel : {"gaussian", "polynomial"}, default "gaussian"
+        ``exp(-|x - y|^2 / (2 bandwidth^2))``, or ``(gamma x.y + coef0)^degree``: with its defaults, over all rows,
+        the kernel Inception distance (KID; Binkowski et al., arXiv:1801.01401). Implementations that average over
+        random subsets estimate the same number with more noise.
+    bandwidth : float or "median", default "median"
+        Of the Gaussian kernel, in units of the features; "median" is the median distance between at most 1,000 rows
+        of each sample.
     degree : int, default 3
-        Degree of the kernel.
+        Degree of the polynomial kernel.
     gamma : float, optional
-        Factor of the inner product. Default: 1 / n_columns.
+        Factor of its inner product. Default: 1 / n_columns.
     coef0 : float, default 1.0
-        Constant of the kernel.
+        Its constant.
     align : {"labels", "position"}, default "labels"
         Whether the columns of two DataFrames match by name or by position.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks of rows. Default: one for each CPU.
+    rng : int or Generator, optional
+        Draws the rows of the median. Default: a fixed seed.
+    computing : Computing, optional
+        Threads.
 
     Returns
     -------
@@ -152,33 +87,62 @@ def kernel_inception_distance(
 
     Examples
     --------
-    >>> kernel_inception_distance([[0.0], [0.0], [0.0]], [[1.0], [1.0], [1.0]]).value  # 1 + 8 - 2
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(200, 2))
+    >>> result = maximum_mean_discrepancy(x[:100] + 1.0, x[100:], bandwidth=1.0)
+    >>> result.value > 4 * result.standard_error
+    True
+    >>> zeros, ones = [[0.0], [0.0], [0.0]], [[1.0], [1.0], [1.0]]
+    >>> maximum_mean_discrepancy(zeros, ones, kernel="polynomial").value  # 1 + 8 - 2
     7.0
     """
+    check_choice(kernel, "kernel", ("gaussian", "polynomial"))
+    options = computing_of(computing)
     first, second = check_samples(features, reference, align=align, min_rows=3)
-    degree = check_integer(degree, "degree", low=1)
-    gamma = (
-        1.0 / int(first.shape[1]) if gamma is None else check_number(gamma, "gamma", low=0.0, open_low=True)
-    )
-    coef0 = check_number(coef0, "coef0", low=0.0)
+    if kernel == "gaussian":
+        seed = 0 if rng is None else rng
+        if isinstance(bandwidth, str):
+            if bandwidth != "median":
+                raise ValueError(describe("bandwidth", 'a positive number or "median"', repr(bandwidth)))
+            width = _median_distance(first, second, check_rng(seed))
+        else:
+            width = check_number(bandwidth, "bandwidth", low=0.0, open_low=True)
+        name = "Maximum mean discrepancy"
+        settings = {
+            "bandwidth": width,
+            "rule": bandwidth if isinstance(bandwidth, str) else None,
+            "rng": seed,
+        }
+        similarity = _gaussian(width)
+    else:
+        degree = check_integer(degree, "degree", low=1)
+        gamma = 1.0 / int(first.shape[1]) if gamma is None else gamma
+        gamma = check_number(gamma, "gamma", low=0.0, open_low=True)
+        coef0 = check_number(coef0, "coef0", low=0.0)
+        name = "Kernel Inception distance"
+        settings = {"degree": degree, "gamma": gamma, "coef0": coef0}
+        similarity = _polynomial(degree, gamma, coef0)
+    settings |= {"kernel": kernel, "align": align}
+    return _discrepancy(name, first, second, similarity, options.executor, settings)
 
-    def polynomial(rows: Array, points: Array) -> FloatArray:
+
+def _gaussian(width: float) -> BlockKernel:
+    def kernel(rows: Array, points: Array) -> FloatArray:
+        with np.errstate(under="ignore", over="ignore"):
+            exponent = pairwise_distances(rows, points) / width
+            return np.asarray(np.exp(-0.5 * exponent * exponent))
+
+    return kernel
+
+
+def _polynomial(degree: int, gamma: float, coef0: float) -> BlockKernel:
+    def kernel(rows: Array, points: Array) -> FloatArray:
         inner = to_float64(rows @ points.T)
         inner *= gamma
         inner += coef0
         return np.asarray(inner**degree)
 
-    return _discrepancy(
-        "Kernel Inception distance",
-        first,
-        second,
-        polynomial,
-        executor,
-        degree=degree,
-        gamma=gamma,
-        coef0=coef0,
-        align=align,
-    )
+    return kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +156,12 @@ class _RowSums:
 
 
 def _discrepancy(
-    name: str, first: Array, second: Array, kernel: BlockKernel, executor: Executor | None, **arguments: Any
+    name: str,
+    first: Array,
+    second: Array,
+    kernel: BlockKernel,
+    executor: Executor | None,
+    settings: dict[str, Any],
 ) -> Distance:
     n, m = int(first.shape[0]), int(second.shape[0])
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
@@ -223,11 +192,11 @@ def _discrepancy(
         value=value,
         error_bound=EPSILON * (64 + int(first.shape[1])) * size,
         interval=normal_interval(value, error, "jackknife"),
-        status=DistanceStatus.computed,
+        status=COMPUTED,
         n_samples=n,
         n_reference=m,
         standard_error=error,
-        settings=settings_of(**arguments),
+        settings=settings_of(**settings),
     )
 
 
