@@ -53,7 +53,9 @@ size = (
 )
 by_size = feature_stability(model, X_test, y_test, 0.2, moves=Moves(features=["worst perimeter"], by=size))
 print(
-    by_size.subgroups_frame()[["subgroup", "value", "n_samples", "base_risk", "kind"]].to_string(index=False)
+    by_size.subgroups_frame("all features")[
+        ["subgroup", "value", "n_samples", "base_risk", "kind"]
+    ].to_string(index=False)
 )
 plot_feature_stability(by_size, by=True)
 plt.show()

@@ -79,7 +79,7 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     )
     print(f"\n{name}\n{found.summary()}")
     told = pd.Series(model.predict(X_test), index=X_test.index)
-    groups = found.subgroups_frame().set_index("subgroup")
+    groups = found.subgroups_frame("all features").set_index("subgroup")
     for group, rows in age.groupby(age, observed=True):
         truth, prediction = pd.Series(y_test, index=X_test.index)[rows.index], told[rows.index]
         groups.loc[group, "accuracy"] = (truth == prediction).mean()

@@ -22,7 +22,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from shiftmetrics import Computing, feature_stability
+from shiftmetrics import feature_stability
 from shiftmetrics.models import Moves
 from shiftmetrics.views.plot import plot_feature_stability
 
@@ -79,7 +79,6 @@ for title, load in (("income", income), ("employment", employment)):
         y_test,
         0.4,
         moves=Moves(by=race, immutable=[race], integer=numbers, features=numbers),
-        computing=Computing(progress=True),
     )
     columns = [
         "subgroup",
@@ -90,7 +89,7 @@ for title, load in (("income", income), ("employment", employment)):
         "n_samples",
         "base_risk",
     ]
-    print(found.subgroups_frame()[columns].round(5).to_string(index=False))
+    print(found.subgroups_frame("all features")[columns].round(5).to_string(index=False))
     ax = plot_feature_stability(found, by=True)
     ax.set_title(f"Stability of a model of {title} at risk 0.4, by race", loc="left")
     plt.show()

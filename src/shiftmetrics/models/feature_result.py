@@ -186,9 +186,16 @@ class FeatureStabilityResult(Drawn, Result):
         """Return one row for each feature and group as a pandas DataFrame, the most sensitive first."""
         return _frame(self.features, ())
 
-    def subgroups_frame(self) -> Any:
-        """Return one row for each subgroup and feature as a pandas DataFrame, by feature, the least stable first."""
-        return _frame(self.subgroups, ("subgroup",))
+    def subgroups_frame(self, feature: str | None = None) -> Any:
+        """Return one row for each subgroup and feature as a pandas DataFrame, by feature, the least stable first.
+
+        Parameters
+        ----------
+        feature : str, optional
+            The feature or group that may move; "all features" for all columns together. Default: a row for each.
+        """
+        parts = tuple(part for part in self.subgroups if feature in (None, part.feature))
+        return _frame(parts, ("subgroup",))
 
 
 def _frame(parts: tuple[FeatureStability, ...], labels: tuple[str, ...]) -> Any:
