@@ -18,10 +18,10 @@ from _machine import header, table
 from sklearn.datasets import load_digits
 
 from shiftmetrics.adapters.foolbox import FoolboxAttack
-from shiftmetrics.attacks import apgd, ddn, deepfool, fab, fmn, nearest_error, pgd, run_attack
+from shiftmetrics.attacks import AttackOptions, apgd, nearest_error, pgd, run_attack
 
 N_ROWS = 200
-BOX = {"bounds": (0.0, 1.0), "batch_size": N_ROWS}
+BOX = {"options": AttackOptions(bounds=(0.0, 1.0), batch_size=N_ROWS)}
 
 
 def network() -> tuple[torch.nn.Module, torch.Tensor, torch.Tensor]:
@@ -74,7 +74,7 @@ def main() -> None:
 
     rows = []
     for norm, strength, peer in (("linf", 0.1, peers.LinfPGD(steps=40)), ("l2", 0.5, peers.L2PGD(steps=40))):
-        options = {"strength": strength, "norm": norm, "rng": 0, **BOX}
+        options = {"strength": strength, "norm": norm, **BOX}
         own = {
             "pgd 40": partial(pgd, model, x, y, n_steps=40, **options),
             "pgd 40, early stop": partial(pgd, model, x, y, n_steps=40, early_stop=True, **options),
@@ -96,9 +96,8 @@ def main() -> None:
         "linf": (peers.LInfFMNAttack(steps=100), peers.LinfDeepFoolAttack()),
     }
     for norm, others in theirs_by_norm.items():
-        own = {attack.__name__: partial(attack, norm=norm) for attack in (fmn, deepfool, fab, nearest_error)}
-        if norm == "l2":
-            own["ddn"] = ddn
+        methods = ("fmn", "deepfool", "fab", "all", *(["ddn"] if norm == "l2" else []))
+        own = {name: partial(nearest_error, method=name, norm=norm) for name in methods}
         seconds = cpu_times(
             *(partial(peer, on_model, x, criterion, epsilons=None) for peer in others),
             *(partial(attack, model, x, y, **BOX) for attack in own.values()),

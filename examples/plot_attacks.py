@@ -11,17 +11,10 @@ import numpy as np
 import torch
 
 from shiftmetrics import ZeroOneLoss, posterior_agreement, stability_criterion
-from shiftmetrics.attacks import (
-    JPEGDefence,
-    ReverseSigmoid,
-    min_distance,
-    nearest_error,
-    noise,
-    pgd,
-    run_attack,
-)
+from shiftmetrics.attacks import AttackOptions, min_distance, nearest_error, noise, pgd, run_attack
 from shiftmetrics.lab.datasets import load_digits
 from shiftmetrics.lab.learners import ERM, NormBallAdversarial, fit
+from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 digits = load_digits()
 order = np.random.default_rng(0).permutation(len(digits.y))
@@ -61,7 +54,7 @@ models = {"plain": plain, "robust": robust, "weak": ReverseSigmoid(JPEGDefence(p
 # %%
 # The nearest error of each digit, in pixels that run from 0 to 1: the figure shows the move for eight digits of
 # the plain and the robust network. What fools the robust one begins to look like another digit.
-box = {"bounds": (0, 1)}
+box = {"options": AttackOptions(bounds=(0, 1))}
 nearest = {name: nearest_error(models[name], x_test, y_test, **box) for name in ("plain", "robust")}
 for name, result in nearest.items():
     print(f"{name:7s}", result)
@@ -77,7 +70,7 @@ for axis, label in zip(axes[:, 0], ("digit", "plain misreads", "robust misreads"
 figure.tight_layout()
 
 # %%
-# Stability asks for the least shift of the whole sample that raises the error rate to 30 percent. All it needs is
+# Stability asks for the least shift of the whole sample that raises the error rate to 30 percent. It needs only
 # the distance of each row to its nearest error; that of an attack is an upper bound.
 for name in ("plain", "robust"):
     print(
@@ -88,7 +81,7 @@ for name in ("plain", "robust"):
 # %%
 # Attacks of a given strength leave an accuracy; noise that is as long leaves more. By this accuracy the weak model is
 # the best of all. But its scores only send the attack the wrong way: moves found on the plain model behind it fool
-# it, too. Posterior agreement, which asks how sure the predictions were before and after, is not taken in.
+# it, too. Posterior agreement, which compares how sure the predictions were before and after, is not misled.
 strengths = np.array([0.0, 0.05, 0.1, 0.15, 0.2, 0.3])
 
 
@@ -100,11 +93,11 @@ def scores(model, x):
 
 def borrowed(strength):
     """Return an attack on any model that moves rows as PGD on the plain model does."""
-    return lambda model, x, y: pgd(plain, x, y, strength=strength, rng=0, **box)
+    return lambda model, x, y: pgd(plain, x, y, strength=strength, **box)
 
 
 attacks = {
-    name: [pgd(model, x_test, y_test, strength=strength, rng=0, **box) for strength in strengths]
+    name: [pgd(model, x_test, y_test, strength=strength, **box) for strength in strengths]
     for name, model in models.items()
 }
 agreement = {
@@ -117,9 +110,7 @@ agreement = {
 attacks["weak, moves of plain"] = [
     run_attack(borrowed(strength), models["weak"], x_test, y_test, **box) for strength in strengths
 ]
-attacks["plain, noise"] = [
-    noise(plain, x_test, y_test, strength=strength, rng=0, **box) for strength in strengths
-]
+attacks["plain, noise"] = [noise(plain, x_test, y_test, strength=strength, **box) for strength in strengths]
 accuracy = {name: [attack.robust_accuracy for attack in made] for name, made in attacks.items()}
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from shiftmetrics.attacks import pgd
+from shiftmetrics.attacks import AttackOptions, pgd
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 
@@ -30,7 +30,7 @@ def test_the_model_sees_what_pillow_decodes():
 
 def test_attacks_pass_straight_through_or_are_refused(digits):
     x, y = digits.x[:40], digits.y[:40]
-    options = {"strength": 0.2, "bounds": (0, 1), "n_steps": 10, "rng": 0}
+    options = {"strength": 0.2, "n_steps": 10, "options": AttackOptions(bounds=(0, 1))}
     result = pgd(JPEGDefence(digits.model), x, y, **options)
     assert result.success.mean() > 0.5
     with pytest.raises(TypeError, match="stand-in gradient"):

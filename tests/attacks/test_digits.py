@@ -1,38 +1,29 @@
-"""Attacks against each other on digits: what each promises about the others, batches, seeds and dtypes."""
+"""Attacks against each other on digits: relations between them, batches, seeds and dtypes."""
 
 import copy
+import functools
 
 import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.attacks import (
-    apgd,
-    ddn,
-    deepfool,
-    fab,
-    fgsm,
-    fmn,
-    min_distance,
-    nearest_error,
-    noise,
-    pgd,
-)
+from shiftmetrics.attacks import AttackOptions, apgd, fgsm, min_distance, nearest_error, noise, pgd
 
 N_ROWS = 60
-BOX = {"bounds": (0.0, 1.0)}
+BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
+fmn, ddn, deepfool = (functools.partial(nearest_error, method=name) for name in ("fmn", "ddn", "deepfool"))
 FIXED = {
     "fgsm": fgsm,
-    "pgd": lambda *args, **options: pgd(*args, n_steps=10, **options),
-    "apgd": lambda *args, **options: apgd(*args, n_steps=10, **options),
+    "pgd": functools.partial(pgd, n_steps=10),
+    "apgd": functools.partial(apgd, n_steps=10),
     "noise": noise,
 }
 NEAREST = {
-    "fmn": lambda *args, **options: fmn(*args, n_steps=30, **options),
-    "ddn": lambda *args, **options: ddn(*args, n_steps=30, **options),
+    "fmn": functools.partial(fmn, n_steps=30),
+    "ddn": functools.partial(ddn, n_steps=30),
     "deepfool": deepfool,
-    "fab": lambda *args, **options: fab(*args, n_steps=5, **options),
-    "nearest error": lambda *args, **options: nearest_error(*args, n_steps=20, restarts=2, **options),
+    "fab": functools.partial(nearest_error, method="fab", n_steps=5),
+    "all": functools.partial(nearest_error, n_steps=20, restarts=2),
 }
 
 
@@ -62,7 +53,7 @@ def test_the_nearest_error_is_nearest(rows):
 
 @pytest.mark.parametrize(("norm", "strength"), [("linf", 0.1), ("l2", 0.5)])
 def test_apgd_leaves_at_most_the_robust_accuracy_of_pgd(rows, norm, strength):
-    options = {"strength": strength, "norm": norm, "rng": 0, **BOX}
+    options = {"strength": strength, "norm": norm, **BOX}
     of_pgd = pgd(*rows, n_steps=50, **options).robust_accuracy
     assert 0.1 < of_pgd < 0.9
     assert apgd(*rows, n_steps=50, **options).robust_accuracy <= of_pgd
@@ -74,7 +65,7 @@ def test_apgd_leaves_at_most_the_robust_accuracy_of_pgd(rows, norm, strength):
 
 def test_a_row_falls_within_a_strength_iff_its_distance_is_below(rows):
     distance = min_distance(*rows, norm="linf", **BOX)
-    fallen = apgd(*rows, strength=0.1, rng=0, loss="dlr-targeted", n_steps=30, **BOX).success
+    fallen = apgd(*rows, strength=0.1, loss="dlr-targeted", n_steps=30, **BOX).success
     clear = np.abs(distance - 0.1) > 0.005
     assert (fallen == (distance <= 0.1))[clear].mean() > 0.95
 
@@ -82,30 +73,30 @@ def test_a_row_falls_within_a_strength_iff_its_distance_is_below(rows):
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_noise_is_as_long_as_the_attack_and_does_less(rows, norm):
     attack = fmn(*rows, norm=norm, **BOX)
-    random = noise(*rows, strength=attack.distance, norm=norm, rng=0, **BOX)
+    random = noise(*rows, strength=attack.distance, norm=norm, **BOX)
     np.testing.assert_allclose(random.distance, attack.distance, rtol=1e-4, atol=1e-6)
     assert random.success.mean() < 0.3 < attack.success.mean()
 
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("name", [*FIXED, *NEAREST])
-def test_what_is_returned_is_recomputed(rows, name, norm):
+def test_results_are_recomputed_from_the_model(rows, name, norm):
     model, x, y = rows
     x, y = x[:20].clone(), y[:20]
     before, kept = x.clone(), copy.deepcopy(model.state_dict())
     frozen = torch.zeros(x.shape[1:], dtype=torch.bool)
     frozen[:, :2] = True
     costs = torch.linspace(1.0, 3.0, 64).reshape(x.shape[1:])
-    options = {"frozen": frozen, "feature_costs": costs, "rng": 0, **BOX}
+    options = AttackOptions(frozen=frozen, feature_costs=costs, bounds=(0.0, 1.0))
     if name in FIXED:
-        result = FIXED[name](model, x, y, strength=0.2, norm=norm, **options)
+        result = FIXED[name](model, x, y, strength=0.2, norm=norm, options=options)
         assert result.distance.max() <= 0.2 * (1 + 1e-6)
-    elif name == "ddn":
-        if norm == "linf":
-            pytest.skip("DDN is an l2 attack")
-        result = NEAREST[name](model, x, y, **options)
+    elif (name, norm) == ("ddn", "linf"):
+        with pytest.raises(ValueError, match="norm must be 'l2' for DDN"):
+            NEAREST[name](model, x, y, norm=norm, options=options)
+        return
     else:
-        result = NEAREST[name](model, x, y, norm=norm, **options)
+        result = NEAREST[name](model, x, y, norm=norm, options=options)
     assert torch.equal(x, before)
     assert all(torch.equal(kept[key], value) for key, value in model.state_dict().items())
     assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
@@ -127,14 +118,17 @@ def test_what_is_returned_is_recomputed(rows, name, norm):
 def test_a_seed_repeats_an_attack(rows, name):
     model, x, y = rows
     attack = {**FIXED, **NEAREST}[name]
-    options = {"strength": 0.1} if name in FIXED else {}
-    first, second = (attack(model, x[:15], y[:15], rng=7, batch_size=6, **options, **BOX) for _ in range(2))
+    strength = {"strength": 0.1} if name in FIXED else {}
+    options = AttackOptions(rng=7, batch_size=6, bounds=(0.0, 1.0))
+    first, second = (attack(model, x[:15], y[:15], **strength, options=options) for _ in range(2))
     assert first.equals(second)
 
 
 def test_batches_change_nothing_but_rounding(rows):
     model, x, y = rows
-    whole, parts = (fmn(model, x[:30], y[:30], batch_size=size, **BOX) for size in (None, 7))
+    whole, parts = (
+        fmn(model, x[:30], y[:30], options=AttackOptions(batch_size=size, bounds=(0, 1))) for size in (256, 7)
+    )
     assert np.median(np.abs(whole.distance - parts.distance)) < 1e-3
     np.testing.assert_allclose(whole.distance, parts.distance, rtol=0.05)
 
@@ -148,7 +142,7 @@ def test_double_precision_agrees_with_single(rows):
 
 
 def test_early_stop_finds_the_same_errors(rows):
-    options = {"strength": 0.1, "rng": 0, "n_steps": 30, **BOX}
+    options = {"strength": 0.1, "n_steps": 30, **BOX}
     stopped, full = pgd(*rows, early_stop=True, **options), pgd(*rows, **options)
     assert stopped.success.tolist() == full.success.tolist()
     more = pgd(*rows, early_stop=True, restarts=3, **options)
@@ -160,9 +154,9 @@ def test_strength_may_differ_by_row_and_zero_is_the_identity(rows):
     model, x, y = rows
     strength = np.linspace(0.0, 0.2, len(x))
     for attack in FIXED.values():
-        result = attack(model, x, y, strength=strength, rng=0, **BOX)
+        result = attack(model, x, y, strength=strength, **BOX)
         assert (result.distance <= strength * (1 + 1e-5) + 1e-9).all()
-        none = attack(model, x, y, strength=0, rng=0, **BOX)
+        none = attack(model, x, y, strength=0, **BOX)
         assert torch.equal(none.x_adv, x)
         assert none.success.tolist() == (model(x).argmax(1) != y).tolist()
 
@@ -172,8 +166,8 @@ def test_distances_follow_the_scale_of_the_inputs(rows):
     model, x, y = rows
     scaled = lambda z: model(z / 100.0)  # noqa: E731
     for attack in NEAREST.values():
-        first = attack(model, x, y, bounds=(0, 1), rng=0)
-        second = attack(scaled, 100.0 * x, y, bounds=(0, 100), rng=0)
+        first = attack(model, x, y, options=AttackOptions(bounds=(0, 1)))
+        second = attack(scaled, 100.0 * x, y, options=AttackOptions(bounds=(0, 100)))
         assert np.median(np.abs(second.distance / 100.0 - first.distance)) < 0.01 * first.median_distance
 
 
@@ -203,5 +197,5 @@ def test_attacks_on_mnist(data_folder):
     assert l2.median_distance <= 1.05 * deepfool(model, x, y, **BOX).median_distance
     linf = fmn(model, x, y, norm="linf", **BOX)
     assert linf.median_distance <= 1.05 * deepfool(model, x, y, norm="linf", **BOX).median_distance
-    options = {"strength": 0.08, "rng": 0, **BOX}
+    options = {"strength": 0.08, **BOX}
     assert apgd(model, x, y, **options).robust_accuracy <= pgd(model, x, y, **options).robust_accuracy

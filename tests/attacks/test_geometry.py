@@ -15,7 +15,7 @@ from shiftmetrics.attacks.geometry import (
     row_norm,
     steepest,
 )
-from shiftmetrics.attacks.losses import (
+from shiftmetrics.attacks.model import (
     cross_entropy,
     difference_of_logits_ratio,
     margin_loss,

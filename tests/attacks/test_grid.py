@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import oracles
-from shiftmetrics.attacks import apgd, ddn, deepfool, fab, fgsm, fmn, min_distance, nearest_error, pgd
+from shiftmetrics.attacks import AttackOptions, apgd, fgsm, min_distance, nearest_error, pgd
 
 N_ROWS = 40
 SETTINGS = {
@@ -17,13 +17,7 @@ SETTINGS = {
     "infinite cost": {"feature_costs": [4.0, np.inf]},
     "costs and bounds": {"feature_costs": [4.0, 1.0], "bounds": (-1.0, 1.0)},
 }
-ATTACKS = {
-    "ddn": lambda *args, norm, **options: ddn(*args, restarts=3, rng=0, **options),
-    "fmn": lambda *args, **options: fmn(*args, restarts=3, rng=0, **options),
-    "fab": lambda *args, **options: fab(*args, restarts=3, rng=0, **options),
-    "deepfool": deepfool,
-    "nearest error": nearest_error,
-}
+RESTARTS = {"ddn": 3, "fmn": 3, "fab": 3, "deepfool": 1, "all": 3}
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +62,14 @@ def test_minimum_norm_attacks_are_within_five_percent_of_the_grid(plane, grid, s
     rows = (expected > 0) & np.isfinite(expected)
     assert rows.sum() > 30
     shares = {}
-    for name, attack in ATTACKS.items():
+    options = AttackOptions(**SETTINGS[setting])
+    for name, restarts in RESTARTS.items():
         if name == "ddn" and norm == "linf":
             continue
-        result = attack(plane.model, plane.x[:N_ROWS], plane.y[:N_ROWS], norm=norm, **SETTINGS[setting])
+        result = nearest_error(
+            plane.model, plane.x[:N_ROWS], plane.y[:N_ROWS], method=name, norm=norm, restarts=restarts,
+            options=options,
+        )  # fmt: skip
         ratio = result.distance_to_error[rows] / expected[rows]
         assert np.median(ratio) <= 1.05, name
         # The grid's own spacing, relative to the shortest distances, is all that may lie below 1.
@@ -81,13 +79,14 @@ def test_minimum_norm_attacks_are_within_five_percent_of_the_grid(plane, grid, s
         shares[name] = np.mean(ratio <= 1.05)
     # DeepFool has one start and may stop at a farther stretch of the boundary; the others begin three times.
     assert shares.pop("deepfool") >= 0.6
-    assert shares.pop("nearest error") >= 0.95
+    assert shares.pop("all") >= 0.95
     assert min(shares.values()) >= 0.8, shares
 
 
 def test_frozen_features_and_bounds_hold_to_the_last_bit(plane):
     x, y = plane.x[:N_ROWS], plane.y[:N_ROWS]
-    result = fmn(plane.model, x, y, frozen=[False, True], bounds=(-1.0, 1.0), rng=0)
+    options = AttackOptions(frozen=[False, True], bounds=(-1.0, 1.0))
+    result = nearest_error(plane.model, x, y, method="fmn", options=options)
     assert torch.equal(result.x_adv[:, 1], x[:, 1])
     assert bool((result.x_adv.abs() <= 1.0).all())
 
@@ -97,7 +96,8 @@ def test_min_distance_is_zero_when_wrong_and_inf_where_no_error_is_in_reach(plan
     predicted = plane.model(x).argmax(1)
     assert (min_distance(plane.model, x, (predicted + 1) % 3) == 0).all()
     box = (x[0].numpy() - 1e-4, x[0].numpy() + 1e-4)
-    assert min_distance(plane.model, x[:1], predicted[:1], bounds=box).tolist() == [np.inf]
+    options = AttackOptions(bounds=box)
+    assert min_distance(plane.model, x[:1], predicted[:1], options=options).tolist() == [np.inf]
 
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
@@ -113,8 +113,8 @@ def test_fixed_strength_attacks_are_within_five_percent_of_the_grid(plane, norm,
                 logits, torch.as_tensor(labels), reduction="none"
             ).numpy()
 
-    options = {"bounds": (-1.0, 1.0), "feature_costs": costs, "norm": norm}
-    result = attack(plane.model, x, y, strength=0.2, restarts=3, rng=0, **options)
+    options = AttackOptions(bounds=(-1.0, 1.0), feature_costs=costs)
+    result = attack(plane.model, x, y, strength=0.2, norm=norm, restarts=3, options=options)
     reached = loss(result.x_adv.numpy(), y.numpy())
     best = oracles.largest_loss_on_grid(loss, x.numpy(), y.numpy(), 0.2, (-1.0, 1.0), costs, norm)
     # an error is preferred to a higher loss, so rows may differ where both are errors
@@ -140,7 +140,8 @@ def test_one_short_step_of_fgsm_is_within_five_percent_of_the_grid(plane):
 
     start = loss(x.numpy(), y.numpy())
     for norm in ("l2", "linf"):
-        result = fgsm(plane.model, x, y, strength=0.005, norm=norm, feature_costs=costs, bounds=(-1.0, 1.0))
+        options = AttackOptions(feature_costs=costs, bounds=(-1.0, 1.0))
+        result = fgsm(plane.model, x, y, strength=0.005, norm=norm, options=options)
         gain = loss(result.x_adv.numpy(), y.numpy()) - start
         best = (
             oracles.largest_loss_on_grid(loss, x.numpy(), y.numpy(), 0.005, (-1.0, 1.0), costs, norm) - start

@@ -1,11 +1,11 @@
-"""Bad input is said plainly; every kind of input that people hold is taken."""
+"""Errors for bad input, and every kind of input that is accepted."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from shiftmetrics.attacks import apgd, ddn, fgsm, fmn, min_distance, noise, pgd
+from shiftmetrics.attacks import AttackOptions, apgd, fgsm, min_distance, nearest_error, noise, pgd
 
 X = torch.tensor([[1.0, 0.0], [0.0, 0.6], [0.7, 0.7]])
 Y = [0, 1, 0]
@@ -28,8 +28,14 @@ class Network(torch.nn.Module):
         return self.dropout(self.norm(self.linear(x)))
 
 
-def attack(model=linear, x=X, y=Y, **options):
-    return pgd(model, x, y, **{"strength": 0.1, "n_steps": 3, "rng": 0, **options})
+SHARED = ("bounds", "feature_costs", "frozen", "batch_size", "rng", "progress")
+
+
+def attack(model=linear, x=X, y=Y, **arguments):
+    shared = {name: arguments.pop(name) for name in SHARED if name in arguments}
+    return pgd(
+        model, x, y, **{"strength": 0.1, "n_steps": 3, "options": AttackOptions(**shared), **arguments}
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +91,7 @@ def attack(model=linear, x=X, y=Y, **options):
         ),
     ],
 )
-def test_values_that_do_not_fit(options, message):
+def test_bad_values(options, message):
     with pytest.raises(ValueError, match=message):
         attack(**options)
 
@@ -108,10 +114,11 @@ def test_values_that_do_not_fit(options, message):
         ({"x": [["a", "b"]]}, r"X must hold real numbers"),
         ({"y": ["cat", "dog", "cat"]}, r"y must hold real numbers"),
         ({"strength": "much"}, r"strength"),
+        ({"options": {"bounds": (0, 1)}}, r"options must be an AttackOptions or None"),
         ({"rng": "seed"}, r"rng must be a seed"),
     ],
 )
-def test_types_that_do_not_fit(options, message):
+def test_bad_types(options, message):
     with pytest.raises(TypeError, match=message):
         attack(**options)
 
@@ -123,7 +130,7 @@ def test_a_dlr_loss_names_the_classes_that_it_needs():
 
 @pytest.mark.parametrize("loss", ["ce", "dlr", "dlr-targeted"])
 def test_every_loss_of_apgd_runs(loss):
-    assert apgd(linear, X, Y, strength=0.6, loss=loss, n_steps=5, rng=0).success.all()
+    assert apgd(linear, X, Y, strength=0.6, loss=loss, n_steps=5).success.all()
 
 
 def test_images_without_bounds_are_warned_about():
@@ -132,17 +139,17 @@ def test_images_without_bounds_are_warned_about():
     with pytest.warns(UserWarning, match=r"X looks like images .* but bounds is None"):
         fgsm(flat, images, [0, 1], strength=0.1)
     with pytest.warns(UserWarning, match=r"less than 1 % of bounds"):
-        fgsm(flat, images, [0, 1], strength=0.1, bounds=(0, 255))
+        fgsm(flat, images, [0, 1], strength=0.1, options=AttackOptions(bounds=(0, 255)))
 
 
 def test_a_gradient_of_zero_is_warned_about():
     with pytest.warns(UserWarning, match="gradient in its input is 0"):
-        result = fmn(lambda x: linear(torch.round(x)), X, Y, n_steps=3)
+        result = nearest_error(lambda x: linear(torch.round(x)), X, Y, method="fmn", n_steps=3)
     assert np.isfinite(result.distance).all()
 
 
 def test_noise_needs_no_gradient():
-    assert noise(lambda x: linear(x.detach()), X, Y, strength=0.1, rng=0).distance == pytest.approx(0.1)
+    assert noise(lambda x: linear(x.detach()), X, Y, strength=0.1).distance == pytest.approx(0.1)
 
 
 def test_modes_gradients_and_statistics_are_left_alone():
@@ -157,7 +164,7 @@ def test_modes_gradients_and_statistics_are_left_alone():
     with torch.no_grad():
         attack(model)
     with torch.inference_mode():
-        ddn(model, X.clone(), Y, n_steps=3)
+        nearest_error(model, X.clone(), Y, method="ddn", n_steps=3)
     with pytest.raises(ValueError, match="labels"):
         attack(model, y=[0, 1, 5])
     assert model.training
@@ -198,7 +205,7 @@ def test_any_shape_of_input():
         )
 
 
-def test_the_result_says_what_was_done():
+def test_the_result_records_its_arguments():
     result = attack(bounds=(0, 1), strength=0.1)
     assert result.settings["strength"] == 0.1
     assert result.settings["versions"]["shiftmetrics"]

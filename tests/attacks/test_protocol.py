@@ -1,4 +1,4 @@
-"""Attacks of others by one method: recomputed, put back inside the bounds, models left alone."""
+"""Attacks of other libraries: recomputed, put back inside the bounds, models left as they were."""
 
 import functools
 
@@ -8,21 +8,20 @@ import torch
 
 from shiftmetrics.adapters.foolbox import FoolboxAttack
 from shiftmetrics.adapters.secml_torch import SecmlTorchAttack
-from shiftmetrics.attacks import Attack, apgd, fmn, pgd, run_attack
+from shiftmetrics.attacks import AttackOptions, apgd, nearest_error, pgd, run_attack
 
-BOX = {"bounds": (0.0, 1.0)}
+BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
 
 
-def test_own_attacks_are_attacks_once_their_options_are_set(digits):
+def test_attacks_of_this_package_fit_once_their_options_are_set(digits):
     x, y = digits.x[:20], digits.y[:20]
-    attack = functools.partial(pgd, strength=0.1, bounds=(0, 1), n_steps=5, rng=0)
-    assert isinstance(attack, Attack)
+    attack = functools.partial(pgd, strength=0.1, n_steps=5, **BOX)
     direct, run = attack(digits.model, x, y), run_attack(attack, digits.model, x, y, norm="linf", **BOX)
     np.testing.assert_allclose(run.x_adv, direct.x_adv, atol=1e-6)
     np.testing.assert_allclose(run.distance, direct.distance, atol=1e-6)
 
 
-def test_forbidden_moves_are_put_back_and_said(digits):
+def test_forbidden_moves_are_put_back_with_a_warning(digits):
     x, y = digits.x[:5], digits.y[:5]
     frozen = torch.zeros(x.shape[1:], dtype=torch.bool)
     frozen[:, 0] = True
@@ -30,10 +29,11 @@ def test_forbidden_moves_are_put_back_and_said(digits):
     def outside(model, x, y):
         return x - 2.0
 
+    options = AttackOptions(bounds=(0.0, 1.0), frozen=frozen)
     with pytest.warns(
         UserWarning, match="outside returned inputs outside the bounds, or moved frozen features"
     ):
-        result = run_attack(outside, digits.model, x, y, frozen=frozen, **BOX)
+        result = run_attack(outside, digits.model, x, y, options=options)
     assert torch.equal(result.x_adv, x * frozen)
 
 
@@ -76,7 +76,7 @@ class _Stub:
         ),
     ],
 )
-def test_a_missing_library_is_said_in_one_sentence(digits, monkeypatch, adapter, module, message):
+def test_a_missing_library_is_one_sentence(digits, monkeypatch, adapter, module, message):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(ImportError, match=message):
         run_attack(adapter, digits.model, digits.x[:5], digits.y[:5], **BOX)
@@ -92,9 +92,9 @@ def test_foolbox(digits, wrapped):
     )
     assert theirs.attack == "foolbox LinfProjectedGradientDescentAttack"
     assert theirs.distance.max() <= 0.1 * (1 + 1e-5)
-    assert pgd(model, x, y, strength=0.1, rng=0, **BOX).success.sum() >= theirs.success.sum()
+    assert pgd(model, x, y, strength=0.1, **BOX).success.sum() >= theirs.success.sum()
     nearest = run_attack(FoolboxAttack(foolbox.attacks.DDNAttack()), model, x, y, **BOX)
-    assert fmn(model, x, y, **BOX).median_distance <= 1.05 * nearest.median_distance
+    assert nearest_error(model, x, y, method="fmn", **BOX).median_distance <= 1.05 * nearest.median_distance
     if not wrapped:  # a function hides its parameters, and foolbox leaves gradients on them
         assert all(parameter.grad is None for parameter in digits.model.parameters())
     digits.model.zero_grad(set_to_none=True)
@@ -108,4 +108,4 @@ def test_secml_torch(digits, wrapped):
     attack = module.PGD("linf", 0.1, 40, 0.01, backend="native")
     theirs = run_attack(SecmlTorchAttack(attack), model, x, y, norm="linf", **BOX)
     assert theirs.distance.max() <= 0.1 * (1 + 1e-5)
-    assert apgd(model, x, y, strength=0.1, rng=0, **BOX).success.sum() >= theirs.success.sum()
+    assert apgd(model, x, y, strength=0.1, **BOX).success.sum() >= theirs.success.sum()

@@ -1,4 +1,4 @@
-"""Attacks of foolbox by the one-method protocol."""
+"""Attacks of foolbox as functions ``attack(model, x, y) -> x_adv``."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class FoolboxAttack:
     Notes
     -----
     Foolbox 3.3.4's ``L2FMNAttack`` does not project on its radius, and its distances are about twice those of
-    `shiftmetrics.attacks.fmn`.
+    ``nearest_error(method="fmn")``.
 
     Examples
     --------
     ``attack = FoolboxAttack(foolbox.attacks.LinfPGD(), strength=8 / 255)``, then
-    ``run_attack(attack, model, X, y, norm="linf", bounds=(0, 1))``.
+    ``run_attack(attack, model, X, y, norm="linf", options=AttackOptions(bounds=(0, 1)))``.
     """
 
     def __init__(

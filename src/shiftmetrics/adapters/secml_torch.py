@@ -1,4 +1,4 @@
-"""Attacks of secml-torch by the one-method protocol."""
+"""Attacks of secml-torch as functions ``attack(model, x, y) -> x_adv``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SecmlTorchAttack:
 
     Notes
     -----
-    secml-torch asks for torchvision but does not import it; ``pip install --no-deps secml-torch`` leaves torch as
+    secml-torch requires torchvision but does not import it; ``pip install --no-deps secml-torch`` leaves torch as
     it is.
 
     Examples

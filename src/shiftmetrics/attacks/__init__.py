@@ -6,24 +6,16 @@ except ImportError as error:
     raise ImportError("shiftmetrics.attacks needs torch: pip install 'shiftmetrics[torch]'") from error
 
 from shiftmetrics.attacks.apgd import apgd
-from shiftmetrics.attacks.ddn import ddn
-from shiftmetrics.attacks.distance import min_distance, nearest_error
-from shiftmetrics.attacks.fmn import fmn
-from shiftmetrics.attacks.gradient import fgsm, pgd
-from shiftmetrics.attacks.linearised import deepfool, fab
-from shiftmetrics.attacks.noise import noise
-from shiftmetrics.attacks.protocol import Attack, run_attack
-from shiftmetrics.attacks.result import AttackResult
+from shiftmetrics.attacks.gradient import fgsm, noise, pgd
+from shiftmetrics.attacks.interface import AttackOptions, AttackResult
+from shiftmetrics.attacks.nearest import min_distance, nearest_error
+from shiftmetrics.attacks.search import run_attack
 
 __all__ = [
-    "Attack",
+    "AttackOptions",
     "AttackResult",
     "apgd",
-    "ddn",
-    "deepfool",
-    "fab",
     "fgsm",
-    "fmn",
     "min_distance",
     "nearest_error",
     "noise",

@@ -10,24 +10,23 @@ from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.attacks.geometry import Norm, project_ball, steepest
-from shiftmetrics.attacks.inputs import Bounds
-from shiftmetrics.attacks.losses import (
+from shiftmetrics.attacks.gradient import Worst
+from shiftmetrics.attacks.interface import AttackOptions, AttackResult, shared_docs
+from shiftmetrics.attacks.model import (
     MIN_CLASSES,
     ROW_LOSSES,
     RowLoss,
     margin_loss,
     targeted_difference_of_logits_ratio,
 )
-from shiftmetrics.attacks.options import shared_options
 from shiftmetrics.attacks.problem import Problem
-from shiftmetrics.attacks.result import AttackResult
-from shiftmetrics.attacks.search import Worst, attack_in_batches
+from shiftmetrics.attacks.search import run_search
 
-RHO = 0.75  # share of steps that must raise the loss
-MOMENTUM = 0.75
+_RHO = 0.75  # share of steps that must raise the loss
+_MOMENTUM = 0.75
 
 
-@shared_options
+@shared_docs
 def apgd(
     model: Any,
     X: Any,
@@ -35,28 +34,22 @@ def apgd(
     *,
     strength: Any,
     norm: Norm = "linf",
-    bounds: Bounds = None,
-    feature_costs: Any = None,
-    frozen: Any = None,
     loss: Literal["ce", "dlr", "dlr-targeted"] = "ce",
     n_steps: int = 100,
     restarts: int = 1,
     n_targets: int = 9,
     early_stop: bool = False,
-    batch_size: int | None = None,
-    rng: Any = None,
-    progress: bool = True,
+    options: AttackOptions | None = None,
 ) -> AttackResult:
     """Raise the loss within a ball by steps that set their own length: Auto-PGD (arXiv:2003.01690).
 
     Parameters
     ----------
-    {subject}
+    {model_and_rows}
     strength : float or array of shape (n_samples,)
         Radius of the ball, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
         Norm of the ball.
-    {options}
     loss : {"ce", "dlr", "dlr-targeted"}, default "ce"
         Cross-entropy; the difference-of-logits ratio (three classes or more); or that ratio towards each of
         the ``n_targets`` classes next to the label in turn (four classes or more), the strongest of them.
@@ -68,6 +61,7 @@ def apgd(
         Targets of "dlr-targeted".
     early_stop : bool, default False
         Whether further runs leave out the rows that are errors already.
+    {options}
 
     Returns
     -------
@@ -83,7 +77,7 @@ def apgd(
     >>> from shiftmetrics.attacks import apgd
     >>> def model(x):
     ...     return torch.stack([x.square().sum(1), torch.ones(len(x))], dim=1)
-    >>> result = apgd(model, [[0.9, 0.9], [2.0, 0.1]], [0, 0], strength=0.4, norm="l2", rng=0)
+    >>> result = apgd(model, [[0.9, 0.9], [2.0, 0.1]], [0, 0], strength=0.4, norm="l2")
     >>> result.success
     array([ True, False])
     """
@@ -92,43 +86,29 @@ def apgd(
     restarts = check_integer(restarts, "restarts", low=1)
     n_targets = check_integer(n_targets, "n_targets", low=1)
 
-    def search(problem: Problem, rows: slice, generator: torch.Generator) -> Tensor:
+    def search(problem: Problem, generator: torch.Generator) -> Tensor:
         worst = Worst(problem)
-        targets = _targets(problem, n_targets) if loss == "dlr-targeted" else [None]
-        for target in targets:
+        for target in _targets(problem, n_targets) if loss == "dlr-targeted" else [None]:
             for _ in range(restarts):
-                active = worst.rows_to_attack(early_stop)
-                part = problem if active is None else problem.take(active)
+                rows = worst.rows_to_attack(early_stop)
+                part = problem.take(rows)
                 if not part.n_samples:
                     break
-                row_loss = _row_loss(loss, target if target is None or active is None else target[active])
+                if target is None:
+                    row_loss = ROW_LOSSES["dlr" if loss == "dlr" else "ce"]
+                else:
+                    row_loss = targeted_difference_of_logits_ratio(target[rows])
                 start = part.random(part.radius, generator)
                 for move, value, margin in _run(part, start, row_loss, n_steps):
                     # losses towards different targets do not compare: margins do
-                    worst.update(active, move, value if target is None else margin, margin)
+                    worst.update(rows, move, value if target is None else margin, margin)
         return worst.move
 
-    return attack_in_batches(
-        search,
-        model,
-        X,
-        y,
-        name="apgd",
-        norm=norm,
-        bounds=bounds,
-        feature_costs=feature_costs,
-        frozen=frozen,
-        batch_size=batch_size,
-        rng=rng,
-        progress=progress,
-        strength=strength,
-        min_classes=MIN_CLASSES[loss],
-        loss=loss,
-        n_steps=n_steps,
-        restarts=restarts,
-        n_targets=n_targets,
+    return run_search(
+        search, model, X, y, name="apgd", norm=norm, options=options, strength=strength,
+        min_classes=MIN_CLASSES[loss], loss=loss, n_steps=n_steps, restarts=restarts, n_targets=n_targets,
         early_stop=early_stop,
-    )
+    )  # fmt: skip
 
 
 def checkpoints(n_steps: int) -> list[int]:
@@ -160,7 +140,7 @@ def _run(
         ahead = move + steepest(problem.within(gradient, move), norm) * length[:, None]
         ahead = problem.clip(project_ball(ahead, radius, norm))
         if step > 1:
-            ahead = move + MOMENTUM * (ahead - move) + (1.0 - MOMENTUM) * (move - previous)
+            ahead = move + _MOMENTUM * (ahead - move) + (1.0 - _MOMENTUM) * (move - previous)
             ahead = problem.clip(project_ball(ahead, radius, norm))
         previous, move = move, ahead
         old = value
@@ -173,7 +153,7 @@ def _run(
         best_gradient = torch.where(better[:, None], gradient, best_gradient)
         if step in marks:
             # lines 13 to 16: halve the length where few steps rose, or where nothing was gained since
-            few = rises < RHO * (step - mark)
+            few = rises < _RHO * (step - mark)
             stalled = ~halved & (best_value <= mark_value)
             halved = few | stalled
             length = torch.where(halved, 0.5 * length, length)
@@ -183,12 +163,6 @@ def _run(
             value = torch.where(halved, best_value, value)
             rises = torch.zeros_like(rises)
             mark, mark_value = step, best_value
-
-
-def _row_loss(loss: str, target: Tensor | None) -> RowLoss:
-    if target is not None:
-        return targeted_difference_of_logits_ratio(target)
-    return ROW_LOSSES["dlr" if loss == "dlr" else "ce"]
 
 
 def _targets(problem: Problem, n_targets: int) -> list[Tensor | None]:

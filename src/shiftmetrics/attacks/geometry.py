@@ -1,4 +1,4 @@
-"""Norms, balls and hyperplanes on rows of moves: the geometry that every attack shares.
+"""Norms, balls and hyperplanes for rows of moves.
 
 A move is a row of shape ``(n_features,)`` in coordinates where its cost is a plain norm (see `problem`).
 """
@@ -102,8 +102,3 @@ def move_to_hyperplane(
     length = start + (gap[:, None] - have) / still.gather(1, k).clamp_min(tiny)
     length = torch.minimum(length, stop[:, -1:])
     return torch.minimum(torch.maximum(length * speed, low - point), high - point)
-
-
-def cosine(step: int, n_steps: int, first: float, last: float) -> float:
-    """Return the value at ``step`` of a schedule that falls from ``first`` to ``last`` like a cosine."""
-    return last + 0.5 * (first - last) * (1.0 + math.cos(math.pi * step / max(1, n_steps)))

@@ -1,4 +1,4 @@
-"""Attacks of a given strength by gradient steps of fixed length: FGSM and PGD."""
+"""Gradient steps of fixed length, FGSM and PGD, and noise to compare them with."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.validation import check_choice, check_integer, check_number
-from shiftmetrics.attacks.geometry import Norm, project_ball, steepest
-from shiftmetrics.attacks.inputs import Bounds
-from shiftmetrics.attacks.losses import MIN_CLASSES, ROW_LOSSES, LossName, margin_loss
-from shiftmetrics.attacks.options import shared_options
+from shiftmetrics._core.validation import check_choice, check_integer
+from shiftmetrics.attacks.geometry import Norm, project_ball, row_norm, steepest
+from shiftmetrics.attacks.interface import AttackOptions, AttackResult, shared_docs
+from shiftmetrics.attacks.model import MIN_CLASSES, ROW_LOSSES, LossName, margin_loss
 from shiftmetrics.attacks.problem import Problem
-from shiftmetrics.attacks.result import AttackResult
-from shiftmetrics.attacks.search import Worst, attack_in_batches
+from shiftmetrics.attacks.search import run_search
 
 
-@shared_options
+@shared_docs
 def fgsm(
     model: Any,
     X: Any,
@@ -25,26 +23,21 @@ def fgsm(
     *,
     strength: Any,
     norm: Norm = "linf",
-    bounds: Bounds = None,
-    feature_costs: Any = None,
-    frozen: Any = None,
     loss: LossName = "ce",
-    batch_size: int | None = None,
-    rng: Any = None,
-    progress: bool = True,
+    options: AttackOptions | None = None,
 ) -> AttackResult:
     """Move each row once by ``strength`` along its steepest ascent: the fast gradient sign method (arXiv:1412.6572).
 
     Parameters
     ----------
-    {subject}
+    {model_and_rows}
     strength : float or array of shape (n_samples,)
         Length of the move, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
         "linf" moves by the sign of the gradient.
-    {options}
     loss : {"ce", "dlr", "margin"}, default "ce"
         What the move raises.
+    {options}
 
     Returns
     -------
@@ -65,31 +58,18 @@ def fgsm(
     """
     check_choice(loss, "loss", tuple(ROW_LOSSES))
 
-    def search(problem: Problem, rows: slice, generator: torch.Generator) -> Tensor:
+    def search(problem: Problem, generator: torch.Generator) -> Tensor:
         _, gradient, _ = problem.gradient(problem.zeros(), ROW_LOSSES[loss])
         gradient = problem.within(gradient, problem.zeros())
         return problem.clip(steepest(gradient, norm) * problem.radius[:, None])
 
-    return attack_in_batches(
-        search,
-        model,
-        X,
-        y,
-        name="fgsm",
-        norm=norm,
-        bounds=bounds,
-        feature_costs=feature_costs,
-        frozen=frozen,
-        batch_size=batch_size,
-        rng=rng,
-        progress=progress,
-        strength=strength,
-        min_classes=MIN_CLASSES[loss],
-        loss=loss,
-    )
+    return run_search(
+        search, model, X, y, name="fgsm", norm=norm, options=options, strength=strength,
+        min_classes=MIN_CLASSES[loss], loss=loss,
+    )  # fmt: skip
 
 
-@shared_options
+@shared_docs
 def pgd(
     model: Any,
     X: Any,
@@ -97,18 +77,11 @@ def pgd(
     *,
     strength: Any,
     norm: Norm = "linf",
-    bounds: Bounds = None,
-    feature_costs: Any = None,
-    frozen: Any = None,
     loss: LossName = "ce",
     n_steps: int = 40,
-    step_size: float | None = None,
     restarts: int = 1,
-    random_start: bool = True,
     early_stop: bool = False,
-    batch_size: int | None = None,
-    rng: Any = None,
-    progress: bool = True,
+    options: AttackOptions | None = None,
 ) -> AttackResult:
     """Raise the loss within a ball by projected gradient steps (arXiv:1706.06083).
 
@@ -117,25 +90,21 @@ def pgd(
 
     Parameters
     ----------
-    {subject}
+    {model_and_rows}
     strength : float or array of shape (n_samples,)
         Radius of the ball, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
         Norm of the ball.
-    {options}
     loss : {"ce", "dlr", "margin"}, default "ce"
         What the steps raise: cross-entropy, the difference-of-logits ratio, or the margin of the logits.
     n_steps : int, default 40
-        Gradient steps of a run.
-    step_size : float, optional
-        Length of a step as a share of the strength. Default: ``2.5 / n_steps``.
+        Gradient steps of a run, each of the length ``2.5 / n_steps`` times the strength.
     restarts : int, default 1
         Runs, each from another random start.
-    random_start : bool, default True
-        Whether the first run, too, starts at a random point of the ball; later ones always do.
     early_stop : bool, default False
         Whether a row is left alone as soon as it is an error. Faster, and enough for accuracy under attack; not
         for measures that look at the scores, which want the strongest move.
+    {options}
 
     Returns
     -------
@@ -151,7 +120,7 @@ def pgd(
     >>> from shiftmetrics.attacks import pgd
     >>> def model(x):
     ...     return torch.stack([x.square().sum(1), torch.ones(len(x))], dim=1)
-    >>> result = pgd(model, [[0.9, 0.9], [2.0, 0.1]], [0, 0], strength=0.4, norm="l2", rng=0)
+    >>> result = pgd(model, [[0.9, 0.9], [2.0, 0.1]], [0, 0], strength=0.4, norm="l2")
     >>> result.success
     array([ True, False])
     """
@@ -159,54 +128,128 @@ def pgd(
     n_steps = check_integer(n_steps, "n_steps", low=1)
     restarts = check_integer(restarts, "restarts", low=1)
     row_loss = ROW_LOSSES[loss]
-    share = (
-        2.5 / n_steps if step_size is None else check_number(step_size, "step_size", low=0.0, open_low=True)
-    )
 
-    def search(problem: Problem, rows: slice, generator: torch.Generator) -> Tensor:
+    def search(problem: Problem, generator: torch.Generator) -> Tensor:
         worst = Worst(problem)
-        for restart in range(restarts):
-            active = worst.rows_to_attack(early_stop)
-            part = problem if active is None else problem.take(active)
-            move = part.zeros()
-            if random_start or restart:
-                move = part.random(part.radius, generator)
+        for _ in range(restarts):
+            rows = worst.rows_to_attack(early_stop)
+            part = problem.take(rows)
+            move = part.random(part.radius, generator)
             for _ in range(n_steps):
                 if not part.n_samples:
                     break
                 value, gradient, logits = part.gradient(move, row_loss)
-                going = worst.update(active, move, value, margin_loss(logits, part.y))
+                going = worst.update(rows, move, value, margin_loss(logits, part.y))
                 if early_stop and not bool(going.all()):
-                    active = worst.rows_to_attack(early_stop)
-                    part, move, gradient = part.take(going), move[going], gradient[going]
-                if norm == "l2":  # signs are clipped for nothing, lengths are not
+                    rows, part, move, gradient = rows[going], part.take(going), move[going], gradient[going]
+                if norm == "l2":  # clipping a sign loses nothing, clipping a length does
                     gradient = part.within(gradient, move)
-                move = move + steepest(gradient, norm) * (share * part.radius)[:, None]
+                move = move + steepest(gradient, norm) * (2.5 / n_steps * part.radius)[:, None]
                 move = part.clip(project_ball(move, part.radius, norm))
             if part.n_samples:
                 logits = part.logits(move)
-                worst.update(active, move, row_loss(logits, part.y), margin_loss(logits, part.y))
+                worst.update(rows, move, row_loss(logits, part.y), margin_loss(logits, part.y))
         return worst.move
 
-    return attack_in_batches(
-        search,
-        model,
-        X,
-        y,
-        name="pgd",
-        norm=norm,
-        bounds=bounds,
-        feature_costs=feature_costs,
-        frozen=frozen,
-        batch_size=batch_size,
-        rng=rng,
-        progress=progress,
-        strength=strength,
-        min_classes=MIN_CLASSES[loss],
-        loss=loss,
-        n_steps=n_steps,
-        step_size=share,
-        restarts=restarts,
-        random_start=random_start,
-        early_stop=early_stop,
+    return run_search(
+        search, model, X, y, name="pgd", norm=norm, options=options, strength=strength,
+        min_classes=MIN_CLASSES[loss], loss=loss, n_steps=n_steps, restarts=restarts, early_stop=early_stop,
+    )  # fmt: skip
+
+
+@shared_docs
+def noise(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    strength: Any,
+    norm: Norm = "linf",
+    options: AttackOptions | None = None,
+) -> AttackResult:
+    """Move each row by ``strength`` in a random direction: noise of the same norm as an attack.
+
+    Pass the ``distance`` of an attack as ``strength`` to give each row noise as long as its adversarial move. Inside
+    bounds the direction is bent so that the length is kept where the bounds leave room for it. The model needs
+    no gradient.
+
+    Parameters
+    ----------
+    {model_and_rows}
+    strength : float or array of shape (n_samples,)
+        Length of the move, in the norm; 0 is the identity.
+    norm : {"linf", "l2"}, default "linf"
+        "l2" takes a Gaussian direction; "linf" moves every feature by the strength, up or down.
+    {options}
+
+    Returns
+    -------
+    {result}
+
+    Raises
+    ------
+    {errors}
+
+    Examples
+    --------
+    >>> import torch
+    >>> from shiftmetrics.attacks import AttackOptions, noise
+    >>> box = AttackOptions(bounds=(0, 1))
+    >>> result = noise(lambda x: x, torch.full((2, 3), 0.9), [0, 1], strength=[0.1, 0.2], options=box)
+    >>> result.distance.round(3)
+    array([0.1, 0.2])
+    """
+
+    def search(problem: Problem, generator: torch.Generator) -> Tensor:
+        direction = torch.empty_like(problem.zeros()).normal_(generator=generator)
+        if problem.free is not None:
+            direction = direction * problem.free
+        direction = steepest(direction, norm)
+        low, high = problem.box
+        if low is None or high is None:
+            return direction * problem.radius[:, None]
+        if norm == "linf":
+            # up where the bounds leave no room below, and down where they leave none above
+            direction = torch.where(high < problem.radius[:, None], -direction.abs(), direction)
+            direction = torch.where(-low < problem.radius[:, None], direction.abs(), direction)
+        return _stretch(problem, direction)
+
+    return run_search(
+        search, model, X, y, name="noise", norm=norm, options=options, strength=strength, needs_gradient=False
     )
+
+
+def _stretch(problem: Problem, direction: Tensor) -> Tensor:
+    """Return the clipped multiple of each direction whose length is the radius, or the longest there is."""
+    low, high = torch.zeros_like(problem.radius), problem.radius.clone()
+    for _ in range(40):  # double until the clipped move is long enough, or nothing moves any more
+        short = row_norm(problem.clip(direction * high[:, None]), problem.norm) < problem.radius
+        if not bool(short.any()):
+            break
+        high = torch.where(short, 2.0 * high, high)
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        short = row_norm(problem.clip(direction * middle[:, None]), problem.norm) < problem.radius
+        low, high = torch.where(short, middle, low), torch.where(short, high, middle)
+    return problem.clip(direction * high[:, None])
+
+
+class Worst:
+    """The strongest move so far for each row: an error before no error, then the higher loss."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.move = problem.zeros()
+        self.value = torch.full_like(self.move[:, 0], -torch.inf)
+        self.wrong = torch.zeros_like(self.value, dtype=torch.bool)
+
+    def rows_to_attack(self, early_stop: bool) -> Tensor:
+        """Return the rows to attack: with ``early_stop``, those that are not errors yet."""
+        return (~(self.wrong & early_stop)).nonzero()[:, 0]
+
+    def update(self, rows: Tensor, move: Tensor, value: Tensor, margin: Tensor) -> Tensor:
+        """Keep the ``move`` of ``rows`` where it is stronger; return where it is not an error."""
+        wrong = margin > 0
+        better = torch.where(wrong == self.wrong[rows], value > self.value[rows], wrong)
+        rows = rows[better]
+        self.move[rows], self.value[rows], self.wrong[rows] = move[better], value[better], wrong[better]
+        return ~wrong

@@ -1,24 +1,78 @@
-"""The model under attack: any callable from inputs to logits, checked, in evaluation mode, left as it was."""
+"""The model under attack: losses of its logits, checks of its outputs, and its evaluation mode."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor
 
 from shiftmetrics._core.validation import describe
-from shiftmetrics.attacks.losses import margin_loss
+
+RowLoss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+"""Maps logits of shape (n_samples, n_classes) and labels (n_samples,) to losses (n_samples,)."""
+
+LossName: TypeAlias = Literal["ce", "dlr", "margin"]
+
+
+def margin_loss(logits: Tensor, y: Tensor) -> Tensor:
+    """Return max_{k != y} z_k - z_y: positive exactly where the row is misclassified."""
+    own = logits.gather(1, y[:, None])
+    others = logits.scatter(1, y[:, None], -torch.inf)
+    return others.amax(dim=1) - own[:, 0]
+
+
+def smooth_margin_loss(logits: Tensor, y: Tensor) -> Tensor:
+    """Return log sum_{k != y} exp z_k - z_y.
+
+    Its gradient has the direction of the cross-entropy's, which is its softplus, and does not vanish where the
+    model is sure.
+    """
+    own = logits.gather(1, y[:, None])
+    others = logits.scatter(1, y[:, None], -torch.inf)
+    return others.logsumexp(dim=1) - own[:, 0]
+
+
+def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """Return -log softmax(z)_y."""
+    return torch.nn.functional.cross_entropy(logits, y, reduction="none")
+
+
+def difference_of_logits_ratio(logits: Tensor, y: Tensor) -> Tensor:
+    """Return the margin over z_(1) - z_(3), which no rescaling of the logits changes (arXiv:2003.01690, eq. 6)."""
+    top = logits.topk(3, dim=1).values
+    return margin_loss(logits, y) / (top[:, 0] - top[:, 2]).clamp_min(1e-12)
+
+
+def targeted_difference_of_logits_ratio(target: Tensor) -> RowLoss:
+    """Return the same ratio towards one ``target`` class for each row (arXiv:2003.01690, eq. 7)."""
+
+    def loss(logits: Tensor, y: Tensor) -> Tensor:
+        top = logits.topk(4, dim=1).values
+        gap = logits.gather(1, target[:, None])[:, 0] - logits.gather(1, y[:, None])[:, 0]
+        return gap / (top[:, 0] - 0.5 * (top[:, 2] + top[:, 3])).clamp_min(1e-12)
+
+    return loss
+
+
+ROW_LOSSES: dict[LossName, RowLoss] = {
+    "ce": cross_entropy,
+    "dlr": difference_of_logits_ratio,
+    "margin": margin_loss,
+}
+
+MIN_CLASSES = {"ce": 2, "margin": 2, "dlr": 3, "dlr-targeted": 4}
+"""How many classes each loss needs: the ratios look at the third and fourth largest logit."""
 
 PROBABILITY_TOLERANCE = 1e-4
 
 
 @contextmanager
 def evaluation_mode(model: Any) -> Iterator[None]:
-    """Switch dropout, batch statistics and gradients of parameters off, and back to what they were afterwards."""
+    """Switch dropout, batch statistics and gradients of parameters off, and restore them afterwards."""
     is_module = isinstance(model, torch.nn.Module)
     modules = list(model.modules()) if is_module else []
     parameters = list(model.parameters()) if is_module else []
@@ -48,7 +102,7 @@ def parameter_of(model: Any) -> Tensor | None:
 
 
 def checked(model: Any) -> Callable[[Tensor], Tensor]:
-    """Wrap ``model`` so that what it returns is of shape (n_samples, n_classes), or an error says why not.
+    """Wrap ``model`` so that its outputs are checked to be logits of shape (n_samples, n_classes).
 
     Raises
     ------
@@ -56,34 +110,23 @@ def checked(model: Any) -> Callable[[Tensor], Tensor]:
         If ``model`` cannot be called.
     """
     if not callable(model):
-        raise TypeError(
-            describe(
-                "model",
-                "a callable that maps a batch of inputs to logits",
-                type(model).__name__,
-                "Pass a torch.nn.Module or a function of one tensor.",
-            )
-        )
+        expected = "a callable that maps a batch of inputs to logits"
+        remedy = "Pass a torch.nn.Module or a function of one tensor."
+        raise TypeError(describe("model", expected, type(model).__name__, remedy))
 
     def logits_of(x: Tensor) -> Tensor:
         logits = model(x)
         if not isinstance(logits, Tensor):
-            raise TypeError(
-                describe(
-                    "model",
-                    "a function that returns a torch.Tensor of logits",
-                    type(logits).__name__,
-                    "A gradient attack needs a model in torch; others go to the black-box routes.",
-                )
-            )
+            expected = "a function that returns a torch.Tensor of logits"
+            remedy = "A gradient attack needs a model in torch; others go to the black-box routes."
+            raise TypeError(describe("model", expected, type(logits).__name__, remedy))
         if logits.ndim != 2 or logits.shape[0] != x.shape[0] or logits.shape[1] < 2:
+            expected = (
+                "a function that returns logits of shape (n_samples, n_classes) with at least two classes"
+            )
+            got = f"shape {tuple(logits.shape)} for {x.shape[0]} row(s)"
             raise ValueError(
-                describe(
-                    "model",
-                    "a function that returns logits of shape (n_samples, n_classes) with at least two classes",
-                    f"shape {tuple(logits.shape)} for {x.shape[0]} row(s)",
-                    "Turn a single score s into the two logits (0, s).",
-                )
+                describe("model", expected, got, "Turn a single score s into the two logits (0, s).")
             )
         return logits
 
@@ -91,22 +134,24 @@ def checked(model: Any) -> Callable[[Tensor], Tensor]:
 
 
 def check_logits(logits: Tensor) -> None:
-    """Raise a ValueError if the model's answers are not finite, or are probabilities."""
+    """Raise a ValueError if logits are not finite, or are probabilities."""
     if not bool(torch.isfinite(logits).all()):
         row = int((~torch.isfinite(logits)).any(dim=1).nonzero()[0])
-        raise ValueError(
-            describe("model", "a function that returns finite logits", f"{logits[row].tolist()} at row {row}")
-        )
+        got = f"{logits[row].tolist()} at row {row}"
+        raise ValueError(describe("model", "a function that returns finite logits", got))
     sums = logits.sum(dim=1)
     if bool((logits >= 0).all()) and bool(((sums - 1.0).abs() < PROBABILITY_TOLERANCE).all()):
-        raise ValueError(
-            describe(
-                "model",
-                "a function that returns logits",
-                "probabilities (rows are non-negative and sum to 1)",
-                "Leave its softmax out, or take the logarithm: lambda x: model(x).clamp_min(1e-30).log().",
-            )
-        )
+        got = "probabilities (rows are non-negative and sum to 1)"
+        remedy = "Leave its softmax out, or take the logarithm: lambda x: model(x).clamp_min(1e-30).log()."
+        raise ValueError(describe("model", "a function that returns logits", got, remedy))
+
+
+def check_labels(y: Tensor, n_classes: int) -> None:
+    """Raise a ValueError unless every label is a class of the model."""
+    if int(y.min()) < 0 or int(y.max()) >= n_classes:
+        expected = f"labels from 0 to {n_classes - 1}, the classes of the model"
+        got = f"labels from {int(y.min())} to {int(y.max())}"
+        raise ValueError(describe("y", expected, got, "Encode the classes as 0, 1, 2, ..."))
 
 
 def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> None:
@@ -127,7 +172,7 @@ def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Te
             f"The model's gradient in its input is 0 at each of the first {len(x)} row(s), so attacks find no "
             "direction. Look for rounding, steps or saturated scores inside it.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -137,11 +182,11 @@ class CallableModule(torch.nn.Module):
     def __init__(self, function: Callable[[Tensor], Tensor], device: torch.device) -> None:
         super().__init__()
         self.function = function
-        # some libraries ask the first parameter where the model lives
+        # some libraries read the device from the first parameter
         self.anchor = torch.nn.Parameter(torch.zeros(0, device=device), requires_grad=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the function's answer."""
+        """Return the function's output."""
         return self.function(x)
 
 

@@ -1,4 +1,4 @@
-"""A batch of rows under attack, in coordinates where the cost of a move is a plain norm.
+"""Rows under attack, checked, in coordinates where the cost of a move is a plain norm.
 
 A row x moves to ``x + move / scale``, with ``scale = sqrt(feature_costs)``, so that the weighted distance
 ``sqrt(sum_j cost_j (x'_j - x_j)^2)`` is the length of the move. Bounds become a box of moves, and a frozen
@@ -7,49 +7,119 @@ feature is a box of width 0. The attacks see rows of shape ``(n_features,)``, wh
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
+from shiftmetrics._core.validation import check_finite, check_number, check_vector, describe
 from shiftmetrics.attacks.geometry import Norm, random_move, row_norm
-from shiftmetrics.attacks.losses import RowLoss, margin_loss
+from shiftmetrics.attacks.interface import AttackOptions
+from shiftmetrics.attacks.model import RowLoss, margin_loss
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, labels and the set of moves; ``model`` maps inputs to checked logits."""
+    """Rows, labels and the set of moves.
+
+    Attributes
+    ----------
+    model : callable
+        Maps inputs to checked logits.
+    x : Tensor of shape (n_samples, ...)
+        The rows.
+    y : Tensor of shape (n_samples,)
+        Their labels.
+    norm : {"l2", "linf"}
+        Norm of a move.
+    cost : Tensor of shape (n_features,) or None
+        Feature costs; None where all are 1.
+    free : Tensor of shape (n_features,) or None
+        1 where a feature may move, 0 where it is frozen; None where all may move.
+    lower, upper : Tensor in the shape of a row, or None
+        The bounds.
+    radius : Tensor of shape (n_samples,)
+        The longest move of an attack of given strength; inf for the others.
+    """
 
     model: Callable[[Tensor], Tensor]
-    x: Tensor  # (n_samples, ...)
-    y: Tensor  # (n_samples,)
+    x: Tensor
+    y: Tensor
     norm: Norm
-    scale: Tensor | None  # (n_features,)
-    free: Tensor | None  # (n_features,), 1 where a feature may move and 0 where it is frozen
-    low: Tensor | None  # (n_samples, n_features), the box of moves
-    high: Tensor | None
-    radius: Tensor  # (n_samples,), the longest move of an attack of given strength; inf for the others
+    cost: Tensor | None
+    free: Tensor | None
+    lower: Tensor | None
+    upper: Tensor | None
+    radius: Tensor
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return self.x.shape[0]
 
+    @cached_property
+    def scale(self) -> Tensor | None:
+        """Square roots of the costs."""
+        return None if self.cost is None else self.cost.sqrt()
+
+    @cached_property
+    def box(self) -> tuple[Tensor, Tensor] | tuple[None, None]:
+        """Lowest and highest moves, each of shape (n_samples, n_features); None without limits."""
+        if self.lower is not None and self.upper is not None:
+            low, high = (self.lower - self.x).flatten(1), (self.upper - self.x).flatten(1)
+            if self.scale is not None:
+                low, high = low * self.scale, high * self.scale
+        elif self.free is not None:
+            high = torch.full_like(self.x.flatten(1), torch.inf)
+            low = -high
+        else:
+            return None, None
+        if self.free is not None:
+            low, high = low.where(self.free > 0, 0.0), high.where(self.free > 0, 0.0)
+        return low, high
+
+    def take(self, rows: Tensor | slice) -> Problem:
+        """Return the problem of some rows alone."""
+        return replace(self, x=self.x[rows], y=self.y[rows], radius=self.radius[rows])
+
     def zeros(self) -> Tensor:
-        """Return the move of nobody, of shape (n_samples, n_features)."""
+        """Return moves of length 0, of shape (n_samples, n_features)."""
         return torch.zeros_like(self.x.reshape(self.n_samples, -1))
 
     def points(self, move: Tensor) -> Tensor:
-        """Return the inputs that the moves lead to, in the shape of the inputs."""
+        """Return the moved inputs, in the shape of the inputs."""
         step = move if self.scale is None else move / self.scale
         return self.x + step.reshape(self.x.shape)
 
+    def settled(self, move: Tensor) -> Tensor:
+        """Return the moved inputs inside the bounds, and equal where frozen, to the last bit."""
+        x_adv = self.points(move)
+        if self.lower is not None and self.upper is not None:
+            x_adv = torch.minimum(torch.maximum(x_adv, self.lower), self.upper)
+        if self.free is not None:
+            x_adv = torch.where(self.free.reshape(x_adv.shape[1:]) > 0, x_adv, self.x)
+        return x_adv
+
+    def distance(self, x_adv: Tensor) -> FloatArray:
+        """Return the distance of each row to its moved input, in float64."""
+        move = (to_float64(x_adv) - to_float64(self.x)).reshape(self.n_samples, -1)
+        if self.cost is not None:
+            move = move * np.sqrt(to_float64(self.cost))
+        return np.asarray(np.linalg.norm(move, ord=2 if self.norm == "l2" else np.inf, axis=1))
+
     def clip(self, move: Tensor) -> Tensor:
         """Return the moves with every feature inside its bounds, and frozen ones unmoved."""
-        if self.low is None or self.high is None:
+        low, high = self.box
+        if low is None or high is None:
             return move
-        return torch.minimum(torch.maximum(move, self.low), self.high)
+        return torch.minimum(torch.maximum(move, low), high)
 
     def random(self, radius: Tensor, generator: torch.Generator) -> Tensor:
         """Return random moves of at most ``radius`` (one for each row), inside the bounds."""
@@ -81,20 +151,19 @@ class Problem:
 
         They cannot follow; counted in, they would make the boundary look nearer than it is, and waste length.
         """
-        if self.low is None or self.high is None:
+        low, high = self.box
+        if low is None or high is None:
             return gradient
-        blocked = ((gradient < 0) & (move <= self.low)) | ((gradient > 0) & (move >= self.high))
+        blocked = ((gradient < 0) & (move <= low)) | ((gradient > 0) & (move >= high))
         return gradient.masked_fill(blocked, 0.0)
 
-    def class_gradients(self, move: Tensor, classes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def class_gradients(self, move: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
         """Return z_k - z_y for the ``classes`` (n_samples, n_candidates) and their gradients.
 
         Returns
         -------
         gaps : Tensor of shape (n_samples, n_candidates)
-            -inf where a class is the label itself.
         gradients : Tensor of shape (n_candidates, n_samples, n_features)
-        logits : Tensor of shape (n_samples, n_classes)
         """
         with torch.enable_grad():
             move = move.detach().requires_grad_(True)
@@ -108,24 +177,168 @@ class Problem:
                     for k in range(classes.shape[1])
                 ]
             )
-        return gaps.detach(), gradients, logits.detach()
-
-    def take(self, rows: Tensor) -> Problem:
-        """Return the problem of some rows alone."""
-        return replace(
-            self,
-            x=self.x[rows],
-            y=self.y[rows],
-            low=None if self.low is None else self.low[rows],
-            high=None if self.high is None else self.high[rows],
-            radius=self.radius[rows],
-        )
+        return gaps.detach(), gradients
 
     def reach(self) -> Tensor:
         """Return the longest move that each row's bounds allow, inf without bounds."""
-        if self.low is None or self.high is None:
-            return torch.full_like(self.x.reshape(self.n_samples, -1)[:, 0], torch.inf)
-        return row_norm(torch.maximum(self.low.abs(), self.high.abs()), self.norm)
+        low, high = self.box
+        if low is None or high is None:
+            return torch.full_like(self.zeros()[:, 0], torch.inf)
+        return row_norm(torch.maximum(low.abs(), high.abs()), self.norm)
 
     def _only_free(self, gradient: Tensor) -> Tensor:
         return gradient if self.free is None else gradient * self.free
+
+
+def problem_of(
+    model: Callable[[Tensor], Tensor],
+    X: Any,
+    y: Any,
+    *,
+    norm: Norm,
+    options: AttackOptions,
+    strength: Any,
+    like: Tensor | None,
+) -> Problem:
+    """Check the arguments that all attacks share and return the problem of all rows.
+
+    Parameters
+    ----------
+    model : callable
+        Maps inputs to checked logits.
+    X, y, norm, options, strength
+        As the user gave them; ``strength`` is None for attacks that look for the nearest error.
+    like : Tensor or None
+        A tensor of the model's dtype and device.
+    """
+    x = _check_x(X, like)
+    lower, upper = _check_bounds(options.bounds, x)
+    cost = None
+    if options.feature_costs is not None:
+        cost = _row_array(options.feature_costs, "feature_costs", x)
+        if not bool((cost > 0).all()):
+            got, remedy = f"{float(cost.min()):g}", "An infinite cost freezes a feature."
+            raise ValueError(describe("feature_costs", "positive", got, remedy))
+    still = torch.zeros(x.shape[1:], dtype=torch.bool, device=x.device)
+    if options.frozen is not None:
+        mask = _row_array(options.frozen, "frozen", x)
+        if not bool(((mask == 0) | (mask == 1)).all()):
+            raise ValueError(
+                describe("frozen", "a mask of True and False", f"values up to {float(mask.max()):g}")
+            )
+        still = mask > 0
+    if cost is not None:
+        still = still | torch.isinf(cost)
+        cost = cost.where(~still, 1.0).flatten()
+    if bool(still.all()):
+        expected, got = "a mask that leaves a feature free", "all features frozen"
+        raise ValueError(describe("frozen", expected, got, "Free one of them."))
+    furthest = math.inf
+    if lower is not None and upper is not None:
+        width = (upper - lower).where(~still, 0.0).flatten() * (1.0 if cost is None else cost.sqrt())
+        furthest = float(torch.linalg.vector_norm(width, ord=2 if norm == "l2" else math.inf))
+    return Problem(
+        model=model,
+        x=x,
+        y=_check_y(y, x),
+        norm=norm,
+        cost=None if cost is None or bool((cost == 1).all()) else cost,
+        free=(~still).to(x.dtype).flatten() if bool(still.any()) else None,
+        lower=lower,
+        upper=upper,
+        radius=_check_strength(strength, x, furthest),
+    )
+
+
+def _check_strength(strength: Any, x: Tensor, furthest: float) -> Tensor:
+    """Return one radius for each row; a strength beyond the width of the bounds is an error of units."""
+    if strength is None:
+        return torch.full_like(x.flatten(1)[:, 0], torch.inf)
+    if np.ndim(strength) == 0:
+        radius = np.full(x.shape[0], check_number(strength, "strength", low=0.0))
+    else:
+        radius = check_vector(strength, "strength", length=x.shape[0], low=0.0)
+    if radius.max() > furthest * (1 + 1e-6):
+        remedy = "It is in the units of X: write 8/255 for 8 of 255 grey levels of images in [0, 1]."
+        expected = f"at most {furthest:g}, the width of bounds"
+        raise ValueError(describe("strength", expected, f"{radius.max():g}", remedy))
+    return torch.tensor(radius, dtype=x.dtype, device=x.device)
+
+
+def _check_x(X: Any, like: Tensor | None) -> Tensor:
+    array = as_array(X, "X")
+    if array.ndim < 2 or math.prod(array.shape) == 0:
+        expected = "a batch of shape (n_samples, ...) with at least one row and one feature"
+        remedy = "Add an axis: X[None] for one input, X[:, None] for one feature."
+        raise ValueError(describe("X", expected, f"shape {tuple(array.shape)}", remedy))
+    check_finite(array, "X")
+    is_tensor = isinstance(array, Tensor)
+    x = torch.as_tensor(array.detach() if is_tensor else np.array(array))
+    if not is_tensor or not x.is_floating_point():
+        dtype = torch.get_default_dtype() if like is None else like.dtype
+        x = x.to(dtype=dtype, device=x.device if like is None or is_tensor else like.device)
+    if x.dtype not in (torch.float32, torch.float64):
+        remedy = "The small steps of an attack get lost in half precision: use X.float() and model.float()."
+        raise TypeError(describe("X", "float32 or float64", str(x.dtype), remedy))
+    return x.clone()
+
+
+def _check_y(y: Any, x: Tensor) -> Tensor:
+    labels = to_float64(as_array(y, "y"))
+    if labels.shape != (x.shape[0],):
+        expected = f"one label for each of the {x.shape[0]} rows"
+        raise ValueError(describe("y", expected, f"shape {labels.shape}"))
+    broken = labels[labels != np.round(labels)]
+    if broken.size:
+        raise ValueError(describe("y", "integers", f"{broken[0]:g}", "Encode the classes as 0, 1, ..."))
+    return torch.tensor(labels, dtype=torch.int64, device=x.device)
+
+
+def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    lowest, highest = float(x.min()), float(x.max())
+    if bounds is None:
+        if x.ndim == 4 and lowest >= 0.0 and highest <= 255.0:
+            _warn(
+                f"X looks like images (values from {lowest:g} to {highest:g}) but bounds is None, so adversarial "
+                "inputs may leave the range of pixels. Pass bounds=(0, 1) or bounds=(0, 255), or "
+                "bounds=(-inf, inf) if that is meant."
+            )
+        return None, None
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ValueError(describe("bounds", "a pair (lowest, highest) or None", repr(bounds)))
+    lower, upper = _row_array(bounds[0], "bounds[0]", x), _row_array(bounds[1], "bounds[1]", x)
+    if not bool((lower <= upper).all()):
+        raise ValueError(describe("bounds", "a pair with lowest <= highest everywhere", repr(bounds)))
+    slack = 1e-6 * (upper - lower).clamp_max(1e6)
+    outside = (x < lower - slack) | (x > upper + slack)
+    limits = f"from {float(lower.min()):g} to {float(upper.max()):g}"
+    if bool(outside.any()):
+        row = int(outside.flatten(1).any(dim=1).nonzero()[0])
+        got = f"values from {lowest:g} to {highest:g} (first outside at row {row})"
+        remedy = "Scale X, or pass the bounds that it has; normalisation belongs inside the model."
+        raise ValueError(describe("X", f"inside bounds, {limits}", got, remedy))
+    width = float((upper - lower).max())
+    if math.isfinite(width) and 0.0 < highest - lowest < 0.01 * width:
+        _warn(
+            f"X spans {lowest:g} to {highest:g}, less than 1 % of bounds ({limits}). Are these the bounds of X?"
+        )
+    return lower, upper
+
+
+def _row_array(value: Any, argument: str, x: Tensor) -> Tensor:
+    """Return ``value`` in the shape of one row of ``x``."""
+    array = np.asarray(to_float64(as_array(value, argument)))
+    shape = tuple(x.shape[1:])
+    try:
+        array = np.broadcast_to(array, shape)
+    except ValueError as error:
+        expected = f"a number or an array that fits a row, of shape {shape}"
+        raise ValueError(describe(argument, expected, f"shape {array.shape}")) from error
+    if np.isnan(array).any():
+        raise ValueError(describe(argument, "free of NaN", "NaN"))
+    return torch.as_tensor(array.copy()).to(dtype=x.dtype, device=x.device)
+
+
+def _warn(message: str) -> None:
+    """Warn at the line that called the attack."""
+    warnings.warn(message, UserWarning, stacklevel=6)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics.attacks.losses import cross_entropy, margin_loss, smooth_margin_loss
+from shiftmetrics.attacks.model import cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.decision.space import MoveSpace
 from shiftmetrics.models.networks.module import Network, batches
 from shiftmetrics.models.question import LossName

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics.attacks import nearest_error
+from shiftmetrics.attacks import AttackOptions, nearest_error
 from shiftmetrics.models.blackbox import find_counterexamples, places_of, unreached
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.networks.lower import lower_loss
@@ -60,11 +60,13 @@ def _attacked(question: Question, network: Network) -> FloatArray:
             network.logits,
             network.tensor(codes).to(network.dtype),
             question.y,
-            bounds=_bounds(domain, codes),
-            feature_costs=np.where(free, domain.unit, 1.0) ** -2.0,
-            frozen=~free,
-            rng=question.rng,
-            progress=question.progress,
+            options=AttackOptions(
+                bounds=_bounds(domain, codes),
+                feature_costs=np.where(free, domain.unit, 1.0) ** -2.0,
+                frozen=~free,
+                rng=question.rng,
+                progress=question.progress,
+            ),
         )
     moved = np.asarray(found.x_adv.detach().cpu().double().numpy())
     inside = domain.clip(np.where(free, moved, codes), codes)
