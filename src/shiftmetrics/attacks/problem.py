@@ -70,7 +70,7 @@ class Problem:
         return None if self.cost is None else self.cost.sqrt()
 
     @cached_property
-    def box(self) -> tuple[Tensor, Tensor] | tuple[None, None]:
+    def box(self) -> tuple[Tensor | None, Tensor | None]:
         """Lowest and highest moves, each of shape (n_samples, n_features); None without limits."""
         if self.lower is not None and self.upper is not None:
             low, high = (self.lower - self.x).flatten(1), (self.upper - self.x).flatten(1)
