@@ -14,13 +14,14 @@ from torch import nn
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics.lab.datasets import load_digits
-from shiftmetrics.lab.shifts import mix_by_ratio
-from shiftmetrics.lab.shifts.factors import DISCRIMINABILITY, FACTORS, factor_environments, split_instances
+from shiftmetrics.lab.shifts import mix
+from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments, split_instances
+from shiftmetrics.lab.shifts.factors.spec import FACTORS
 
 # %%
 # Six environments: each shifts one factor more than the one before it. The first two are those of training. We take
 # all ten digits instead of the paper's fours and nines, and images of 48 instead of 128 pixels.
-environments = [spec.replace(shape=tuple(range(10))) for spec in DISCRIMINABILITY]
+environments = [spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"]]
 digits = load_digits()
 parts = split_instances(digits.y, {"train 0": 700, "train 1": 700, "test": 390}, rng=0)
 tests = factor_environments(digits.X, digits.y, environments, instances=parts["test"], size=48, rng=0)
@@ -72,9 +73,7 @@ ratios = (0.2, 0.4, 0.6, 0.8, 1.0)
 agreement = np.array(
     [
         [
-            posterior_agreement(
-                mix_by_ratio(shifted, scores[0], ratio=ratio, rng=0).sample, scores[0]
-            ).normalized
+            posterior_agreement(mix(shifted, scores[0], ratio=ratio, rng=0).sample, scores[0]).normalized
             for shifted in scores[1:]
         ]
         for ratio in ratios

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics.lab.datasets import load_text_pairs
-from shiftmetrics.lab.shifts import Amplification, CharacterEdits, Contradiction
+from shiftmetrics.lab.shifts import CharacterEdits, SentimentWords
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -40,8 +40,8 @@ print(f"{len(test)} reviews, accuracy {model.score(test.X, test.y):.3f} before a
 # Attacks of 2 ** W edits. The labels tell amplification and contradiction which side to take.
 attacks = {
     "Levenshtein": CharacterEdits(),
-    "amplification": Amplification(test.y),
-    "contradiction": Contradiction(test.y),
+    "amplification": SentimentWords(test.y),
+    "contradiction": SentimentWords(test.y, agree=False),
 }
 powers = range(7)
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, layout="constrained")

@@ -17,7 +17,7 @@ from shiftmetrics.agreement import (
     posterior_agreement,
     prediction_rates,
 )
-from shiftmetrics.lab.shifts import mix_by_norm
+from shiftmetrics.lab.shifts import mix
 
 RNG = np.random.default_rng(7)
 LABELS = RNG.integers(4, size=300)
@@ -77,7 +77,7 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
 
 def test_rows_are_shifted_as_by_mixing_by_norm() -> None:
     curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.3], perturbation_sizes=SIZES)
-    pair = mix_by_norm(SHIFTED[1.5], REFERENCE, ratio=0.3, norms=SIZES)
+    pair = mix(SHIFTED[1.5], REFERENCE, ratio=0.3, by=SIZES)
     assert curves.agreement[0, 0, 0] == pytest.approx(
         posterior_agreement(pair.sample, REFERENCE).value, abs=2e-5
     )

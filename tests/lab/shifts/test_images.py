@@ -3,7 +3,7 @@ import io
 import numpy as np
 import pytest
 
-from shiftmetrics.lab.shifts import (
+from shiftmetrics.lab.shifts.images import (
     CORRUPTIONS,
     JPEG,
     Blur,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.lab.shifts import Contrast, apply_shift, mix_by_norm, mix_by_ratio
+from shiftmetrics.lab.shifts import apply_shift, mix
+from shiftmetrics.lab.shifts.images import Contrast
 
 ZEROS, ONES = np.zeros((10, 3)), np.ones((10, 3))
 
@@ -12,44 +13,44 @@ ZEROS, ONES = np.zeros((10, 3)), np.ones((10, 3))
 @given(st.floats(0.06, 1.0), st.floats(0.06, 1.0), st.integers(0, 5))
 def test_ratios_nest_and_count(first, second, seed):
     small, large = sorted((first, second))
-    a = mix_by_ratio(ONES, ZEROS, ratio=small, rng=seed)
-    b = mix_by_ratio(ONES, ZEROS, ratio=large, rng=seed)
+    a = mix(ONES, ZEROS, ratio=small, rng=seed)
+    b = mix(ONES, ZEROS, ratio=large, rng=seed)
     assert a.shifted.sum() == round(small * 10)
     assert not (a.shifted & ~b.shifted).any()
     np.testing.assert_array_equal(a.sample[:, 0] == 1, a.shifted)
 
 
 def test_the_ends_are_the_two_samples():
-    np.testing.assert_array_equal(mix_by_ratio(ONES, ZEROS, ratio=0.0).sample, ZEROS)
-    np.testing.assert_array_equal(mix_by_ratio(ONES, ZEROS, ratio=1.0).sample, ONES)
-    np.testing.assert_array_equal(mix_by_norm(ONES, ZEROS, ratio=0).sample, ZEROS)
+    np.testing.assert_array_equal(mix(ONES, ZEROS, ratio=0.0).sample, ZEROS)
+    np.testing.assert_array_equal(mix(ONES, ZEROS, ratio=1.0).sample, ONES)
+    np.testing.assert_array_equal(mix(ONES, ZEROS, ratio=0, by="linf").sample, ZEROS)
 
 
 def test_a_shifted_sample_needs_no_reference_and_keeps_its_steps():
     images = np.random.default_rng(0).random((10, 4, 4))
-    pair = mix_by_ratio(apply_shift(Contrast(), images, strength=0.5, rng=0), ratio=0.5, rng=1)
-    assert [step.what for step in pair.steps] == ["Contrast()", "mix_by_ratio"]
+    pair = mix(apply_shift(Contrast(), images, strength=0.5, rng=0), ratio=0.5, rng=1)
+    assert [step.what for step in pair.steps] == ["Contrast()", "mix(by=random)"]
     assert pair.ratio == 0.5
     with pytest.raises(TypeError, match="reference must be left out"):
-        mix_by_ratio(pair, images, ratio=0.5)
+        mix(pair, images, ratio=0.5)
 
 
 def test_attacked_rows_come_by_growing_norm():
     moves = np.array([0.3, 0.1, 0.5, 0.2])
     reference = np.random.default_rng(0).random((4, 2, 2))
-    pair = mix_by_norm(reference + moves[:, None, None], reference, ratio=0.5)
+    pair = mix(reference + moves[:, None, None], reference, ratio=0.5, by="linf")
     assert pair.shifted.tolist() == [False, True, False, True]
     # In the Euclidean norm many small changes outweigh one large change.
     changes = np.array([[0.5, 0.0, 0.0, 0.0], [0.3, 0.3, 0.3, 0.3]])
-    assert mix_by_norm(changes, 0 * changes, ratio=0.5).shifted.tolist() == [False, True]
-    assert mix_by_norm(changes, 0 * changes, ratio=0.5, norm="l2").shifted.tolist() == [True, False]
+    assert mix(changes, 0 * changes, ratio=0.5, by="linf").shifted.tolist() == [False, True]
+    assert mix(changes, 0 * changes, ratio=0.5, by="l2").shifted.tolist() == [True, False]
 
 
 def test_given_norms_decide_and_failures_come_last():
-    pair = mix_by_norm(ONES[:4], ZEROS[:4], ratio=0.75, norms=[np.inf, 2.0, 1.0, 3.0])
+    pair = mix(ONES[:4], ZEROS[:4], ratio=0.75, by=[np.inf, 2.0, 1.0, 3.0])
     assert pair.shifted.tolist() == [False, True, True, True]
-    with pytest.raises(ValueError, match="norms must be of length 4"):
-        mix_by_norm(ONES[:4], ZEROS[:4], ratio=0.5, norms=[1.0])
+    with pytest.raises(ValueError, match="by must be of length 4"):
+        mix(ONES[:4], ZEROS[:4], ratio=0.5, by=[1.0])
 
 
 def test_norms_do_not_depend_on_blocks(monkeypatch):
@@ -68,16 +69,16 @@ def test_tables_texts_and_tensors_are_mixed():
 
     table = pd.DataFrame({"n": [1, 2, 3, 4], "s": list("abcd")}, index=[9, 7, 5, 3])
     other = table.assign(n=table["n"] * 10)
-    pair = mix_by_ratio(other, table, ratio=0.5, rng=0)
+    pair = mix(other, table, ratio=0.5, rng=0)
     assert list(pair.sample.index) == [9, 7, 5, 3]
     assert pair.sample.dtypes.equals(table.dtypes)
     np.testing.assert_array_equal(pair.sample["n"] >= 10, pair.shifted)
-    texts = mix_by_ratio(["A", "B"], ["a", "b"], ratio=0.5, rng=0)
+    texts = mix(["A", "B"], ["a", "b"], ratio=0.5, rng=0)
     assert sorted("".join(texts.sample)) in (["A", "b"], ["B", "a"])
-    tensors = mix_by_ratio(torch.ones(4, 2), torch.zeros(4, 2), ratio=0.25, rng=0)
+    tensors = mix(torch.ones(4, 2), torch.zeros(4, 2), ratio=0.25, rng=0)
     assert isinstance(tensors.sample, torch.Tensor)
     assert tensors.sample.sum() == 2
-    tensors = mix_by_norm(torch.tensor([[1.0], [0.5]]), torch.zeros(2, 1), ratio=0.5)
+    tensors = mix(torch.tensor([[1.0], [0.5]]), torch.zeros(2, 1), ratio=0.5, by="linf")
     assert tensors.sample.ravel().tolist() == [0.0, 0.5]
 
 
@@ -105,11 +106,11 @@ def test_tables_texts_and_tensors_are_mixed():
 )
 def test_bad_input_is_named(shifted, reference, ratio, error, message):
     with pytest.raises(error, match=message):
-        mix_by_ratio(shifted, reference, ratio=ratio, rng=0)
+        mix(shifted, reference, ratio=ratio, rng=0)
 
 
 def test_norms_of_texts_must_be_given():
-    with pytest.raises(TypeError, match="Pass norms"):
-        mix_by_norm(["a"], ["b"], ratio=1.0)
-    with pytest.raises(ValueError, match="norm must be one of"):
-        mix_by_norm(ONES, ZEROS, ratio=1.0, norm="l1")
+    with pytest.raises(TypeError, match="Pass the norms"):
+        mix(["a"], ["b"], ratio=1.0, by="linf")
+    with pytest.raises(ValueError, match="by must be one of"):
+        mix(ONES, ZEROS, ratio=1.0, by="l1")

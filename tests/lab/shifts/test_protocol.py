@@ -4,15 +4,13 @@ import pytest
 
 from shiftmetrics.lab.shifts import (
     CORRUPTIONS,
-    Blur,
-    Chain,
     CharacterEdits,
     ColumnNoise,
-    GaussianNoise,
-    Shift,
     SubgroupReweighting,
     apply_shift,
 )
+from shiftmetrics.lab.shifts.images import Blur, GaussianNoise
+from shiftmetrics.lab.shifts.protocol import Chain, Shift
 
 IMAGES = np.random.default_rng(0).random((7, 8, 8, 3))
 

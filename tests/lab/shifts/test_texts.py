@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from shiftmetrics.lab.shifts import Amplification, CharacterEdits, Contradiction, apply_shift
+from shiftmetrics.lab.shifts import CharacterEdits, SentimentWords, apply_shift
 from shiftmetrics.lab.shifts.texts import NEGATIVE_WORDS, POSITIVE_WORDS
 
 REVIEWS = ["A fine film,  with a slow start.", "I did not like it\nat all.", ""]
@@ -38,7 +38,9 @@ def test_stronger_edits_continue_weaker_ones():
     assert oracles.levenshtein(one, two) <= 1
 
 
-@pytest.mark.parametrize("shift", [CharacterEdits(), Amplification(LABELS), Contradiction(LABELS)], ids=repr)
+@pytest.mark.parametrize(
+    "shift", [CharacterEdits(), SentimentWords(LABELS), SentimentWords(LABELS, agree=False)], ids=repr
+)
 def test_texts_come_back_as_they_came(shift):
     series = pd.Series(REVIEWS, index=[5, 3, 1], name="review")
     shifted = shift(series, strength=4, rng=0)
@@ -59,8 +61,8 @@ def count(text, words):
 
 def test_amplification_sides_with_the_label_and_contradiction_does_not():
     for shift, own, other in (
-        (Amplification(LABELS), POSITIVE_WORDS, NEGATIVE_WORDS),
-        (Contradiction(LABELS), NEGATIVE_WORDS, POSITIVE_WORDS),
+        (SentimentWords(LABELS), POSITIVE_WORDS, NEGATIVE_WORDS),
+        (SentimentWords(LABELS, agree=False), NEGATIVE_WORDS, POSITIVE_WORDS),
     ):
         positive, negative, empty = shift(REVIEWS, strength=8, rng=0)
         assert count(positive, own) == count(empty, own) == count(negative, other) == 8
@@ -68,12 +70,12 @@ def test_amplification_sides_with_the_label_and_contradiction_does_not():
 
 
 def test_added_words_leave_the_text_in_place():
-    added = Amplification([1], positive=["superb"])(REVIEWS[:1], strength=3, rng=0)[0]
+    added = SentimentWords([1], positive=["superb"])(REVIEWS[:1], strength=3, rng=0)[0]
     assert added.replace("superb ", "") == REVIEWS[0]
 
 
 def test_replaced_words_keep_the_number_of_words_and_the_spaces():
-    shift = Contradiction([1], mode="replace", negative=["awful"])
+    shift = SentimentWords([1], agree=False, mode="replace", negative=["awful"])
     replaced = shift(REVIEWS[:1], strength=2, rng=0)[0]
     assert len(replaced.split()) == len(REVIEWS[0].split())
     assert count(replaced, ["awful"]) == 2
@@ -89,10 +91,10 @@ def test_replaced_words_keep_the_number_of_words_and_the_spaces():
         (CharacterEdits(), ["a", None], TypeError, "got None at row 1"),
         (CharacterEdits(), pd.DataFrame({"a": ["b"]}), TypeError, "Pass one column"),
         (CharacterEdits(alphabet="aa"), ["a"], ValueError, "at least two distinct characters"),
-        (Amplification([1]), ["a", "b"], ValueError, "labels must be of length 2"),
-        (Amplification([2]), ["a"], ValueError, "one of 0 and 1"),
-        (Amplification([1], mode="prepend"), ["a"], ValueError, "mode must be one of"),
-        (Amplification([1], positive=[]), ["a"], ValueError, "positive must be a list of at least one word"),
+        (SentimentWords([1]), ["a", "b"], ValueError, "labels must be of length 2"),
+        (SentimentWords([2]), ["a"], ValueError, "one of 0 and 1"),
+        (SentimentWords([1], mode="prepend"), ["a"], ValueError, "mode must be one of"),
+        (SentimentWords([1], positive=[]), ["a"], ValueError, "positive must be a list of at least one word"),
     ],
 )
 def test_bad_input_is_named(shift, texts, error, message):
@@ -124,8 +126,8 @@ def test_reviews_under_the_three_attacks(data_folder):
         model.score(shift(texts, strength=2**power, rng=0), labels)
         for shift, power in (
             (CharacterEdits(), 8),
-            (Amplification(labels), 4),
-            (Contradiction(labels), 4),
+            (SentimentWords(labels), 4),
+            (SentimentWords(labels, agree=False), 4),
         )
     )
     assert clean > 0.8

@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.lab.datasets import load_digits
-from shiftmetrics.lab.shifts import GaussianNoise
+from shiftmetrics.lab.shifts.images import GaussianNoise
 
 
 @dataclass(frozen=True, kw_only=True)

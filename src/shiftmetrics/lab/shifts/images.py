@@ -125,7 +125,7 @@ class GaussianNoise(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import GaussianNoise
+    >>> from shiftmetrics.lab.shifts.images import GaussianNoise
     >>> noisy = GaussianNoise()(np.full((2, 32, 32), 0.5), strength=8 / 255, rng=0)
     >>> bool(0.9 < noisy.std() / (8 / 255 / 3) < 1.1)
     True
@@ -146,7 +146,7 @@ class ShotNoise(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import ShotNoise
+    >>> from shiftmetrics.lab.shifts.images import ShotNoise
     >>> ShotNoise()(np.zeros((1, 4, 4)), strength=0.2, rng=0).max()  # no light, no noise
     np.float64(0.0)
     """
@@ -170,7 +170,7 @@ class ImpulseNoise(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import ImpulseNoise
+    >>> from shiftmetrics.lab.shifts.images import ImpulseNoise
     >>> spoilt = ImpulseNoise()(np.full((1, 64, 64), 0.5), strength=0.25, rng=0)
     >>> bool(0.23 < (spoilt != 0.5).mean() < 0.27)
     True
@@ -191,7 +191,7 @@ class Blur(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import Blur
+    >>> from shiftmetrics.lab.shifts.images import Blur
     >>> dot = np.zeros((1, 9, 9))
     >>> dot[0, 4, 4] = 1.0
     >>> round(float(Blur()(dot, strength=1.0)[0, 4, 4]), 2)  # 1 / (2 pi sigma^2)
@@ -218,7 +218,7 @@ class Brightness(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import Brightness
+    >>> from shiftmetrics.lab.shifts.images import Brightness
     >>> Brightness(darker=True)(np.full((1, 1, 2), 0.75), strength=0.5).tolist()
     [[[0.25, 0.25]]]
     """
@@ -237,7 +237,7 @@ class Contrast(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import Contrast
+    >>> from shiftmetrics.lab.shifts.images import Contrast
     >>> Contrast()(np.array([[[0.0, 1.0]]]), strength=0.5).tolist()
     [[[0.25, 0.75]]]
     """
@@ -258,7 +258,7 @@ class Pixelate(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import Pixelate
+    >>> from shiftmetrics.lab.shifts.images import Pixelate
     >>> stripes = np.tile([0.0, 1.0], (1, 4, 2))
     >>> np.unique(Pixelate()(stripes, strength=0.5)).tolist()
     [0.5]
@@ -291,7 +291,7 @@ class JPEG(ImageShift):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import JPEG
+    >>> from shiftmetrics.lab.shifts.images import JPEG
     >>> ramp = np.linspace(0, 1, 256).reshape(1, 16, 16)
     >>> bool(np.abs(JPEG()(ramp, strength=0.9) - ramp).max() > 0.02)
     True

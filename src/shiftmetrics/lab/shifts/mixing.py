@@ -1,28 +1,27 @@
-"""Partly shifted samples: the shift ratio, and the adversarial ratio by perturbation norm.
-
-Both keep every row in its place, and grow: the rows shifted at a small ratio stay shifted at a larger one.
-"""
+"""Partly shifted samples: by a random share of the rows, or by the norm of their perturbation."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import array_api_compat
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, to_float64
+from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.validation import check_choice, check_number, check_vector, describe
 from shiftmetrics.lab.shifts.protocol import ShiftedSample, ShiftStep
 from shiftmetrics.lab.shifts.rows import choose_rows, n_rows, rows_differ
 from shiftmetrics.lab.shifts.streams import seed_of
 
-Norm = Literal["linf", "l2"]
 
+def mix(
+    shifted: Any, reference: Any = None, *, ratio: float, by: Any = "random", rng: Any = None
+) -> ShiftedSample:
+    """Shift only a share of the rows, drawn at random or those that need the least.
 
-def mix_by_ratio(shifted: Any, reference: Any = None, *, ratio: float, rng: Any = None) -> ShiftedSample:
-    """Shift only a random share of the rows: the shift ratio of Carvalho et al. (arXiv:2503.16271), section 4.2.
+    Every row keeps its place, and the rows of a smaller ratio are among those of a larger one.
 
     Parameters
     ----------
@@ -32,8 +31,13 @@ def mix_by_ratio(shifted: Any, reference: Any = None, *, ratio: float, rng: Any 
         The same rows unshifted, in the same order; not needed for a `ShiftedSample`, which holds it.
     ratio : float
         Share of rows to take from ``shifted``, in [0, 1], rounded to whole rows; 0 returns the reference.
+    by : {"random", "linf", "l2"} or array of shape (n_samples,), default "random"
+        Which rows. "random" is the shift ratio of Carvalho et al. (arXiv:2503.16271), section 4.2. "linf" and "l2"
+        take the rows of the smallest perturbation in that norm first, their adversarial ratio, section 4.1; an
+        array gives the norms themselves, such as the distances that an attack returns (infinite where it failed:
+        those come last). Rows of equal norm are taken in their order.
     rng : int, Generator or None
-        Which rows. With one seed the rows of a smaller ratio are among those of a larger one.
+        Seed of the random rows.
 
     Returns
     -------
@@ -47,77 +51,35 @@ def mix_by_ratio(shifted: Any, reference: Any = None, *, ratio: float, rng: Any 
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import mix_by_ratio
-    >>> pair = mix_by_ratio(np.ones((10, 2)), np.zeros((10, 2)), ratio=0.3, rng=0)
-    >>> int(pair.sample[:, 0].sum())
+    >>> from shiftmetrics.lab.shifts import mix
+    >>> int(mix(np.ones((10, 2)), np.zeros((10, 2)), ratio=0.3, rng=0).sample[:, 0].sum())
     3
+    >>> mix(np.array([[3.0], [1.0], [2.0]]), np.zeros((3, 1)), ratio=1 / 3, by="linf").sample.ravel().tolist()
+    [0.0, 1.0, 0.0]
     """
     shifted, reference, steps = _open(shifted, reference)
     total = _same_rows(shifted, reference)
     count = _row_count(ratio, total)
-    seed = seed_of(rng)
     mask = np.zeros(total, dtype=bool)
-    mask[np.random.default_rng(seed).permutation(total)[:count]] = True
-    step = ShiftStep(what="mix_by_ratio", strength=float(ratio), seed=seed)
-    return _mixed(mask, shifted, reference, (*steps, step))
-
-
-def mix_by_norm(
-    adversarial: Any,
-    reference: Any = None,
-    *,
-    ratio: float,
-    norm: Norm = "linf",
-    norms: Any = None,
-) -> ShiftedSample:
-    """Attack only the rows that need the least: the adversarial ratio of Carvalho et al., section 4.1.
-
-    A ratio p keeps the attacked rows up to the p-quantile of the perturbation norms, the weakest first, and
-    leaves the others as they were. Rows of equal norm are taken in their order.
-
-    Parameters
-    ----------
-    adversarial : array or ShiftedSample
-        All rows attacked.
-    reference : array, optional
-        The same rows before the attack; not needed for a `ShiftedSample`.
-    ratio : float
-        Share of rows in [0, 1], rounded to whole rows; 0 returns the reference.
-    norm : {"linf", "l2"}, default "linf"
-        Norm of a row's perturbation.
-    norms : array-like, shape (n_samples,), optional
-        The norms themselves, such as the distances an attack returns (infinite where it failed: those come
-        last). Replaces ``norm``.
-
-    Returns
-    -------
-    ShiftedSample
-
-    Raises
-    ------
-    ValueError
-        If the samples do not match, or a positive ratio is too small to attack a single row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import mix_by_norm
-    >>> pair = mix_by_norm(np.array([[3.0], [1.0], [2.0]]), np.zeros((3, 1)), ratio=1 / 3)
-    >>> pair.sample.ravel().tolist()
-    [0.0, 1.0, 0.0]
-    """
-    adversarial, reference, steps = _open(adversarial, reference)
-    total = _same_rows(adversarial, reference)
-    count = _row_count(ratio, total)
-    check_choice(norm, "norm", ("linf", "l2"))
-    if norms is None:
-        sizes = _row_norms(adversarial, reference, norm)
+    seed = None
+    if isinstance(by, str) and by == "random":
+        seed = seed_of(rng)
+        mask[np.random.default_rng(seed).permutation(total)[:count]] = True
     else:
-        sizes = check_vector(norms, "norms", length=total, low=0.0, allow_inf=True)
-    mask = np.zeros(total, dtype=bool)
-    mask[np.argsort(sizes, kind="stable")[:count]] = True
-    what = f"mix_by_norm({'given norms' if norms is not None else norm})"
-    return _mixed(mask, adversarial, reference, (*steps, ShiftStep(what=what, strength=float(ratio))))
+        if isinstance(by, str):
+            norms = _row_norms(shifted, reference, check_choice(by, "by", ("random", "linf", "l2")))
+        else:
+            norms = check_vector(by, "by", length=total, low=0.0, allow_inf=True)
+        mask[np.argsort(norms, kind="stable")[:count]] = True
+    what = f"mix(by={by if isinstance(by, str) else 'given norms'})"
+    sample = choose_rows(mask, shifted, reference)
+    return ShiftedSample(
+        sample=sample,
+        reference=reference,
+        shifted=rows_differ(sample, reference),
+        rows=np.arange(total),
+        steps=(*steps, ShiftStep(what=what, strength=float(ratio), seed=seed)),
+    )
 
 
 def _open(shifted: Any, reference: Any) -> tuple[Any, Any, tuple[ShiftStep, ...]]:
@@ -156,9 +118,9 @@ def _row_count(ratio: float, total: int) -> int:
     return count
 
 
-def _row_norms(shifted: Any, reference: Any, norm: Norm) -> FloatArray:
+def _row_norms(shifted: Any, reference: Any, norm: str) -> FloatArray:
     if not (array_api_compat.is_array_api_obj(shifted) or hasattr(shifted, "to_numpy")):
-        raise TypeError(describe("adversarial", "an array of numbers", type(shifted).__name__, "Pass norms."))
+        raise TypeError(describe("shifted", "an array of numbers", type(shifted).__name__, "Pass the norms."))
     if hasattr(shifted, "to_numpy"):
         shifted, reference = shifted.to_numpy(), reference.to_numpy()
     row_bytes = 8 * math.prod(shifted.shape[1:])
@@ -171,14 +133,3 @@ def _row_norms(shifted: Any, reference: Any, norm: Norm) -> FloatArray:
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", flat, flat)))
 
     return np.concatenate(list(map_blocks(row_norms, row_blocks(shifted.shape[0], row_bytes))))
-
-
-def _mixed(mask: BoolArray, shifted: Any, reference: Any, steps: tuple[ShiftStep, ...]) -> ShiftedSample:
-    sample = choose_rows(mask, shifted, reference)
-    return ShiftedSample(
-        sample=sample,
-        reference=reference,
-        shifted=rows_differ(sample, reference),
-        rows=np.arange(mask.size),
-        steps=steps,
-    )

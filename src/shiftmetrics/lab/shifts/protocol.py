@@ -105,7 +105,7 @@ class Chain:
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import Blur, GaussianNoise
+    >>> from shiftmetrics.lab.shifts.images import Blur, GaussianNoise
     >>> chain = Blur().at(1.0) >> GaussianNoise().at(0.1)
     >>> chain(np.full((1, 4, 4), 0.5), strength=0.5, rng=0).shape
     (1, 4, 4)
@@ -239,8 +239,8 @@ def apply_shift(shift: Shift, X: Any, *, strength: float, rng: Any = None) -> Sh
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.lab.shifts import GaussianNoise, apply_shift
-    >>> pair = apply_shift(GaussianNoise(), np.full((3, 8, 8), 0.5), strength=0.1, rng=0)
+    >>> from shiftmetrics.lab.shifts import CORRUPTIONS, apply_shift
+    >>> pair = apply_shift(CORRUPTIONS["gaussian_noise"], np.full((3, 8, 8), 0.5), strength=0.1, rng=0)
     >>> print(pair)
     3 of 3 rows shifted (GaussianNoise() at strength 0.1, seed 0).
     """

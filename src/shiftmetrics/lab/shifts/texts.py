@@ -119,24 +119,37 @@ class CharacterEdits(TextShift):
 
 @dataclass(frozen=True)
 class SentimentWords(TextShift):
-    """Adjectives that side with a text's sentiment or against it: the base of amplification and contradiction.
+    """Adjectives that agree with a text's sentiment, or contradict it. Strength: how many in each text.
+
+    Under words that agree ("amplification") accuracy tends to rise and posterior agreement to fall: predictions
+    change.
 
     Parameters
     ----------
     labels : sequence of bool, shape (n_samples,)
         True where the text of that row is positive; 0 and 1 will do.
+    agree : bool, default True
+        Whether the adjectives agree with the sentiment.
     mode : {"add", "replace"}, default "add"
-        Add the adjectives between words, or put them in the place of words. (The paper's text says the former,
-        the caption of its figure 10 the latter.)
+        Add the adjectives between words, or put them in the place of words, at most as many as there are. (The
+        paper's text says the former, the caption of its figure 10 the latter.)
     positive, negative : sequence of str, optional
         The adjectives.
+
+    Examples
+    --------
+    >>> from shiftmetrics.lab.shifts import SentimentWords
+    >>> SentimentWords([True], positive=["superb"])(["a film"], strength=1, rng=0)
+    ['a superb film']
+    >>> SentimentWords([True], agree=False, negative=["awful"], mode="replace")(["good"], strength=1, rng=0)
+    ['awful']
     """
 
     labels: Any = field(repr=False)
+    agree: bool = True
     mode: Literal["add", "replace"] = "add"
     positive: Sequence[str] = field(default=POSITIVE_WORDS, repr=False)
     negative: Sequence[str] = field(default=NEGATIVE_WORDS, repr=False)
-    sides_with: ClassVar[bool]
 
     def _check(self, X: Any) -> None:
         super()._check(X)
@@ -163,7 +176,7 @@ class SentimentWords(TextShift):
         return super()._shift(X, strength, streams, first_row, progress)
 
     def _edit(self, text: str, n_edits: int, row: int, rng: np.random.Generator) -> str:
-        positive = bool(np.asarray(self.labels)[row]) == self.sides_with
+        positive = bool(np.asarray(self.labels)[row]) == self.agree
         lexicon = self.positive if positive else self.negative
         pieces = re.findall(r"\S+|\s+", text)  # words and the white space between them, which is kept
         words = [place for place, piece in enumerate(pieces) if not piece.isspace()]
@@ -178,54 +191,6 @@ class SentimentWords(TextShift):
         for place, word in zip(rng.choice(words, size=n_edits), added, strict=True):
             before.setdefault(int(place), []).append(word)
         return "".join(" ".join([*before.get(place, ()), piece]) for place, piece in enumerate(pieces))
-
-
-@dataclass(frozen=True)
-class Amplification(SentimentWords):
-    """Adjectives that agree with the sentiment. Strength: how many in each text.
-
-    Accuracy tends to rise under this shift, and posterior agreement to fall: predictions change.
-
-    Parameters
-    ----------
-    labels : sequence of bool, shape (n_samples,)
-        True where the text of that row is positive.
-    mode : {"add", "replace"}, default "add"
-        Add the adjectives between words, or put them in the place of words (at most as many as there are).
-    positive, negative : sequence of str, optional
-        The adjectives.
-
-    Examples
-    --------
-    >>> from shiftmetrics.lab.shifts import Amplification
-    >>> Amplification([True], positive=["superb"])(["a film"], strength=1, rng=0)
-    ['a superb film']
-    """
-
-    sides_with: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class Contradiction(SentimentWords):
-    """Adjectives against the sentiment. Strength: how many in each text.
-
-    Parameters
-    ----------
-    labels : sequence of bool, shape (n_samples,)
-        True where the text of that row is positive.
-    mode : {"add", "replace"}, default "add"
-        Add the adjectives between words, or put them in the place of words (at most as many as there are).
-    positive, negative : sequence of str, optional
-        The adjectives.
-
-    Examples
-    --------
-    >>> from shiftmetrics.lab.shifts import Contradiction
-    >>> Contradiction([True], negative=["awful"], mode="replace")(["good"], strength=1, rng=0)
-    ['awful']
-    """
-
-    sides_with: ClassVar[bool] = False
 
 
 def _check_texts(X: Any) -> None:

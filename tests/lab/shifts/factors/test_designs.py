@@ -5,14 +5,13 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from shiftmetrics.lab.shifts.factors import (
-    DESIGNS,
-    FACTORS,
-    HUE_CO_OCCURRENCE_TEST,
+    ENVIRONMENTS,
     FactorSpec,
-    co_occurrence,
     co_occurrence_samples,
     uncorrelated_factors,
 )
+from shiftmetrics.lab.shifts.factors.designs import DESIGNS, co_occurrence
+from shiftmetrics.lab.shifts.factors.spec import FACTORS
 
 LABELS = np.random.default_rng(0).integers(0, 10, 3000)
 
@@ -96,7 +95,7 @@ def test_samples_hold_the_design(design, learning_factor, handwriting):
 
 def test_tests_one_to_five_use_what_training_withheld(handwriting):
     digits, labels = handwriting
-    for environment, spec in enumerate(HUE_CO_OCCURRENCE_TEST):
+    for environment, spec in enumerate(ENVIRONMENTS["hue co-occurrence test"]):
         first, _ = co_occurrence_samples(
             digits, labels, "ZGO", environment=environment, instances=range(90), size=32, rng=0
         )

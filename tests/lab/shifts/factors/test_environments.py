@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftmetrics.lab.shifts.factors import (
-    DISCRIMINABILITY,
-    HUE_TRAINING,
+    ENVIRONMENTS,
     FactorSpec,
     factor_environments,
     split_instances,
@@ -52,12 +51,14 @@ def test_bad_sizes_are_named(sizes, shape, message):
 
 def test_the_same_digits_differ_in_the_factors_alone(handwriting):
     digits, labels = handwriting
-    samples = factor_environments(digits, labels, DISCRIMINABILITY, instances=np.arange(60), rng=0)
+    samples = factor_environments(
+        digits, labels, ENVIRONMENTS["discriminability"], instances=np.arange(60), rng=0
+    )
     assert len(samples) == 6
     base = samples[0]
     assert set(base.labels) == {4, 9}
     np.testing.assert_array_equal(labels[base.instances], base.labels)
-    for sample, spec in zip(samples, DISCRIMINABILITY, strict=True):
+    for sample, spec in zip(samples, ENVIRONMENTS["discriminability"], strict=True):
         np.testing.assert_array_equal(sample.instances, base.instances)
         assert {name: set(column) for name, column in sample.factors.items()} == {
             name: {value} for name, value in spec.values().items()
@@ -69,7 +70,9 @@ def test_the_same_digits_differ_in_the_factors_alone(handwriting):
 
 def test_other_digits_of_the_same_class(handwriting):
     digits, labels = handwriting
-    first, second = factor_environments(digits, labels, HUE_TRAINING, same_instances=False, size=32, rng=0)
+    first, second = factor_environments(
+        digits, labels, ENVIRONMENTS["hue training"], same_instances=False, size=32, rng=0
+    )
     np.testing.assert_array_equal(first.labels, second.labels)
     assert not set(first.instances) & set(second.instances)
     assert len(first.labels) == sum((labels == digit).sum() // 2 for digit in (1, 4, 7, 9))
@@ -112,5 +115,7 @@ def test_mnist_in_six_environments(data_folder):
     sizes = {"train_0": 400, "train_1": 400, "validation": 200, "test": 100}
     parts = split_instances(labels, sizes, shape=(4, 9), rng=0)
     assert len(set(np.concatenate(list(parts.values())))) == 1100
-    samples = factor_environments(digits, labels, DISCRIMINABILITY, instances=parts["test"], rng=0)
+    samples = factor_environments(
+        digits, labels, ENVIRONMENTS["discriminability"], instances=parts["test"], rng=0
+    )
     assert [sample.images.shape for sample in samples] == [(100, 128, 128, 3)] * 6

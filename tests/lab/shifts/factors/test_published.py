@@ -4,18 +4,17 @@ import itertools
 
 import pytest
 
-from shiftmetrics.lab.shifts.factors import (
-    CORRECTIONS,
-    DISCRIMINABILITY,
-    FACTORS,
-    HUE_CO_OCCURRENCE_TEST,
-    HUE_TEST,
-    HUE_TRAINING,
-    HUE_VALIDATION,
-    POSITION_CO_OCCURRENCE_TEST,
-    POSITION_TEST,
-    POSITION_TRAINING,
-    POSITION_VALIDATION,
+from shiftmetrics.lab.shifts.factors.published import CORRECTIONS, ENVIRONMENTS
+from shiftmetrics.lab.shifts.factors.spec import FACTORS
+
+DISCRIMINABILITY = ENVIRONMENTS["discriminability"]
+HUE_TEST, POSITION_TEST = ENVIRONMENTS["hue test"], ENVIRONMENTS["position test"]
+HUE_TRAINING, POSITION_TRAINING = ENVIRONMENTS["hue training"], ENVIRONMENTS["position training"]
+HUE_CO_OCCURRENCE_TEST = ENVIRONMENTS["hue co-occurrence test"]
+POSITION_CO_OCCURRENCE_TEST = ENVIRONMENTS["position co-occurrence test"]
+HUE_VALIDATION, POSITION_VALIDATION = (
+    {name: ENVIRONMENTS[f"{factor} validation {name}"] for name in ("SD", "ID", "1F-MD", "5F-MD", "OOD")}
+    for factor in ("hue", "position")
 )
 
 # Paper table 2 = thesis tables 4.6 and C.1.

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics.lab.shifts.factors import FACTORS, FactorSpec, render_factors, uncorrelated_factors
-from shiftmetrics.lab.shifts.factors.render import HUE_DEGREES, tint
-from shiftmetrics.lab.shifts.factors.textures import texture_field
+from shiftmetrics.lab.shifts.factors import FactorSpec, uncorrelated_factors
+from shiftmetrics.lab.shifts.factors.render import HUE_DEGREES, render_factors, texture_field, tint
+from shiftmetrics.lab.shifts.factors.spec import FACTORS
 
 
 def probe(images, values, *, side=4, train=0.75):

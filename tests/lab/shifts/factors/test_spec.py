@@ -1,6 +1,6 @@
 import pytest
 
-from shiftmetrics.lab.shifts.factors import FACTORS, FactorSpec
+from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
 
 
 def test_nine_places_and_six_hues():

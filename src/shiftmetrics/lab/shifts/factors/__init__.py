@@ -5,49 +5,16 @@ and V. Jimenez Rodriguez (master thesis, ETH Zurich 2024), chapters 4 and 5. `Fa
 `factor_environments` draws digits under several; `co_occurrence_samples` ties a factor to the digit.
 """
 
-from shiftmetrics.lab.shifts.factors.designs import (
-    DESIGNS,
-    SOURCES,
-    co_occurrence,
-    co_occurrence_samples,
-    uncorrelated_factors,
-)
-from shiftmetrics.lab.shifts.factors.environments import FactorSample, factor_environments, split_instances
-from shiftmetrics.lab.shifts.factors.published import (
-    CORRECTIONS,
-    DISCRIMINABILITY,
-    HUE_CO_OCCURRENCE_TEST,
-    HUE_TEST,
-    HUE_TRAINING,
-    HUE_VALIDATION,
-    POSITION_CO_OCCURRENCE_TEST,
-    POSITION_TEST,
-    POSITION_TRAINING,
-    POSITION_VALIDATION,
-)
-from shiftmetrics.lab.shifts.factors.render import render_factors
-from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
+from shiftmetrics.lab.shifts.factors.designs import co_occurrence_samples, uncorrelated_factors
+from shiftmetrics.lab.shifts.factors.environments import factor_environments, split_instances
+from shiftmetrics.lab.shifts.factors.published import ENVIRONMENTS
+from shiftmetrics.lab.shifts.factors.spec import FactorSpec
 
 __all__ = [
-    "CORRECTIONS",
-    "DESIGNS",
-    "DISCRIMINABILITY",
-    "FACTORS",
-    "HUE_CO_OCCURRENCE_TEST",
-    "HUE_TEST",
-    "HUE_TRAINING",
-    "HUE_VALIDATION",
-    "POSITION_CO_OCCURRENCE_TEST",
-    "POSITION_TEST",
-    "POSITION_TRAINING",
-    "POSITION_VALIDATION",
-    "SOURCES",
-    "FactorSample",
+    "ENVIRONMENTS",
     "FactorSpec",
-    "co_occurrence",
     "co_occurrence_samples",
     "factor_environments",
-    "render_factors",
     "split_instances",
     "uncorrelated_factors",
 ]

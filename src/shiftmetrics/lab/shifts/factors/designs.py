@@ -26,7 +26,7 @@ from shiftmetrics.lab.shifts.factors.environments import (
     draw_sample,
     instances_to_draw,
 )
-from shiftmetrics.lab.shifts.factors.published import HUE_CO_OCCURRENCE_TEST, POSITION_CO_OCCURRENCE_TEST
+from shiftmetrics.lab.shifts.factors.published import ENVIRONMENTS
 from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
 from shiftmetrics.lab.shifts.streams import child_seed, seed_of
 
@@ -77,7 +77,7 @@ def co_occurrence(
 
     Examples
     --------
-    >>> from shiftmetrics.lab.shifts.factors import co_occurrence
+    >>> from shiftmetrics.lab.shifts.factors.designs import co_occurrence
     >>> co_occurrence("1-CGO")
     {7: ('blue', 'red'), 4: ('red',), 9: ('green',)}
     >>> co_occurrence("1-CGO", withheld=True)
@@ -142,8 +142,8 @@ def co_occurrence_samples(
     >>> sorted(set(zip(first.labels.tolist(), first.factors["hue"].tolist())))
     [(4, 'red'), (7, 'blue'), (9, 'green')]
     """
-    tests = HUE_CO_OCCURRENCE_TEST if learning_factor == "hue" else POSITION_CO_OCCURRENCE_TEST
     values = [_source_values(learning_factor, source) for source in (0, 1)]
+    tests = ENVIRONMENTS[f"{learning_factor} co-occurrence test"]
     base = tests[check_integer(environment, "environment", low=0, high=len(tests) - 1)]
     columns = _columns(design, environment > 0 if withheld is None else withheld)
     known = check_labels(labels)

@@ -123,8 +123,8 @@ def factor_environments(
     labels : array-like of int, shape (n_digits,)
         The digit that each image shows.
     environments : sequence of FactorSpec or of mappings
-        The environments, such as `DISCRIMINABILITY`. Only digits in their ``shape`` are drawn. A mapping gives
-        for each factor the value of each row (see `uncorrelated_factors`).
+        The environments, such as ``ENVIRONMENTS["discriminability"]``. Only digits in their ``shape`` are drawn. A
+        mapping gives for each factor the value of each row (see `uncorrelated_factors`).
     instances : array-like of int, optional
         Positions of the digits to draw, such as a part of `split_instances`. Default: all of the right shape.
     same_instances : bool, default True
@@ -147,10 +147,10 @@ def factor_environments(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shiftmetrics.lab.shifts.factors import DISCRIMINABILITY, factor_environments
+    >>> from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments
     >>> bunch = load_digits()
     >>> samples = factor_environments(
-    ...     bunch.images / 16, bunch.target, DISCRIMINABILITY, instances=range(40), rng=0
+    ...     bunch.images / 16, bunch.target, ENVIRONMENTS["discriminability"], instances=range(40), rng=0
     ... )
     >>> len(samples), bool((samples[0].instances == samples[5].instances).all())
     (6, True)

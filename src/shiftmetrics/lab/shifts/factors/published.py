@@ -23,92 +23,79 @@ def _specs(shape: tuple[int, ...], *rows: str) -> Environments:
     return tuple(_spec(row, shape) for row in rows)
 
 
-DISCRIMINABILITY: Environments = _specs(
-    (4, 9),
-    "red  dark   CC normal blank",
-    "blue dark   CC normal blank",
-    "blue bright CC normal blank",
-    "blue bright LC normal blank",
-    "blue bright LC large  blank",
-    "blue bright LC large  tiles",
-)
-"""Six cumulative environments; 0 and 1 are the sources. Paper table 2 = thesis tables 4.6 and C.1."""
+_ALL = (1, 4, 7, 9)
 
-HUE_TEST: Environments = _specs(
-    (1, 4, 7, 9),
-    "red   dark   CC large blank",
-    "green dark   CC large blank",
-    "green bright CC large blank",
-    "green bright CC large tiles",
-    "green bright UL large tiles",
-    "green bright UL small tiles",
-)
-"""Test environments of the model selection by hue. Thesis tables 5.2 = C.2."""
-
-POSITION_TEST: Environments = _specs(
-    (1, 4, 7, 9),
-    "green dark   UL large blank",
-    "green dark   CC large blank",
-    "green dark   CC small blank",
-    "red   dark   CC small blank",
-    "red   bright CC small blank",
-    "red   bright CC small tiles",
-)
-"""Test environments of the model selection by position. Thesis table C.3, corrected: see `CORRECTIONS`."""
-
-HUE_TRAINING: Environments = _specs((1, 4, 7, 9), "red dark CC large blank", "blue dark CC large blank")
-"""The two source environments that differ in hue. Paper table 3 = thesis tables 5.1 and C.4."""
-
-POSITION_TRAINING: Environments = _specs(
-    (1, 4, 7, 9), "green dark UL large blank", "green dark LR large blank"
-)
-"""The two source environments that differ in position. Thesis table C.5, corrected: see `CORRECTIONS`."""
-
-HUE_VALIDATION: Mapping[str, Environments] = MappingProxyType(
+ENVIRONMENTS: Mapping[str, Environments] = MappingProxyType(
     {
-        "SD": _specs((1, 4, 7, 9), "red dark CC large blank", "red dark CC large blank"),
-        "ID": _specs((1, 4, 7, 9), "red dark CC large blank", "blue dark CC large blank"),
-        "1F-MD": _specs((1, 4, 7, 9), "red dark CC large blank", "magenta dark CC large blank"),
-        "5F-MD": _specs((1, 4, 7, 9), "red dark CC large blank", "green bright UL small tiles"),
-        "OOD": _specs((1, 4, 7, 9), "yellow dark CC large blank", "magenta dark CC large blank"),
+        # Six cumulative environments; 0 and 1 are the sources. Paper table 2 = thesis tables 4.6 and C.1.
+        "discriminability": _specs(
+            (4, 9),
+            "red  dark   CC normal blank",
+            "blue dark   CC normal blank",
+            "blue bright CC normal blank",
+            "blue bright LC normal blank",
+            "blue bright LC large  blank",
+            "blue bright LC large  tiles",
+        ),
+        # Test environments of the model selection by hue. Thesis tables 5.2 = C.2.
+        "hue test": _specs(
+            _ALL,
+            "red   dark   CC large blank",
+            "green dark   CC large blank",
+            "green bright CC large blank",
+            "green bright CC large tiles",
+            "green bright UL large tiles",
+            "green bright UL small tiles",
+        ),
+        # Test environments of the model selection by position. Thesis table C.3, corrected: see `CORRECTIONS`.
+        "position test": _specs(
+            _ALL,
+            "green dark   UL large blank",
+            "green dark   CC large blank",
+            "green dark   CC small blank",
+            "red   dark   CC small blank",
+            "red   bright CC small blank",
+            "red   bright CC small tiles",
+        ),
+        # The two source environments. By hue: paper table 3 = thesis tables 5.1 and C.4. By position: thesis table
+        # C.5, corrected: see `CORRECTIONS`.
+        "hue training": _specs(_ALL, "red dark CC large blank", "blue dark CC large blank"),
+        "position training": _specs(_ALL, "green dark UL large blank", "green dark LR large blank"),
+        # Pairs of validation environments: same distribution (SD), in distribution (ID), mixed distribution with one
+        # or five factors shifted (1F-MD, 5F-MD), out of distribution (OOD). The same tables.
+        "hue validation SD": _specs(_ALL, "red dark CC large blank", "red dark CC large blank"),
+        "hue validation ID": _specs(_ALL, "red dark CC large blank", "blue dark CC large blank"),
+        "hue validation 1F-MD": _specs(_ALL, "red dark CC large blank", "magenta dark CC large blank"),
+        "hue validation 5F-MD": _specs(_ALL, "red dark CC large blank", "green bright UL small tiles"),
+        "hue validation OOD": _specs(_ALL, "yellow dark CC large blank", "magenta dark CC large blank"),
+        "position validation SD": _specs(_ALL, "green dark UL large blank", "green dark UL large blank"),
+        "position validation ID": _specs(_ALL, "green dark UL large blank", "green dark LR large blank"),
+        "position validation 1F-MD": _specs(_ALL, "green dark UL large blank", "green dark UR large blank"),
+        "position validation 5F-MD": _specs(_ALL, "green dark UL large blank", "red bright CC small tiles"),
+        "position validation OOD": _specs(_ALL, "green dark UR large blank", "green dark LL large blank"),
+        # Test environments of the co-occurrence designs. The value of the learning factor is a stand-in: the design
+        # sets it, test 0 as in training, tests 1 to 5 to the withheld combinations. Thesis table C.6.
+        "hue co-occurrence test": _specs(
+            (4, 7, 9),
+            "blue bright CC large tiles",
+            "blue bright CC large tiles",
+            "blue bright CR large tiles",
+            "blue bright CR small tiles",
+            "blue dark   CR small tiles",
+            "blue dark   CR small wood",
+        ),
+        "position co-occurrence test": _specs(
+            (4, 7, 9),
+            "blue bright CC large tiles",
+            "blue bright CC large tiles",
+            "blue bright CC small tiles",
+            "red  bright CC small tiles",
+            "red  dark   CC small tiles",
+            "red  dark   CC small wood",
+        ),
     }
 )
-"""Pairs of validation environments by name: same distribution (SD), in distribution (ID), mixed distribution with
-one or five factors shifted (1F-MD, 5F-MD), out of distribution (OOD). Paper table 3 = thesis tables 5.1 and C.4."""
-
-POSITION_VALIDATION: Mapping[str, Environments] = MappingProxyType(
-    {
-        "SD": _specs((1, 4, 7, 9), "green dark UL large blank", "green dark UL large blank"),
-        "ID": _specs((1, 4, 7, 9), "green dark UL large blank", "green dark LR large blank"),
-        "1F-MD": _specs((1, 4, 7, 9), "green dark UL large blank", "green dark UR large blank"),
-        "5F-MD": _specs((1, 4, 7, 9), "green dark UL large blank", "red bright CC small tiles"),
-        "OOD": _specs((1, 4, 7, 9), "green dark UR large blank", "green dark LL large blank"),
-    }
-)
-"""Pairs of validation environments by name, as `HUE_VALIDATION`. Thesis table C.5."""
-
-HUE_CO_OCCURRENCE_TEST: Environments = _specs(
-    (4, 7, 9),
-    "blue bright CC large tiles",
-    "blue bright CC large tiles",
-    "blue bright CR large tiles",
-    "blue bright CR small tiles",
-    "blue dark   CR small tiles",
-    "blue dark   CR small wood",
-)
-"""Test environments of the co-occurrence designs with hue as learning factor (its value here is a stand-in: the
-design sets it, test 0 as in training, tests 1 to 5 to the withheld combinations). Thesis table C.6."""
-
-POSITION_CO_OCCURRENCE_TEST: Environments = _specs(
-    (4, 7, 9),
-    "blue bright CC large tiles",
-    "blue bright CC large tiles",
-    "blue bright CC small tiles",
-    "red  bright CC small tiles",
-    "red  dark   CC small tiles",
-    "red  dark   CC small wood",
-)
-"""The same with position as learning factor. Thesis table C.6."""
+"""The environments of the papers by name."""
 
 CORRECTIONS: Mapping[str, str] = MappingProxyType(
     {

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, check_number, describe
 from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
-from shiftmetrics.lab.shifts.factors.textures import texture_field
 from shiftmetrics.lab.shifts.images import check_images, run_blocks
 from shiftmetrics.lab.shifts.streams import RowStreams, seed_of
 
@@ -31,6 +30,9 @@ BACKGROUND = 0.3
 
 JITTER = {"hue": 6.0, "lightness": 0.03, "position": 0.015, "scale": 0.015, "phase": 0.02}
 """Largest deviations at jitter 1: degrees, lightness, and shares of the side of the image."""
+
+DEPTH = 0.45
+"""Difference between the light and the dark parts of a texture."""
 
 _CENTRES = {"U": 0.25, "L": 0.75, "C": 0.5}  # of the rows; for the columns L is left
 _COLUMNS = {"L": 0.25, "C": 0.5, "R": 0.75}
@@ -78,7 +80,8 @@ def render_factors(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shiftmetrics.lab.shifts.factors import FactorSpec, render_factors
+    >>> from shiftmetrics.lab.shifts.factors import FactorSpec
+    >>> from shiftmetrics.lab.shifts.factors.render import render_factors
     >>> digits = load_digits().images[:2] / 16
     >>> images = render_factors(digits, FactorSpec(hue="green", position="UL"), rng=0)
     >>> images.shape, int(images.mean(axis=(0, 1, 2)).argmax())
@@ -198,3 +201,29 @@ def tint(lightness: FloatArray, hue_degrees: float) -> FloatArray:
     room = np.minimum((1.0 - lightness) / (1.0 - mean), lightness / mean)
     rgb = lightness[..., None] + SATURATION * room[..., None] * (pure - mean)
     return np.asarray(np.clip(rgb, 0.0, 1.0))
+
+
+def texture_field(texture: str, size: int, phase: tuple[float, float]) -> FloatArray:
+    """Return the brightness of a texture, shape (size, size); ``phase`` moves it by shares of the side.
+
+    It multiplies an image; its mean is 1, so that the lightness stays.
+    """
+    if texture == "blank":
+        return np.ones((size, size))
+    steps = (np.arange(size) + 0.5) / size
+    down, right = np.meshgrid(steps + phase[0], steps + phase[1], indexing="ij")
+    pattern = _tiles(down, right) if texture == "tiles" else _wood(down, right)
+    return np.asarray(1.0 + DEPTH * (pattern.mean() - pattern))
+
+
+def _tiles(down: FloatArray, right: FloatArray) -> FloatArray:
+    """Return 1 on the joints of an 8 by 8 grid of square tiles, 0 on the tiles, with soft edges."""
+    joint = 0.12  # half the width of a joint, in tiles
+    edges = [np.abs((8.0 * axis + 0.5) % 1.0 - 0.5) for axis in (down, right)]
+    return np.asarray(np.clip(2.0 - np.minimum(*edges) / joint, 0.0, 1.0))
+
+
+def _wood(down: FloatArray, right: FloatArray) -> FloatArray:
+    """Return wavy rings along the vertical: the grain of a board."""
+    bend = 0.06 * np.sin(2.0 * np.pi * down) + 0.02 * np.sin(2.0 * np.pi * 3.0 * down + 1.0)
+    return np.asarray(0.5 + 0.5 * np.sin(2.0 * np.pi * 7.0 * (right + bend)))
