@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from _machine import best_of, header, peak_memory_mib, table
 
+from shiftmetrics.lab.published import AdamSteps, stability_criterion_adam, stability_criterion_conic
 from shiftmetrics.stability import (
     CandidateLoss,
     HingeLoss,
@@ -18,7 +19,6 @@ from shiftmetrics.stability import (
     StabilityResult,
     ZeroOneLoss,
     stability_criterion,
-    stability_criterion_adam,
     stability_curve,
     worst_case_risk,
 )
@@ -114,12 +114,12 @@ def against_conic(n: int = 2000, d: int = 76) -> None:
     for divergence in ("kl", "chi2"):
         ours, theirs = [], []
 
-        def solve(method: Any, kept: list[StabilityResult], divergence: Any = divergence) -> None:
+        def solve(solver: Any, kept: list[StabilityResult], divergence: Any = divergence) -> None:
             loss = HingeLoss(labels * (features @ weights), norm)
-            kept.append(stability_criterion(loss, 1.5, divergence=divergence, method=method))
+            kept.append(solver(loss, 1.5, divergence=divergence))
 
-        fast = best_of(lambda kept=ours: solve("dual", kept), repeats=20)
-        slow = best_of(lambda kept=theirs: solve("conic", kept), repeats=3)
+        fast = best_of(lambda kept=ours: solve(stability_criterion, kept), repeats=20)
+        slow = best_of(lambda kept=theirs: solve(stability_criterion_conic, kept), repeats=3)
         apart = abs(ours[-1].value - theirs[-1].value)
         rows.append(
             [divergence, 1e3 * fast, 1e3 * slow, slow / fast, ours[-1].value, theirs[-1].value, apart]
@@ -181,7 +181,7 @@ def against_published(n: int = 2000, d: int = 76, n_steps: int = 300, n_inner: i
         fast = best_of(solve, repeats=10)
         start = time.perf_counter()
         steps = stability_criterion_adam(
-            loss, features, 0.9, divergence=divergence, n_steps=n_steps, n_inner=n_inner,
+            loss, features, 0.9, divergence=divergence, steps=AdamSteps(n_steps=n_steps, n_inner=n_inner),
             exact=LogisticLoss(labels * (features @ weights), norm),
         )  # fmt: skip
         slow = time.perf_counter() - start

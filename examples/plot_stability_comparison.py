@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.comparison import compare_results
-from shiftmetrics.models import Search, model_stability
+from shiftmetrics.lab.published import model_stability_adam, stability_criterion_conic
+from shiftmetrics.models import model_stability
 from shiftmetrics.views.plot import plot_comparison, plot_convergence
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -56,7 +57,7 @@ plt.show()
 
 # %%
 # A second opinion: the paper's conic program over all rows finds the same value.
-conic = model_stability(models["logistic"], X, y, threshold=1 / 3, computing=Search(method="conic"))
+conic = stability_criterion_conic(results["logistic"].loss, threshold=1 / 3)
 print(f"dual {results['logistic'].value:.10f}, conic {conic.value:.10f} +- {conic.error_bound:.0e}")
 
 # %%
@@ -66,17 +67,9 @@ start = time.perf_counter()
 exact = model_stability(models["logistic"], X, y, threshold=0.5, loss="log_loss")
 middle = time.perf_counter()
 steps = {
-    "Algorithm 1 (KL)": model_stability(
-        models["logistic"], X, y, threshold=0.5, loss="log_loss", computing=Search(method="algorithm1")
-    ),
-    "Algorithm 2 (chi-squared)": model_stability(
-        models["logistic"],
-        X,
-        y,
-        threshold=0.5,
-        loss="log_loss",
-        divergence="chi2",
-        computing=Search(method="algorithm2"),
+    "Algorithm 1 (KL)": model_stability_adam(models["logistic"], X, y, threshold=0.5),
+    "Algorithm 2 (chi-squared)": model_stability_adam(
+        models["logistic"], X, y, threshold=0.5, divergence="chi2"
     ),
 }
 end = time.perf_counter()

@@ -297,28 +297,3 @@ def test_networks_refuse_missing_cells_in_words(wine) -> None:
     result = model_stability(filled, X.to_numpy(), labels, 0.4, computing=Search(n_queries=60))
     assert result.route == "blackbox"
     np.testing.assert_array_equal(np.isnan(result.moved_rows()), X.isna())
-    with pytest.raises(ValueError, match="free of missing cells for a network and method='algorithm1'"):
-        model_stability(
-            filled, X.to_numpy(), labels, 1.5, loss="log_loss", computing=Search(method="algorithm1")
-        )
-
-
-@pytest.mark.parametrize("bounds", [None, "data"])
-def test_the_steps_of_the_paper_leave_missing_cells(cancer, bounds) -> None:
-    X, y = cancer
-    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
-    result = model_stability(
-        model, X, y, 1.0, loss="log_loss", moves=Moves(bounds=bounds), computing=Search(method="algorithm1")
-    )
-    stays(result, X)
-    assert result.exact_value is not None
-    assert result.value == pytest.approx(result.exact_value, rel=0.02)
-
-
-def test_the_conic_route_agrees(cancer) -> None:
-    pytest.importorskip("cvxpy")
-    X, y = cancer[0][:60], cancer[1][:60]
-    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(*cancer)
-    exact = model_stability(model, X, y, 0.4)
-    conic = model_stability(model, X, y, 0.4, computing=Search(method="conic"))
-    assert conic.value == pytest.approx(exact.value, rel=1e-5)

@@ -13,16 +13,13 @@ from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.label_flips import fixed_answer, with_label_flips
 from shiftmetrics.models.moves import Moves, moves_of, search_of
-from shiftmetrics.models.published import ALGORITHMS, ModelAdamStabilityResult, check_algorithm, take_steps
 from shiftmetrics.models.question import LOSSES, LossName, Question
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.rounds import solve_in_rounds
 from shiftmetrics.models.route import ROUTES, Answer, answer
 from shiftmetrics.stability.criterion import stability_criterion
-from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName
+from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import FixedLoss
-from shiftmetrics.stability.options import Options
-from shiftmetrics.stability.published import AdamStabilityResult
 from shiftmetrics.stability.result import StabilityResult
 
 
@@ -74,9 +71,7 @@ def model_stability(
         Confidence level of the interval, 0.95 by default, and ``groups``: rows that belong together.
     computing : Search or Computing, optional
         How to search for moves, and how to compute: ``rtol`` is the relative primal-dual gap at which to stop, 1e-10
-        by default. For comparison, ``Search(method="conic")`` solves for the value by a conic program;
-        ``"algorithm1"`` (KL) and ``"algorithm2"`` (chi-squared) take the paper's 300 times 20 Adam steps on the
-        numbers of linear models and torch modules, and return a `ModelAdamStabilityResult` with their trace.
+        by default.
 
     Returns
     -------
@@ -118,9 +113,7 @@ def model_stability(
     """
     check_choice(loss, "loss", LOSSES)
     moves, search = moves_of(moves), search_of(computing)
-    method = check_choice(search.method, "method", ("auto", *ROUTES, "conic", *ALGORITHMS))
-    if method in ALGORITHMS:
-        check_algorithm(method, check_choice(divergence, "divergence", DIVERGENCES), loss)
+    method = check_choice(search.method, "method", ("auto", *ROUTES))
     if moves.by is not None:
         raise ValueError(describe("moves", "without by", "subgroups of rows", "Use feature_stability."))
     interval = resampling_of(resampling) or Resampling()
@@ -138,13 +131,9 @@ def model_stability(
     if question.domain.immovable:
         name, found = "labels", with_label_flips(question, fixed_answer)
         assert found is not None
-    elif method in ALGORITHMS:
-        return _by_steps(question, threshold, method, options, settings)
     else:
-        route, found = answer(question, "auto" if method == "conic" else method)
+        route, found = answer(question, method)
         name = route.name
-        if method == "conic":
-            options["method"] = method
     rounds = solve_in_rounds(
         found, threshold, options, max_rounds=search.max_rounds, asked=lambda: question.count.rows
     )
@@ -160,19 +149,6 @@ def model_stability(
     )
 
 
-def _by_steps(
-    question: Question, threshold: float, route: str, options: dict[str, Any], settings: dict[str, Any]
-) -> ModelAdamStabilityResult:
-    """Take the gradient steps of the paper."""
-    weights = options.pop("sample_weight")
-    checked = Options(**options, initial_dual=None)
-    found, fields = take_steps(question, threshold, route, checked, weights)
-    solved = AdamStabilityResult(**fields)
-    result = _result(question, route, found, solved, None, settings, kind=ModelAdamStabilityResult)
-    assert isinstance(result, ModelAdamStabilityResult)
-    return result
-
-
 def _result(
     question: Question,
     route: str,
@@ -182,7 +158,6 @@ def _result(
     settings: dict[str, Any],
     *,
     lower_bound: float | None = None,
-    kind: type[ModelStabilityResult] = ModelStabilityResult,
 ) -> ModelStabilityResult:
     """Put the solution, the route and the moved rows together."""
     fields = {part.name: getattr(solved, part.name) for part in dataclasses.fields(solved)}
@@ -197,7 +172,7 @@ def _result(
         fields |= {"table": question.table, "units": domain.unit}
         fields |= _places(question, found, solved)
     fixed = None if solved.base_losses is None else FixedLoss(solved.base_losses)
-    return kind(
+    return ModelStabilityResult(
         **fields,
         route=route,
         lower_bound=lower_bound,

@@ -13,11 +13,6 @@ from shiftmetrics.stability.losses import (
     SquaredLoss,
     ZeroOneLoss,
 )
-from shiftmetrics.stability.published import (
-    AdamStabilityResult,
-    AdamStabilityStatus,
-    stability_criterion_adam,
-)
 from shiftmetrics.stability.result import (
     ExcessRisk,
     Splits,
@@ -26,19 +21,11 @@ from shiftmetrics.stability.result import (
     WorstCaseRisk,
     WorstCaseStatus,
 )
-from shiftmetrics.stability.s_value import SValue, s_value
 from shiftmetrics.stability.sample import column_moves, most_sensitive_sample
-from shiftmetrics.stability.subpopulation import (
-    SubpopulationRisk,
-    SubpopulationStatus,
-    worst_subpopulation_risk,
-)
 from shiftmetrics.stability.surface import StabilitySurface, stability_surface
 from shiftmetrics.stability.weight_gain import who_gains_weight
 
 __all__ = [
-    "AdamStabilityResult",
-    "AdamStabilityStatus",
     "AlternativesLoss",
     "CandidateLoss",
     "ExcessRisk",
@@ -47,26 +34,20 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "PiecewiseLinearLoss",
-    "SValue",
     "Splits",
     "SquaredLoss",
     "StabilityCurve",
     "StabilityResult",
     "StabilityStatus",
     "StabilitySurface",
-    "SubpopulationRisk",
-    "SubpopulationStatus",
     "WorstCaseRisk",
     "WorstCaseStatus",
     "ZeroOneLoss",
     "column_moves",
     "most_sensitive_sample",
-    "s_value",
     "stability_criterion",
-    "stability_criterion_adam",
     "stability_curve",
     "stability_surface",
     "who_gains_weight",
     "worst_case_risk",
-    "worst_subpopulation_risk",
 ]

@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.result import settings_of
-from shiftmetrics._core.validation import check_choice, check_number
-from shiftmetrics.stability.conic import least_cost_by_program
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import Kind, Loss
 from shiftmetrics.stability.options import Options
@@ -21,8 +20,6 @@ from shiftmetrics.stability.result import StabilityResult, StabilityStatus, Wors
 from shiftmetrics.stability.sampling import Sampling
 from shiftmetrics.stability.solve import Solution, least_cost, most_risk
 
-MethodName = Literal["dual", "conic"]
-METHODS: tuple[MethodName, ...] = ("dual", "conic")
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 _OPPOSITE: dict[Kind, Kind] = {"exact": "exact", "upper_bound": "lower_bound", "lower_bound": "upper_bound"}
 
@@ -36,7 +33,6 @@ def stability_criterion(
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
     groups: Any = None,
-    method: MethodName = "dual",
     rtol: float = 1e-10,
     max_iter: int = 200,
     initial_dual: float | None = None,
@@ -71,9 +67,6 @@ def stability_criterion(
     groups : array_like of shape (n_samples,), optional
         Labels of rows that belong together, such as the visits of one patient: the interval is then that of a
         sample of groups.
-    method : {"dual", "conic"}, default "dual"
-        How to find the value: by the one-dimensional dual, or, as a cross-check, by a conic program over all rows
-        (Theorems 2 and 3 of the paper, corrected; needs cvxpy and Clarabel), for every loss but the logistic one.
     rtol : float, default 1e-10
         Relative primal-dual gap at which to stop.
     max_iter : int, default 200
@@ -100,9 +93,7 @@ def stability_criterion(
     TypeError
         If ``loss`` is not a loss object.
     ValueError
-        If a number is out of its range, the weights do not match the rows, or the loss has no conic form.
-    ImportError
-        If a package that ``method="conic"`` needs is missing.
+        If a number is out of its range, or the weights do not match the rows.
 
     See Also
     --------
@@ -129,7 +120,6 @@ def stability_criterion(
     Stability 0.01265 ...
     """
     threshold = check_number(threshold, "threshold", low=0.0)
-    method = check_choice(method, "method", METHODS)
     options = Options(
         theta1=theta1, theta2=theta2, divergence=divergence, rtol=rtol, max_iter=max_iter,
         initial_dual=initial_dual, level=level, keep_rows=keep_rows, executor=executor, progress=progress,
@@ -138,24 +128,25 @@ def stability_criterion(
 
     with pass_counter(progress, "stability") as on_pass:
         problem = Problem.of(loss, sample_weight, options, on_pass)
-        settings = settings_with(loss, options, sample_weight, threshold=threshold, method=method)
-        return least_shift(problem, threshold, settings, method)
+        settings = settings_with(loss, options, sample_weight, threshold=threshold)
+        return least_shift(problem, threshold, settings)
 
 
 def least_shift(
-    problem: Problem, threshold: float, settings: dict[str, Any], method: MethodName = "dual"
+    problem: Problem, threshold: float, settings: dict[str, Any], solution: Solution | None = None
 ) -> StabilityResult:
-    """Answer `stability_criterion` for a checked problem; a second threshold builds on the passes of the first."""
+    """Answer `stability_criterion` for a checked problem; a second threshold builds on the passes of the first.
 
-    def solve(problem: Problem, method: MethodName = "dual") -> tuple[Solution, Shift, float]:
-        if method == "conic":
-            solution = least_cost_by_program(problem, threshold)
-        else:
+    With ``solution``, return the result of one that is known already.
+    """
+
+    def solve(problem: Problem, solution: Solution | None = None) -> tuple[Solution, Shift, float]:
+        if solution is None:
             solution = least_cost(problem.dual, threshold, problem.options)
         shift = problem.realise(solution.parts)
         return solution, shift, shift.cost if solution.value is None else solution.value
 
-    solution, shift, value = solve(problem, method)
+    solution, shift, value = solve(problem, solution)
     assert isinstance(solution.status, StabilityStatus)
     standard_error = shift.standard_error if solution.has_influence else None
     sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])

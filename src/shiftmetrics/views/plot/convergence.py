@@ -19,9 +19,9 @@ def plot_convergence(result: Any, ax: Any = None, *, kind: Literal["risk", "valu
 
     Parameters
     ----------
-    result : ModelStabilityResult, AdamStabilityResult, or dict of str to one of these
-        Results with a trace, such as `model_stability` returns for networks with a loss that is not 0/1; several are
-        drawn together by name.
+    result : result, or dict of str to results
+        Results with a trace, such as `model_stability` returns for networks with a loss that is not 0/1, or the
+        gradient steps of `shiftmetrics.lab.published`; several are drawn together by name.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
     kind : {"risk", "value"}, default "risk"
@@ -57,7 +57,7 @@ def plot_convergence(result: Any, ax: Any = None, *, kind: Literal["risk", "valu
     if not named:
         raise ValueError(describe("result", "at least one result", "an empty dict"))
     traces = {name: _trace(one, kind) for name, one in named.items()}
-    steps = all(hasattr(one, "trace_risk") for one in named.values())
+    steps = all("trace_risk" in getattr(one, "parts", {}) for one in named.values())
     with style():
         ax = new_axes(ax)
         for place, (name, one) in enumerate(named.items()):
@@ -95,8 +95,9 @@ def _markers(n_values: int) -> dict[str, Any]:
 
 def _trace(result: Any, kind: str) -> FloatArray:
     """Return one number for each round or step; what is infinite is left out of the drawing."""
-    if hasattr(result, "trace_risk"):
-        found = result.trace_risk if kind == "risk" else result.trace_value
+    parts = getattr(result, "parts", {})
+    if f"trace_{kind}" in parts:
+        found = parts[f"trace_{kind}"]
     else:
         trace = getattr(result, "trace", None)
         if trace is None:

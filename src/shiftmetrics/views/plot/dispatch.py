@@ -22,20 +22,13 @@ from shiftmetrics.agreement import (
 from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.models.feature_result import FeatureStabilityResult
 from shiftmetrics.novelty import ConfirmedModes, NoveltyResult, NoveltyTable
-from shiftmetrics.stability import (
-    AdamStabilityResult,
-    StabilityCurve,
-    StabilitySurface,
-    SubpopulationRisk,
-    SValue,
-)
+from shiftmetrics.stability import StabilityCurve, StabilitySurface
 from shiftmetrics.stability.result import ShiftResult
 from shiftmetrics.views.plot.agreement import plot_agreement
 from shiftmetrics.views.plot.agreement_curves import plot_agreement_curves
 from shiftmetrics.views.plot.agreement_groups import plot_adam_trace, plot_contributions, plot_rates
 from shiftmetrics.views.plot.agreement_matrix import plot_agreement_matrix, plot_agreement_transfer
 from shiftmetrics.views.plot.comparison import plot_comparison
-from shiftmetrics.views.plot.convergence import plot_convergence
 from shiftmetrics.views.plot.feature_stability import plot_feature_stability
 from shiftmetrics.views.plot.novelty import plot_novelty
 from shiftmetrics.views.plot.novelty_rows import plot_confirmed_modes
@@ -55,10 +48,7 @@ _DRAWINGS: dict[type[Result], Callable[..., Any]] = {
     PredictionRatesResult: plot_rates,
     ComparisonResult: plot_comparison,
     FeatureStabilityResult: plot_feature_stability,
-    AdamStabilityResult: plot_convergence,
     ShiftResult: plot_stability,
-    SubpopulationRisk: plot_stability,
-    SValue: plot_stability,
     StabilityCurve: plot_stability_thresholds,
     StabilitySurface: plot_stability_prices,
     NoveltyResult: plot_novelty,

@@ -18,8 +18,8 @@ def plot_stability(result: Any, ax: Any = None, *, kind: Literal["auto", "weight
 
     Parameters
     ----------
-    result : StabilityResult, WorstCaseRisk, SubpopulationRisk or SValue
-        From `stability_criterion` and its neighbours.
+    result : StabilityResult or WorstCaseRisk
+        From `stability_criterion` or `worst_case_risk`.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
     kind : {"auto", "weights", "moves"}, default "auto"

@@ -1,4 +1,4 @@
-"""The least cost of a risk as a conic program, solved by Clarabel through cvxpy: a second opinion on the dual.
+"""Stability as a conic program, solved by Clarabel through cvxpy.
 
 Theorems 2 (KL, exponential cones) and 3 (chi-squared, second-order cones) of arXiv:2405.03198, corrected: the
 intercepts ``b_k`` are multiplied by h, and alpha stands in the objective of Theorem 3. They hold for any loss whose
@@ -19,7 +19,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, to_float64
 from shiftmetrics._core.root import Bracket, Probe
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics.stability.criterion import least_shift, settings_with
+from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,
@@ -29,8 +31,9 @@ from shiftmetrics.stability.losses import (
     SquaredLoss,
     ZeroOneLoss,
 )
+from shiftmetrics.stability.options import Options
 from shiftmetrics.stability.problem import Problem
-from shiftmetrics.stability.result import StabilityStatus
+from shiftmetrics.stability.result import StabilityResult, StabilityStatus
 from shiftmetrics.stability.solve import Solution, least_cost, parts_of
 from shiftmetrics.stability.statistics import Moment
 
@@ -55,20 +58,65 @@ class Pieces:
     largest: float = math.inf
 
 
-def least_cost_by_program(problem: Problem, threshold: float) -> Solution:
-    """Find the least cost of a plan whose risk reaches ``threshold``, by a conic program.
+def stability_criterion_conic(
+    loss: Loss,
+    threshold: float,
+    *,
+    theta1: float = 0.4,
+    theta2: float = 0.4,
+    divergence: DivergenceName = "kl",
+    sample_weight: Any = None,
+) -> StabilityResult:
+    """Stability by a conic program over all rows: Theorem 2 (KL) or 3 (chi-squared) of the paper, corrected [1]_.
+
+    A second opinion on `stability_criterion`, which takes a small part of the time. For a model, pass the ``loss`` of
+    its `ModelStabilityResult`.
+
+    Parameters
+    ----------
+    loss, threshold, theta1, theta2, divergence, sample_weight
+        As in `stability_criterion`; the worst case of the logistic loss has no conic form.
+
+    Returns
+    -------
+    StabilityResult
+        The value of the program, and the shift at the price that it finds; ``error_bound`` encloses the exact value.
 
     Raises
     ------
     ImportError
         If cvxpy or Clarabel is missing.
     ValueError
-        If the worst case of the loss has no conic form.
+        If the worst case of the loss has no conic form, or an argument is out of its range.
     RuntimeError
         If Clarabel fails.
+
+    References
+    ----------
+    .. [1] Blanchet, Cui, Li, Liu, arXiv:2405.03198.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.lab.published import stability_criterion_conic
+    >>> from shiftmetrics.stability import HingeLoss
+    >>> round(stability_criterion_conic(HingeLoss(np.linspace(-0.5, 2.4, 30), 1.5), 1.0).value, 6)
+    0.069033
     """
+    threshold = check_number(threshold, "threshold", low=0.0)
+    options = Options(
+        theta1=theta1, theta2=theta2, divergence=divergence, rtol=1e-10, max_iter=200, initial_dual=None, level=0.95,
+        keep_rows=True, executor=None, progress=False,
+    )  # fmt: skip
+    problem = Problem.of(loss, sample_weight, options)
+    solution = _least_cost_by_program(problem, threshold)
+    settings = settings_with(loss, options, sample_weight, threshold=threshold)
+    return least_shift(problem, threshold, settings, solution)
+
+
+def _least_cost_by_program(problem: Problem, threshold: float) -> Solution:
     program = _Program(problem, threshold)
-    edge = least_cost_at_edges(problem, threshold)
+    edge = _least_cost_at_edges(problem, threshold)
     if edge is not None:
         return edge
     price, value = program.solve()
@@ -85,7 +133,7 @@ def least_cost_by_program(problem: Problem, threshold: float) -> Solution:
     )
 
 
-def least_cost_at_edges(problem: Problem, threshold: float) -> Solution | None:
+def _least_cost_at_edges(problem: Problem, threshold: float) -> Solution | None:
     """Return the answer where none needs to be computed, such as a threshold out of reach; else None."""
     dual = problem.dual
     inside = dual.baseline.risk * (1.0 + 1e-12) < threshold < dual.highest_risk * (1.0 - 1e-12)
@@ -103,10 +151,10 @@ class _Program:
             importlib.import_module("clarabel")
         except ImportError as error:
             raise ImportError(
-                "method='conic' needs cvxpy and Clarabel. Install them: pip install 'shiftmetrics[conic]'"
+                "stability_criterion_conic needs cvxpy and Clarabel. Install them: pip install 'shiftmetrics[conic]'"
             ) from error
         self.options, self.threshold = problem.options, threshold
-        self.pieces = conic_form(problem.loss, problem.options.theta1)
+        self.pieces = _conic_form(problem.loss, problem.options.theta1)
         n = problem.loss.n_samples
         self.weights = np.ones(n) / n if problem.weights is None else problem.weights / problem.weights.sum()
 
@@ -138,9 +186,9 @@ class _Program:
                 warnings.filterwarnings("ignore", "Solution may be inaccurate")
                 program.solve(solver=cp.CLARABEL, **PRECISION)
         except cp.error.SolverError as error:
-            raise RuntimeError(f"Clarabel failed ({error}). Use method='dual'.") from error
+            raise RuntimeError(f"Clarabel failed ({error}). Use stability_criterion.") from error
         if program.status not in ("optimal", "optimal_inaccurate"):
-            raise RuntimeError(f"Clarabel ended with status {program.status}. Use method='dual'.")
+            raise RuntimeError(f"Clarabel ended with status {program.status}. Use stability_criterion.")
         return float(h.value), -float(program.value)
 
     def _worst_cases(self, h: Any, p: Any) -> list[Any]:
@@ -185,7 +233,7 @@ def _around(problem: Problem, threshold: float, price: float) -> Bracket[Moment]
 
 
 @singledispatch
-def conic_form(loss: Loss, theta1: float) -> Pieces:
+def _conic_form(loss: Loss, theta1: float) -> Pieces:
     """Return the pieces of a loss.
 
     Raises
@@ -195,43 +243,43 @@ def conic_form(loss: Loss, theta1: float) -> Pieces:
     """
     raise ValueError(
         describe(
-            "method",
-            "left out for this loss",
-            f"'conic' with {type(loss).__name__}",
-            "Conic programs are for piecewise linear, zero-one, fixed, candidate and squared losses.",
+            "loss",
+            "piecewise linear, zero-one, fixed, candidates or squared for a conic program",
+            type(loss).__name__,
+            "Use stability_criterion.",
         )
     )
 
 
-@conic_form.register
+@_conic_form.register
 def _(loss: FixedLoss, theta1: float) -> Pieces:
     return _linear(loss.losses[:, None], 0.0, theta1)
 
 
-@conic_form.register
+@_conic_form.register
 def _(loss: ZeroOneLoss, theta1: float) -> Pieces:
     base = loss.base(slice(0, loss.n_samples))
     losses, rest = np.stack([base, np.ones_like(base)], axis=1), np.zeros_like(base)
     return _points(losses, np.stack([rest, loss.distances], axis=1), theta1)
 
 
-@conic_form.register
+@_conic_form.register
 def _(loss: HingeLoss, theta1: float) -> Pieces:
     values = np.stack([1.0 - loss.margins, np.zeros_like(loss.margins)], axis=1)
     return _linear(values, np.array([loss.weight_norm, 0.0]), theta1)
 
 
-@conic_form.register
+@_conic_form.register
 def _(loss: PiecewiseLinearLoss, theta1: float) -> Pieces:
     return _linear(to_float64(loss.values), to_float64(loss.slope_norms), theta1)
 
 
-@conic_form.register
+@_conic_form.register
 def _(loss: CandidateLoss, theta1: float) -> Pieces:
     return _points(loss.losses, loss.distances, theta1)
 
 
-@conic_form.register
+@_conic_form.register
 def _(loss: SquaredLoss, theta1: float) -> Pieces:
     base, largest = loss.base(slice(0, loss.n_samples)), loss.largest_dual(theta1)
     pieces = _linear(base[:, None], 0.0, theta1)

@@ -1,12 +1,14 @@
 """The conic programs of the paper, corrected, agree with the dual; as printed they do not."""
 
 import sys
-from collections.abc import Callable
 
 import numpy as np
 import pytest
+from sklearn.svm import LinearSVC
 
-from shiftmetrics import Result
+from sample_losses import golden_loss, middle_threshold, random_loss
+from shiftmetrics import Result, model_stability
+from shiftmetrics.lab.published import stability_criterion_conic
 from shiftmetrics.stability import FixedLoss, LogisticLoss, Loss, SquaredLoss, stability_criterion
 
 cp = pytest.importorskip("cvxpy")
@@ -24,7 +26,6 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("name", "threshold", "theta1", "theta2", "kl", "chi2"), GOLDEN)
 def test_golden_numbers(
-    golden: Callable[[str], Loss],
     name: str,
     threshold: float,
     theta1: float,
@@ -34,14 +35,12 @@ def test_golden_numbers(
 ) -> None:
     for divergence, expected in (("kl", kl), ("chi2", chi2)):
         options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
-        result = stability_criterion(golden(name), threshold, method="conic", **options)
+        result = stability_criterion_conic(golden_loss(name), threshold, **options)
         assert result.value == pytest.approx(expected, abs=1e-8)
         assert abs(result.value - expected) <= result.error_bound + 6e-11
-        assert result.status.value == "converged"
-        assert result.settings["method"] == "conic"
+        assert str(result.status) == "converged"
         assert result.risk == pytest.approx(threshold, rel=1e-9)
-        dual = stability_criterion(golden(name), threshold, **options)
-        assert dual.settings["method"] == "dual"
+        dual = stability_criterion(golden_loss(name), threshold, **options)
         np.testing.assert_allclose(result.weights, dual.weights, atol=1e-5)
         np.testing.assert_allclose(result.moved_distances, dual.moved_distances, atol=1e-4)
         assert Result.from_json(result.to_json()).equals(result)
@@ -55,17 +54,15 @@ def test_both_routes_agree(
     theta1: float,
     theta2: float,
     divergence: str,
-    loss_of: Callable[..., Loss],
-    between: Callable[..., float],
 ) -> None:
     if kind == "fixed" and np.isinf(theta2):
         pytest.skip("nothing may change")
-    loss = loss_of(kind, 3, 20)
+    loss = random_loss(kind, 3, 20)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 20)
     weights[:2] = 0.0
     options = {"theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": weights}
-    threshold = between(loss, theta1, theta2)
-    conic = stability_criterion(loss, threshold, method="conic", **options)
+    threshold = middle_threshold(loss, theta1, theta2)
+    conic = stability_criterion_conic(loss, threshold, **options)
     dual = stability_criterion(loss, threshold, **options)
     assert conic.value == pytest.approx(dual.value, rel=1e-7, abs=1e-8)
     assert abs(conic.value - dual.value) <= conic.error_bound + dual.error_bound
@@ -83,26 +80,38 @@ def test_both_routes_agree(
     ],
 )
 def test_edges_are_those_of_the_dual(loss: Loss, threshold: float, status: str) -> None:
-    conic = stability_criterion(loss, threshold, method="conic")
+    conic = stability_criterion_conic(loss, threshold)
     dual = stability_criterion(loss, threshold)
-    assert conic.status.value == dual.status.value == status
+    assert str(conic.status) == str(dual.status) == status
     assert conic.value == dual.value
 
 
 def test_what_has_no_conic_form_is_refused() -> None:
     with pytest.raises(
-        ValueError, match="method must be left out for this loss, got 'conic' with LogisticLoss"
+        ValueError, match="loss must be piecewise linear, .* for a conic program, got LogisticLoss"
     ):
-        stability_criterion(LogisticLoss([1.0], 1.0), 2.0, method="conic")
-    with pytest.raises(ValueError, match="method must be one of 'dual', 'conic', got 'mosek'"):
-        stability_criterion(FixedLoss([0.0, 1.0]), 0.7, method="mosek")
+        stability_criterion_conic(LogisticLoss([1.0], 1.0), 2.0)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "zero_one"])
+def test_the_loss_of_a_model(loss: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(int)
+    model = LinearSVC().fit(X, y)
+    threshold = {"hinge": 1.0, "zero_one": 0.4}[loss]
+    for divergence in ("kl", "chi2"):
+        exact = model_stability(model, X, y, threshold, loss=loss, divergence=divergence)
+        conic = stability_criterion_conic(exact.loss, threshold, divergence=divergence)
+        assert conic.value == pytest.approx(exact.value, abs=1e-7)
+        np.testing.assert_allclose(conic.moved_distances, exact.moved_distances, atol=1e-2)
 
 
 @pytest.mark.parametrize("missing", ["cvxpy", "clarabel"])
 def test_a_missing_package_is_named_with_its_command(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError, match=r"Install them: pip install 'shiftmetrics\[conic\]'"):
-        stability_criterion(FixedLoss([0.0, 1.0]), 0.7, method="conic")
+        stability_criterion_conic(FixedLoss([0.0, 1.0]), 0.7)
 
 
 # --- the programs as they are printed ---------------------------------------------------------------------

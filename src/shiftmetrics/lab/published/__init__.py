@@ -1,0 +1,17 @@
+"""What the papers run, for comparison: their solvers, and measures beside those of the library."""
+
+from shiftmetrics.lab.published.adam import AdamSteps, stability_criterion_adam
+from shiftmetrics.lab.published.conic import stability_criterion_conic
+from shiftmetrics.lab.published.gradients import model_stability_adam
+from shiftmetrics.lab.published.result import PublishedResult
+from shiftmetrics.lab.published.reweighting import s_value, worst_subpopulation_risk
+
+__all__ = [
+    "AdamSteps",
+    "PublishedResult",
+    "model_stability_adam",
+    "s_value",
+    "stability_criterion_adam",
+    "stability_criterion_conic",
+    "worst_subpopulation_risk",
+]
