@@ -19,13 +19,13 @@ import pandas as pd
 from scipy.stats import t
 
 from shiftmetrics import LogisticLoss, stability_criterion
-from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import LogisticClassifier, PenaltyAdversarial, TiltedERM, grid_search
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
     sys.exit("Set SHIFTMETRICS_DATA to the folder that holds covid_sivep to run this example.")
-data = load_sivep(Path(folder) / "covid_sivep")
+data = load("sivep", Path(folder) / "covid_sivep")
 print(data)
 
 # %%

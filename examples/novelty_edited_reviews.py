@@ -20,7 +20,7 @@ import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.adapters.embeddings import TfidfEncoder, embed
-from shiftmetrics.lab.datasets import load_text_pairs
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.views.report import Context, Rows
 
 pairs = (
@@ -30,7 +30,7 @@ pairs = (
 )
 if not pairs.is_file():
     sys.exit("Set SHIFTMETRICS_DATA to the folder that holds imdb_counterfactual to run this example.")
-edited, original = load_text_pairs(pairs)
+edited, original = load("text_pairs", pairs)
 
 # %%
 # Half of the pairs give the edited reviews, the other half the originals: no review stands on both sides. (An edited

@@ -12,11 +12,11 @@ import torch
 
 from shiftmetrics import ZeroOneLoss, posterior_agreement, stability_criterion
 from shiftmetrics.attacks import AttackOptions, min_distance, nearest_error, noise, pgd, run_attack
-from shiftmetrics.lab.datasets import load_digits
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, NormBallAdversarial, fit
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
-digits = load_digits()
+digits = load("digits")
 order = np.random.default_rng(0).permutation(len(digits.y))
 X, y = digits.X.reshape(-1, 1, 8, 8).astype(np.float32)[order], digits.y[order]
 train, test = slice(200, None), slice(0, 200)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from shiftmetrics import LogisticLoss, stability_criterion
-from shiftmetrics.lab.datasets import load_digits, make_spurious_feature
+from shiftmetrics.lab.datasets import load, make_spurious_feature
 from shiftmetrics.lab.learners import (
     ERM,
     IRM,
@@ -54,7 +54,7 @@ flipped = {
 # Digits below five against the others, on a dark or a grey ground that goes with the label in 95 of 100
 # training rows and tells nothing in the test rows. Mixing digits of one label on two grounds, and of two
 # labels on one ground (LISA), washes the ground out.
-digits = load_digits()
+digits = load("digits")
 label = (digits.y >= 5).astype(int)
 
 

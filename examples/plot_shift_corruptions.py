@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.datasets import load_digits
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.shifts import CORRUPTIONS, apply_shift
 
 # %%
@@ -34,7 +34,7 @@ plt.show()
 
 # %%
 # Now a classifier of digits. `apply_shift` keeps the pairs, and how they were made.
-digits = load_digits()
+digits = load("digits")
 train, test = train_test_split(np.arange(len(digits)), test_size=0.5, random_state=0)
 model = SVC(decision_function_shape="ovr").fit(digits.X[train].reshape(-1, 64), digits.y[train])
 images, labels = digits.X[test], digits.y[test]

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.datasets import load_digits
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.shifts import mix
 from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments, split_instances
 from shiftmetrics.lab.shifts.factors.spec import FACTORS
@@ -22,7 +22,7 @@ from shiftmetrics.lab.shifts.factors.spec import FACTORS
 # Six environments: each shifts one factor more than the one before it. The first two are those of training. We take
 # all ten digits instead of the paper's fours and nines, and images of 48 instead of 128 pixels.
 environments = [spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"]]
-digits = load_digits()
+digits = load("digits")
 parts = split_instances(digits.y, {"train 0": 700, "train 1": 700, "test": 390}, rng=0)
 tests = factor_environments(digits.X, digits.y, environments, instances=parts["test"], size=48, rng=0)
 

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.shifts import (
     CategorySwap,
     ColumnNoise,
@@ -34,7 +34,7 @@ from shiftmetrics.lab.shifts import (
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
     sys.exit("Set SHIFTMETRICS_DATA to the folder that holds covid_sivep to run this example.")
-data = load_sivep(Path(folder) / "covid_sivep", one_hot=False)
+data = load("sivep", Path(folder) / "covid_sivep", one_hot=False)
 train, test = (data.take(rows) for rows in train_test_split(np.arange(len(data)), random_state=0))
 
 # %%

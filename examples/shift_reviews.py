@@ -20,14 +20,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.datasets import load_text_pairs
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.shifts import CharacterEdits, SentimentWords
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
     sys.exit("Set SHIFTMETRICS_DATA to the folder that holds imdb_counterfactual to run this example.")
 file = Path(folder) / "imdb_counterfactual" / "imdb_counterfactual_pairs.parquet"
-train, test = (load_text_pairs(file, split=split)[1] for split in ("train", "test"))
+train, test = (load("text_pairs", file, split=split)[1] for split in ("train", "test"))
 
 # %%
 # The model: words and pairs of words, and a logistic regression. A binary margin is one score a row.

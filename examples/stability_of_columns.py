@@ -22,16 +22,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import model_stability
-from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.models import Moves
 from shiftmetrics.stability import column_moves
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
     sys.exit("Set SHIFTMETRICS_DATA to the folder that holds covid_sivep to run this example.")
-data = load_sivep(
-    Path(folder) / "covid_sivep", one_hot=False
-)  # without the days to the outcome, which leak it
+# Without the days to the outcome, which leak it.
+data = load("sivep", Path(folder) / "covid_sivep", one_hot=False)
 patients, died = data.X.astype(int), data.y
 
 # %%

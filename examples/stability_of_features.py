@@ -27,14 +27,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import feature_stability
-from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.models import Moves
 from shiftmetrics.views.plot import plot_feature_stability
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
     sys.exit("Set SHIFTMETRICS_DATA to the folder that holds covid_sivep to run this example.")
-data = load_sivep(Path(folder) / "covid_sivep", one_hot=False)
+data = load("sivep", Path(folder) / "covid_sivep", one_hot=False)
 X_train, X_test, y_train, y_test = train_test_split(
     data.X, data.y, train_size=2000, test_size=2000, random_state=0
 )

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from shiftmetrics.lab.datasets import load_sivep
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import LogisticClassifier, NetworkClassifier
 from shiftmetrics.models import Moves, feature_stability, model_stability
 from shiftmetrics.views.plot import plot_convergence, plot_feature_stability
@@ -27,7 +27,7 @@ from shiftmetrics.views.plot import plot_convergence, plot_feature_stability
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
     sys.exit("Set SHIFTMETRICS_DATA to the folder that holds covid_sivep to run this example.")
-data = load_sivep(Path(folder) / "covid_sivep")
+data = load("sivep", Path(folder) / "covid_sivep")
 print(data)
 
 # %%

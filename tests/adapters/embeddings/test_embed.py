@@ -19,7 +19,7 @@ from shiftmetrics.adapters.embeddings import (
     embed,
     image_files,
 )
-from shiftmetrics.lab.datasets import ImageFiles
+from shiftmetrics.lab.datasets.dataset import ImageFiles
 
 # --- what encoders get -----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from shiftmetrics.lab.datasets import extract
+from shiftmetrics.lab.datasets.archives import extract
 
 FILES = {
     "top/one.txt": b"one",

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from shiftmetrics.lab.datasets import Dataset, ImageFiles
+from shiftmetrics.lab.datasets.dataset import Dataset, ImageFiles
 
 Y = np.array([0, 1, 0, 1, 1])
 

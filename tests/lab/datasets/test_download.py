@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from shiftmetrics.lab.datasets import download
+from shiftmetrics.lab.datasets.download import download
 
 CONTENT = np.random.default_rng(0).bytes(3_000_000)
 SHA = "sha256:" + hashlib.sha256(CONTENT).hexdigest()

@@ -5,14 +5,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from shiftmetrics.lab.datasets import (
-    load_camelyon17,
-    load_celeba,
-    load_image_folder,
-    load_imdb,
-    load_text_pairs,
-    load_waterbirds,
-)
+from shiftmetrics.lab.datasets import load
 
 
 def write_pictures(folder, names):
@@ -40,7 +33,7 @@ def waterbirds(tmp_path):
 
 
 def test_waterbirds_by_background(waterbirds):
-    data = load_waterbirds(waterbirds)
+    data = load("waterbirds", waterbirds)
     assert data.split.tolist() == ["train", "train", "val", "test"]
     on_water = data.where(domain="water")
     assert on_water.y.tolist() == [1, 0]
@@ -51,19 +44,21 @@ def test_a_wrong_folder_shows_at_once(waterbirds):
     folder = waterbirds / "waterbird_complete95_forest2water2"
     (folder / "000.Bird" / "bird_0.png").unlink()
     with pytest.raises(FileNotFoundError, match=r"bird_0.png', which is missing"):
-        load_waterbirds(waterbirds)
+        load("waterbirds", waterbirds)
     pd.read_csv(folder / "metadata.csv").drop(columns="place").to_csv(folder / "metadata.csv", index=False)
     with pytest.raises(
         ValueError, match="one with columns img_filename, y, place, split, got one without place"
     ):
-        load_waterbirds(waterbirds)
+        load("waterbirds", waterbirds)
     with pytest.raises(FileNotFoundError, match=r"no 'metadata.csv' in"):
-        load_waterbirds(folder / "001.Bird")
+        load("waterbirds", folder / "001.Bird")
 
 
 def test_any_folder_with_a_table(waterbirds):
     folder = waterbirds / "waterbird_complete95_forest2water2"
-    data = load_image_folder(folder, file="img_filename", label="place", split="split", split_names={0: "a"})
+    data = load(
+        "image_folder", folder, file="img_filename", label="place", split="split", split_names={0: "a"}
+    )
     assert data.class_names == ("0", "1")
     assert data.split.tolist() == ["a", "a", "1", "2"]
     assert data.domain is None
@@ -83,21 +78,21 @@ def celeba(tmp_path):
 
 
 def test_celeba_by_label_or_gender(celeba):
-    by_label = load_celeba(celeba)
+    by_label = load("celeba", celeba)
     assert by_label.y.tolist() == by_label.domain.tolist() == [0, 1, 1]
-    assert load_celeba(celeba, domain="gender").where(domain="male").y.tolist() == [0, 1]
+    assert load("celeba", celeba, domain="gender").where(domain="male").y.tolist() == [0, 1]
     assert by_label.where(split="val").X.read().shape == (1, 4, 4, 3)
 
 
 def test_celeba_refuses(celeba):
     with pytest.raises(ValueError, match="domain must be one of 'label', 'gender'"):
-        load_celeba(celeba, domain="age")
+        load("celeba", celeba, domain="age")
     pd.DataFrame({"partition": [0]}).to_csv(celeba / "list_eval_partition.csv")
     with pytest.raises(ValueError, match="must have as many rows, got 3 and 1"):
-        load_celeba(celeba)
+        load("celeba", celeba)
     (celeba / "list_eval_partition.csv").unlink()
     with pytest.raises(FileNotFoundError, match="no table"):
-        load_celeba(celeba)
+        load("celeba", celeba)
 
 
 def test_camelyon17_holds_out_whole_hospitals(tmp_path):
@@ -117,7 +112,7 @@ def test_camelyon17_holds_out_whole_hospitals(tmp_path):
     name = "patches/patient_004_node_4/patch_patient_004_node_4_x_3328_y_21792.png"
     write_pictures(tmp_path, [name])
     table.to_csv(tmp_path / "metadata.csv")
-    data = load_camelyon17(tmp_path)
+    data = load("camelyon17", tmp_path)
     assert data.X.names[0] == name
     assert data.split.tolist() == ["train", "val", "test", "train", "id_val", "id_val"]
     assert data.domain.tolist() == hospital
@@ -138,14 +133,14 @@ def imdb(tmp_path):
 
 
 def test_imdb_in_the_order_of_the_numbers(imdb):
-    data = load_imdb(imdb)
+    data = load("imdb", imdb)
     assert data.X[:3] == ["test neg 0 é", "test neg 2 é", "test neg 10 é"]
     assert data.y.tolist() == [0, 0, 0, 1, 1, 1]
-    assert load_imdb(imdb / "aclImdb", split="train").X[-1] == "train pos 10 é"
+    assert load("imdb", imdb / "aclImdb", split="train").X[-1] == "train pos 10 é"
     for file in (imdb / "aclImdb" / "train" / "pos").iterdir():
         file.unlink()
     with pytest.raises(FileNotFoundError, match="no text files in .*pos"):
-        load_imdb(imdb, split="train")
+        load("imdb", imdb, split="train")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
@@ -164,7 +159,7 @@ def test_text_pairs_stay_aligned(tmp_path, suffix):
         table.to_parquet(file)
     else:
         table.to_csv(file, sep="\t" if suffix == ".tsv" else ",", index=False)
-    shifted, reference = load_text_pairs(file, split="train")
+    shifted, reference = load("text_pairs", file, split="train")
     assert shifted.X == ["bad\treally", "awful"]
     assert reference.X == ["good, really", "fine"]
     assert reference.y.tolist() == [1, 1]
@@ -174,22 +169,22 @@ def test_text_pairs_stay_aligned(tmp_path, suffix):
 def test_text_pairs_refuse(tmp_path):
     file = tmp_path / "pairs.csv"
     with pytest.raises(FileNotFoundError, match="no table"):
-        load_text_pairs(file)
+        load("text_pairs", file)
     table = pd.DataFrame({"text_a": ["x"], "label_a": ["maybe"], "text_b": ["y"], "label_b": [1]})
     table.to_csv(file)
     with pytest.raises(ValueError, match=r"got one without \['text_revised'"):
-        load_text_pairs(file)
+        load("text_pairs", file)
     with pytest.raises(ValueError, match="Column 'label_a' must be negative or positive, got 'maybe'"):
-        load_text_pairs(file, edited="b", original="a")
+        load("text_pairs", file, edited="b", original="a")
     with pytest.raises(ValueError, match="split must be one of no such column"):
-        load_text_pairs(file, edited="b", original="a", split="test")
+        load("text_pairs", file, edited="b", original="a", split="test")
 
 
 @pytest.mark.realdata
 def test_real_counterfactual_reviews(data_folder):
     folder = data_folder / "imdb_counterfactual"
-    shifted, reference = load_text_pairs(folder / "imdb_counterfactual_pairs.parquet")
+    shifted, reference = load("text_pairs", folder / "imdb_counterfactual_pairs.parquet")
     assert len(shifted) == len(reference) == 2435
     assert np.mean(shifted.y == reference.y) == 0.0
-    contrast, _ = load_text_pairs(folder / "imdb_contrast_sets.parquet", edited="contrast")
+    contrast, _ = load("text_pairs", folder / "imdb_contrast_sets.parquet", edited="contrast")
     assert len(contrast) == 588

@@ -10,15 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftmetrics.lab.datasets import (
-    RemoteFile,
-    Source,
-    load_cifar10,
-    load_cifar10c,
-    load_digits,
-    load_mnist,
-    read_idx,
-)
+from shiftmetrics.lab.datasets import load
+from shiftmetrics.lab.datasets.digits import read_idx
+from shiftmetrics.lab.datasets.sources import RemoteFile, Source
 
 RNG = np.random.default_rng(0)
 DIGITS = RNG.integers(0, 256, (7, 28, 28)).astype(np.uint8)
@@ -37,7 +31,7 @@ def cifar_bytes(pictures, labels):
 
 
 def test_digits_are_bundled():
-    data = load_digits()
+    data = load("digits")
     assert data.X.shape == (1797, 8, 8)
     assert data.X.min() == 0.0
     assert np.bincount(data.y).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
@@ -52,17 +46,17 @@ def test_mnist_from_idx_files(tmp_path, zipped, dot):
         (tmp_path / (name + ".gz" if zipped else name)).write_bytes(
             gzip.compress(content) if zipped else content
         )
-    data = load_mnist(tmp_path)
+    data = load("mnist", tmp_path)
     np.testing.assert_array_equal(data.X, DIGITS)
     np.testing.assert_array_equal(data.y, LABELS)
     with pytest.raises(FileNotFoundError, match="There is no 'train-images-idx3-ubyte' .or .gz. in"):
-        load_mnist(tmp_path, split="train")
+        load("mnist", tmp_path, split="train")
 
 
 @pytest.mark.parametrize("names", [("images", "labels"), ("x_test", "y_test")])
 def test_mnist_from_npz(tmp_path, names):
     np.savez(tmp_path / "mnist.npz", **dict(zip(names, (DIGITS, LABELS), strict=True)))
-    np.testing.assert_array_equal(load_mnist(tmp_path / "mnist.npz").X, DIGITS)
+    np.testing.assert_array_equal(load("mnist", tmp_path / "mnist.npz").X, DIGITS)
 
 
 def test_mnist_downloads_with_checksums(server, tmp_path):
@@ -76,12 +70,12 @@ def test_mnist_downloads_with_checksums(server, tmp_path):
         files.append(RemoteFile(url=f"{server.url}/{name}", name=name, checksum=checksum))
     mirror = Source(name="mnist", files=tuple(files), terms="none")
     for _ in range(2):
-        data = load_mnist(tmp_path / "home", download=True, progress=False, source=mirror)
+        data = load("mnist", tmp_path / "home", download=True, progress=False, source=mirror)
         np.testing.assert_array_equal(data.X, DIGITS)
     assert len(server.requests) == 2
     server.files["/t10k-labels-idx1-ubyte.gz"] += b"x"
     with pytest.raises(ValueError, match="must have sha256"):
-        load_mnist(tmp_path / "other", download=True, progress=False, source=mirror)
+        load("mnist", tmp_path / "other", download=True, progress=False, source=mirror)
 
 
 def test_the_home_of_data_can_be_set(tmp_path, monkeypatch):
@@ -89,7 +83,9 @@ def test_the_home_of_data_can_be_set(tmp_path, monkeypatch):
     with pytest.raises(
         FileNotFoundError, match=rf"no mnist data at '{tmp_path}/mnist'.*download=True .terms: LeCun"
     ):
-        load_mnist()
+        load(
+            "mnist",
+        )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +121,7 @@ def test_idx_types(tmp_path, dtype):
 def test_npz_of_something_else(tmp_path):
     np.savez(tmp_path / "a.npz", weights=DIGITS)
     with pytest.raises(ValueError, match="arrays images and labels, or jpeg.*got weights"):
-        load_mnist(tmp_path / "a.npz")
+        load("mnist", tmp_path / "a.npz")
 
 
 def write_cifar(folder, layout):
@@ -144,7 +140,7 @@ def write_cifar(folder, layout):
 
 @pytest.mark.parametrize("layout", ["binary", "python", "archive"])
 def test_cifar10_layouts(tmp_path, layout):
-    data = load_cifar10(write_cifar(tmp_path, layout))
+    data = load("cifar10", write_cifar(tmp_path, layout))
     np.testing.assert_array_equal(data.X, PICTURES)
     np.testing.assert_array_equal(data.y, CLASSES)
     assert data.class_names[3] == "cat"
@@ -155,17 +151,17 @@ def test_cifar10_of_five_training_batches(tmp_path):
         (tmp_path / f"data_batch_{number}.bin").write_bytes(
             cifar_bytes(PICTURES[:1], np.array([number], np.uint8))
         )
-    assert load_cifar10(tmp_path, split="train").y.tolist() == [1, 2, 3, 4, 5]
+    assert load("cifar10", tmp_path, split="train").y.tolist() == [1, 2, 3, 4, 5]
 
 
 def test_cifar10_from_class_folders_and_joined_jpegs(tmp_path):
-    names = load_cifar10(write_cifar(tmp_path, "binary")).class_names
+    names = load("cifar10", write_cifar(tmp_path, "binary")).class_names
     (tmp_path / "images" / "test").mkdir(parents=True)
     for label, name in enumerate(names):
         folder = tmp_path / "images" / "test" / name
         folder.mkdir()
         Image.fromarray(np.full((32, 32, 3), label, np.uint8)).save(folder / "0000.png")
-    data = load_cifar10(tmp_path / "images")
+    data = load("cifar10", tmp_path / "images")
     np.testing.assert_array_equal(data.X[:, 0, 0, 0], range(10))
     files = []
     for value in (10, 200):
@@ -174,7 +170,7 @@ def test_cifar10_from_class_folders_and_joined_jpegs(tmp_path):
         files.append(np.frombuffer(buffer.getvalue(), np.uint8))
     offsets = np.cumsum([0, *map(len, files)])
     np.savez(tmp_path / "a.npz", jpeg=np.concatenate(files), offsets=offsets, labels=[1, 2])
-    np.testing.assert_allclose(load_cifar10(tmp_path / "a.npz").X.mean(axis=(1, 2, 3)), [10, 200], atol=1)
+    np.testing.assert_allclose(load("cifar10", tmp_path / "a.npz").X.mean(axis=(1, 2, 3)), [10, 200], atol=1)
 
 
 class Evil:
@@ -187,7 +183,7 @@ class Evil:
 def test_a_pickle_that_would_run_code_is_refused(tmp_path):
     (tmp_path / "test_batch").write_bytes(pickle.dumps({b"data": Evil(), b"labels": []}))
     with pytest.raises(ValueError, match=r"was refused \(it holds posix.mkdir\)"):
-        load_cifar10(tmp_path)
+        load("cifar10", tmp_path)
 
 
 def test_old_pickles_name_the_old_place_of_numpy(tmp_path):
@@ -197,18 +193,18 @@ def test_old_pickles_name_the_old_place_of_numpy(tmp_path):
     old = pickle.dumps({b"data": planes, b"labels": CLASSES.tolist()}, protocol=2)
     assert b"numpy._core.multiarray" in old or b"numpy.core.multiarray" in old
     (tmp_path / "test_batch").write_bytes(old.replace(b"numpy._core.multiarray", b"numpy.core.multiarray"))
-    np.testing.assert_array_equal(load_cifar10(tmp_path).X, PICTURES)
+    np.testing.assert_array_equal(load("cifar10", tmp_path).X, PICTURES)
     (tmp_path / "test_batch").write_bytes(content[:-30])
     with pytest.raises(ValueError, match="was refused"):
-        load_cifar10(tmp_path)
+        load("cifar10", tmp_path)
 
 
 def test_a_truncated_batch_is_said(tmp_path):
     (tmp_path / "test_batch.bin").write_bytes(cifar_bytes(PICTURES, CLASSES)[:-1])
     with pytest.raises(ValueError, match="rows of 3,073 bytes, got 12291 bytes. It is truncated"):
-        load_cifar10(tmp_path)
+        load("cifar10", tmp_path)
     with pytest.raises(FileNotFoundError, match="There are no CIFAR-10 files"):
-        load_cifar10(tmp_path, split="train")
+        load("cifar10", tmp_path, split="train")
 
 
 @pytest.fixture
@@ -221,19 +217,19 @@ def corrupted(tmp_path):
 
 @pytest.mark.parametrize("severity", [1, 3, 5])
 def test_cifar10c_rows_are_those_of_the_test_set(corrupted, severity):
-    data = load_cifar10c(corrupted, corruption="fog", severity=severity)
+    data = load("cifar10c", corrupted, corruption="fog", severity=severity)
     np.testing.assert_array_equal(data.X, PICTURES // severity)
     np.testing.assert_array_equal(data.y, CLASSES)
 
 
 def test_cifar10c_refuses(corrupted):
     with pytest.raises(ValueError, match="corruption must be one of 'fog', got 'snow'"):
-        load_cifar10c(corrupted, corruption="snow")
+        load("cifar10c", corrupted, corruption="snow")
     with pytest.raises(ValueError, match="severity must be an integer between 1 and 5"):
-        load_cifar10c(corrupted, corruption="fog", severity=6)
+        load("cifar10c", corrupted, corruption="fog", severity=6)
     np.save(corrupted / "fog.npy", PICTURES)
     with pytest.raises(ValueError, match="five severities of equally many images"):
-        load_cifar10c(corrupted, corruption="fog")
+        load("cifar10c", corrupted, corruption="fog")
 
 
 def test_an_archive_is_downloaded_and_extracted_once(server, tmp_path):
@@ -248,19 +244,19 @@ def test_an_archive_is_downloaded_and_extracted_once(server, tmp_path):
         name="c", files=(RemoteFile(url=f"{server.url}/c.tar.gz", name="c.tar.gz"),), terms="none"
     )
     for _ in range(2):
-        data = load_cifar10(tmp_path, download=True, progress=False, source=mirror)
+        data = load("cifar10", tmp_path, download=True, progress=False, source=mirror)
         np.testing.assert_array_equal(data.X, PICTURES)
     assert len(server.requests) == 1
-    np.testing.assert_array_equal(load_cifar10(tmp_path).X, PICTURES)
+    np.testing.assert_array_equal(load("cifar10", tmp_path).X, PICTURES)
     with pytest.raises(ValueError, match="path must be a folder when download=True"):
-        load_cifar10(tmp_path / "c.tar.gz", download=True, source=mirror)
+        load("cifar10", tmp_path / "c.tar.gz", download=True, source=mirror)
 
 
 @pytest.mark.realdata
 def test_real_mnist_and_cifar10(data_folder):
-    digits = load_mnist(data_folder / "mnist_test" / "mnist_t10k.npz")
+    digits = load("mnist", data_folder / "mnist_test" / "mnist_t10k.npz")
     assert digits.X.shape == (10_000, 28, 28)
     assert np.bincount(digits.y).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
-    pictures = load_cifar10(data_folder / "cifar10_jpeg" / "test_10000.npz")
+    pictures = load("cifar10", data_folder / "cifar10_jpeg" / "test_10000.npz")
     assert pictures.X.shape == (10_000, 32, 32, 3)
     assert set(np.bincount(pictures.y)) == {1000}

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.lab.datasets import RemoteFile, Source, acs_features, load_acs, load_sivep
+from shiftmetrics.lab.datasets import load
+from shiftmetrics.lab.datasets.acs import acs_features
+from shiftmetrics.lab.datasets.sources import RemoteFile, Source
 
 RACES = ["white", "black", "am_ind", "alaska", "am_alaska", "asian", "hawaiian", "other", "two_or_more"]
 
@@ -102,22 +104,22 @@ def test_acs_from_a_folder_as_folktables_keeps_it(tmp_path):
     first, second = persons(seed=1), persons(seed=2).assign(ST=48)
     first.to_csv(folder / "psam_p06.csv", index=False)
     second.to_csv(folder / "psam_p48.csv", index=False)
-    data = load_acs(tmp_path, states=("CA", "TX"), domain="ST")
+    data = load("acs", tmp_path, states=("CA", "TX"), domain="ST")
     assert data.domain_names == ("ST 6", "ST 48")
     both = pd.concat([first, second], ignore_index=True)
     X, y, rows = acs_features(both)
     pd.testing.assert_frame_equal(data.X, X)
     np.testing.assert_array_equal(data.y, y)
     np.testing.assert_array_equal(data.domain, (rows >= len(first)).astype(int))
-    by_race = load_acs(folder / "psam_p06.csv")
+    by_race = load("acs", folder / "psam_p06.csv")
     assert len(by_race.domain_names) == 9
     with pytest.raises(FileNotFoundError, match=r"no 'psam_p36.csv' in .* download=True"):
-        load_acs(tmp_path, states=("NY",))
+        load("acs", tmp_path, states=("NY",))
 
 
 def test_acs_of_early_years_has_other_file_names(tmp_path):
     persons().to_csv(tmp_path / "ss14pca.csv", index=False)
-    assert len(load_acs(tmp_path, year=2014)) > 0
+    assert len(load("acs", tmp_path, year=2014)) > 0
 
 
 def test_acs_downloads_from_the_census(server, tmp_path, monkeypatch):
@@ -133,10 +135,10 @@ def test_acs_downloads_from_the_census(server, tmp_path, monkeypatch):
         return to_census(url=url.replace("https://www2.census.gov", server.url), name=name)
 
     monkeypatch.setattr(acs, "RemoteFile", to_server)
-    data = load_acs(tmp_path, download=True, progress=False)
+    data = load("acs", tmp_path, download=True, progress=False)
     pd.testing.assert_frame_equal(data.X, acs_features(persons())[0])
     assert (tmp_path / "2018/1-Year/csv_pca.zip.sha256").is_file()
-    assert len(load_acs(tmp_path)) == len(data)
+    assert len(load("acs", tmp_path)) == len(data)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_acs_downloads_from_the_census(server, tmp_path, monkeypatch):
 def test_acs_refuses(tmp_path, arguments, message):
     persons().to_csv(tmp_path / "psam_p06.csv", index=False)
     with pytest.raises(ValueError, match=message):
-        load_acs(tmp_path, **arguments)
+        load("acs", tmp_path, **arguments)
 
 
 def test_acs_names_missing_columns_and_empty_tasks():
@@ -177,12 +179,12 @@ def patients(**columns):
 
 def test_sivep_drops_the_leak_and_encodes(tmp_path):
     patients().to_csv(tmp_path / "covid.csv", index=False)
-    data = load_sivep(tmp_path)
+    data = load("sivep", tmp_path)
     assert data.X.columns.tolist()[:3] == ["Age", "Sex", "Fever"]
     assert data.X["Ethnicity_Indigenous"].tolist() == [0.0, 1.0, 0.0]
     assert data.X["Region_North"].tolist() == [0.0, 1.0, 1.0]
     assert data.where(domain="North").y.tolist() == [1, 1]
-    codes = load_sivep(tmp_path / "covid.csv", one_hot=False, domain="Ethnicity")
+    codes = load("sivep", tmp_path / "covid.csv", one_hot=False, domain="Ethnicity")
     assert codes.X.columns.tolist() == ["Age", "Sex", "Ethnicity", "Region", "Fever"]
     assert codes.domain.tolist() == [0, 4, 2]
 
@@ -190,13 +192,13 @@ def test_sivep_drops_the_leak_and_encodes(tmp_path):
 def test_sivep_refuses(tmp_path):
     file = tmp_path / "covid.csv"
     with pytest.raises(FileNotFoundError, match="one csv file in .* got 0"):
-        load_sivep(tmp_path)
+        load("sivep", tmp_path)
     patients().drop(columns="Age").to_csv(file, index=False)
     with pytest.raises(ValueError, match=r"must be the SIVEP-Gripe table, got one without \['Age'\]"):
-        load_sivep(file)
+        load("sivep", file)
     patients(Region=[0, 1, 9]).to_csv(file, index=False)
     with pytest.raises(ValueError, match="Column 'Region' must be codes 0 to 4"):
-        load_sivep(file)
+        load("sivep", file)
 
 
 def test_sivep_downloads(server, tmp_path):
@@ -208,12 +210,12 @@ def test_sivep_downloads(server, tmp_path):
         files=(RemoteFile(url=server.url + "/a.csv", name="a.csv", checksum=checksum),),
         terms="",
     )
-    assert len(load_sivep(tmp_path / "home", download=True, progress=False, source=mirror)) == 3
+    assert len(load("sivep", tmp_path / "home", download=True, progress=False, source=mirror)) == 3
 
 
 @pytest.mark.realdata
 def test_real_sivep_has_the_papers_counts(data_folder):
-    data = load_sivep(data_folder / "covid_sivep")
+    data = load("sivep", data_folder / "covid_sivep")
     assert data.X.shape == (6882, 29)
     assert round(data.y.mean(), 3) == 0.473
     rates = [round(float(data.where(domain=region).y.mean()), 3) for region in range(5)]

@@ -1,6 +1,6 @@
 import pytest
 
-from shiftmetrics.lab.demo import WithheldDigit, evaluate_digits
+from shiftmetrics.lab.demo.evaluate import WithheldDigit, evaluate_digits
 
 
 @pytest.fixture(scope="module")

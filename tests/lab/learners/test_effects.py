@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.lab.datasets import load_digits, make_spurious_feature
+from shiftmetrics.lab.datasets import load, make_spurious_feature
 from shiftmetrics.lab.learners import (
     ERM,
     IRM,
@@ -72,7 +72,7 @@ def test_irm_ignores_a_feature_that_flips(network, paired_interval):
 
 def digits_on_backgrounds(rows, share, rng):
     """Digits below or from five, on a dark or a grey ground that goes with the label in a share of them."""
-    data = load_digits()
+    data = load("digits")
     y = (data.y[rows] >= 5).astype(int)
     ground = np.where(rng.random(len(y)) < share, y, 1 - y)
     return 0.7 * data.X[rows] + 0.3 * ground[:, None, None], y, ground

@@ -1,4 +1,4 @@
-"""Archives are opened with suspicion: nothing leaves the target folder, and all files arrive or none."""
+"""Extract archives safely: no file leaves the target folder, and all files are extracted or none."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.arrays import IntArray, take_rows
 from shiftmetrics._core.validation import check_integer, describe
 
 
@@ -76,13 +76,9 @@ class Dataset:
     def take(self, rows: Any) -> Dataset:
         """Return the given rows: positions, a slice or a boolean mask."""
         positions = np.arange(len(self))[rows]
-        if isinstance(self.X, list):
-            X: Any = [self.X[position] for position in positions]
-        else:
-            X = self.X.iloc[positions] if hasattr(self.X, "iloc") else self.X[positions]
         return dataclasses.replace(
             self,
-            X=X,
+            X=self.X[positions] if isinstance(self.X, ImageFiles) else take_rows(self.X, positions),
             y=self.y[positions],
             domain=None if self.domain is None else self.domain[positions],
             split=None if self.split is None else self.split[positions],

@@ -30,12 +30,6 @@ def load_digits() -> Dataset:
     -------
     Dataset
         ``X`` of shape (1797, 8, 8), float64 in [0, 1]; ``y`` the digit.
-
-    Examples
-    --------
-    >>> data = load_digits()
-    >>> data.X.shape, float(data.X.max()), len(data.class_names)
-    ((1797, 8, 8), 1.0, 10)
     """
     from sklearn.datasets import load_digits as load
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.lab.datasets import load_digits
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.shifts.images import GaussianNoise
 
 
@@ -30,7 +30,7 @@ def split_digits(seed: int, n_images: int | None = None) -> Digits:
     """Cut the first ``n_images`` of the bundled digits (default: all) in two halves, drawn by ``seed``."""
     from sklearn.model_selection import train_test_split
 
-    data = load_digits()
+    data = load("digits")
     images, labels = data.X[:n_images], data.y[:n_images]
     parts = train_test_split(images, labels, test_size=0.5, stratify=labels, random_state=seed)
     return Digits(train_images=parts[0], test_images=parts[1], train_labels=parts[2], test_labels=parts[3])

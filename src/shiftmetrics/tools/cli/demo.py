@@ -46,7 +46,8 @@ def demo(
         say("Fitting a classifier of handwritten digits, shifting its data and measuring three ways ...")
 
     from shiftmetrics._core.collection import write_results
-    from shiftmetrics.lab.demo import evaluate_digits, write_inputs
+    from shiftmetrics.lab.demo.evaluate import evaluate_digits
+    from shiftmetrics.lab.demo.files import write_inputs
     from shiftmetrics.views.report import write_report
 
     found = evaluate_digits(seed=seed, withheld=digit)
