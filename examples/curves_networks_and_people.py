@@ -23,7 +23,7 @@ from shiftmetrics.agreement import (
     agreement_transfer,
     prediction_rates,
 )
-from shiftmetrics.views.plot import plot_agreement_curves, plot_agreement_ranking, plot_contributions
+from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -59,10 +59,10 @@ print(curves.to_frame().query("ratio == 1")[columns].round(3).to_string(index=Fa
 # People stay right longer than most networks, and yet agree least with themselves: when the noise takes hold, their
 # answers scatter.
 figure, axes = plt.subplots(2, 2, figsize=(12, 7.5), layout="constrained")
-plot_agreement_curves(curves, axes[0, 0])
-plot_agreement_curves(curves, axes[0, 1], y="afr_t")
-plot_agreement_curves(curves, axes[1, 0], x="ratio")
-plot_agreement_ranking(curves, axes[1, 1])
+plot(curves, axes[0, 0])
+plot(curves, axes[0, 1], y="afr_t")
+plot(curves, axes[1, 0], x="ratio")
+plot(curves, axes[1, 1], kind="ranking")
 
 # %%
 # Where does disagreement come from? Pairs that were right and are misled cost most, and the confidence of the
@@ -75,8 +75,8 @@ print(
     .to_string(index=False)
 )
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
-plot_contributions(split, axes[0])
-plot_contributions(split, axes[1], kind="contribution")
+plot(split, axes[0])
+plot(split, axes[1], kind="contribution")
 
 # %%
 # Some kinds of things are lost in the noise; the intervals are exact, the worst one holds for all kinds together.

@@ -21,7 +21,7 @@ import pandas as pd
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.adapters.embeddings import TfidfEncoder, embed
 from shiftmetrics.lab.datasets import load
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows
 
 pairs = (
     Path(os.environ.get("SHIFTMETRICS_DATA", ""))

@@ -19,8 +19,8 @@ from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics.novelty import bandwidth_sweep, group_modes, missing_modes
-from shiftmetrics.views.plot import plot_bandwidth_sweep, plot_novelty
-from shiftmetrics.views.plot.style import REFERENCE, TEST, style
+from shiftmetrics.views import plot
+from shiftmetrics.views.drawings.style import REFERENCE, TEST, style
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 if not (folder / "mnist_wgan_generations").is_dir() or not (folder / "mnist_test").is_dir():
@@ -62,7 +62,7 @@ with style():
     ax.set(xlabel="generation", ylabel="excess in nats", ylim=(0, None), xticks=list(results))
     ax.set_title("What each generation gains and loses")
     ax.legend()
-plot_novelty(results[19])
+plot(results[19])
 plt.show()
 
 # %%
@@ -96,5 +96,5 @@ plt.show()
 # Does it depend on the bandwidth? One matrix of distances serves all of them.
 sweep = bandwidth_sweep(drawn[19][:500], real[:500], max_rows=250, n_permutations=10, rng=0, progress=False)
 print(sweep.to_frame().round(3).to_string(index=False))
-plot_bandwidth_sweep(sweep)
+plot(sweep)
 plt.show()

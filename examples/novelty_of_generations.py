@@ -26,7 +26,7 @@ from shiftmetrics.lab.baselines import (
 )
 from shiftmetrics.lab.distances import feature_distance, maximum_mean_discrepancy
 from shiftmetrics.novelty import novelty_table
-from shiftmetrics.views.plot import plot_novelty_ranks, plot_novelty_table
+from shiftmetrics.views import plot
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 if not (folder / "mnist_wgan_generations").is_dir() or not (folder / "mnist_test").is_dir():
@@ -53,8 +53,8 @@ samples = {
 table = novelty_table(samples, n_rows=250, n_draws=4, n_relabelled=3, n_exemplars=8, rng=0, progress=False)
 print(table.summary())
 print(table.pairs(bandwidth=1).round(2).to_string())
-plot_novelty_table(table)
-plot_novelty_ranks(table)
+plot(table)
+plot(table, kind="ranks")
 plt.show()
 
 # %%

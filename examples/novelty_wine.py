@@ -19,7 +19,7 @@ import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.adapters.embeddings import embed
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows
 
 table = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "uci_beans_wine" / "wine.npz"
 if not table.is_file():

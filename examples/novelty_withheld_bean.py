@@ -19,7 +19,7 @@ import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics.novelty import confirm_modes, group_modes
-from shiftmetrics.views.plot.style import TEST, style
+from shiftmetrics.views.drawings.style import TEST, style
 
 table = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "uci_beans_wine" / "beans.npz"
 if not table.is_file():

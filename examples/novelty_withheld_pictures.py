@@ -22,8 +22,7 @@ from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.novelty import confirm_modes, group_modes
-from shiftmetrics.views.plot import plot_confirmed_modes, plot_novelty
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows, plot
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 pictures, outputs = folder / "cifar10_jpeg" / "test_10000.npz", folder / "cifar10_logit_zoo" / "logits.npz"
@@ -89,8 +88,8 @@ tested = confirm_modes(
     centred[larger], centred[rest], eta=5, bandwidth=result.bandwidth, rng=0, progress=False
 )
 print(tested.summary())
-plot_novelty(result)
-plot_confirmed_modes(tested)
+plot(result)
+plot(tested)
 
 # %%
 # The pictures that show the new kind most, and what comes nearest to it in the reference.

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Moves
-from shiftmetrics.views.plot import plot_feature_stability
+from shiftmetrics.views import plot
 
 table = load_breast_cancer(as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(table.data, table.target, random_state=0)
@@ -32,7 +32,7 @@ parts = {
 }
 result = feature_stability(model, X_test, y_test, 0.2, moves=Moves(features=parts))
 print(result.summary())
-plot_feature_stability(result, top=12)
+plot(result, top=12)
 plt.show()
 
 # %%
@@ -57,5 +57,5 @@ print(
         ["subgroup", "value", "n_samples", "base_risk", "kind"]
     ].to_string(index=False)
 )
-plot_feature_stability(by_size, by=True)
+plot(by_size, kind="subgroups")
 plt.show()

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.views.plot import plot_novelty
+from shiftmetrics.views import plot
 
 # %%
 # Two halves of the data; the digit 4 is withheld from the reference. Principal components are the features.
@@ -34,7 +34,7 @@ print(result.summary())
 # %%
 # Most of the score is such noise, spread over many small modes; but the first eigenvalue stands far above what
 # relabelling gives. One mode is there.
-plot_novelty(result)
+plot(result)
 plt.show()
 
 # %%

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from shiftmetrics.comparison import compare_results
 from shiftmetrics.lab.published import model_stability_adam, stability_criterion_conic
 from shiftmetrics.models import model_stability
-from shiftmetrics.views.plot import plot_comparison, plot_convergence
+from shiftmetrics.views import plot
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X, y_train, y = train_test_split(X, y, test_size=0.6, random_state=0)
@@ -52,7 +52,7 @@ columns = [
     "simultaneous_high",
 ]
 print(comparison.differences_frame()[columns].round(4).to_string(index=False))
-plot_comparison(comparison)
+plot(comparison)
 plt.show()
 
 # %%
@@ -75,6 +75,6 @@ steps = {
 end = time.perf_counter()
 print(f"exact {exact.value:.6f}, Algorithm 1 {steps['Algorithm 1 (KL)'].value:.6f}")
 print(f"the exact solve takes 1/{(end - middle) / 2 / (middle - start):.0f} of the time")
-axes = plot_convergence(steps)
+axes = plot(steps, kind="search")
 axes.set(xlim=(0, 200), ylim=(0, 2))
 plt.show()

@@ -13,12 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.models import Moves, model_stability
 from shiftmetrics.stability import column_moves, stability_curve, stability_surface
-from shiftmetrics.views.plot import (
-    plot_sensitive_sample,
-    plot_stability_prices,
-    plot_stability_thresholds,
-    plot_worst_case_risk,
-)
+from shiftmetrics.views import plot
 
 rng = np.random.default_rng(0)
 X = np.concatenate([rng.normal([2, 2], 1, (100, 2)), rng.normal([-1, -1], 1, (100, 2))])
@@ -37,7 +32,7 @@ for ax, (name, (theta1, theta2)) in zip(axes, PRICES.items(), strict=True):
         model, X, y, 0.5, loss="log_loss", theta1=theta1, theta2=theta2, moves=Moves(cost="unit")
     )
     print(f"{name}: {result.headline()}")
-    plot_sensitive_sample(result, ax, labels=y, predict=model.predict)
+    plot(result, ax, labels=y, predict=model.predict, kind="sample")
     ax.set_title(f"{name}: R = {result.value:.3f}", loc="left")
 plt.show()
 
@@ -46,7 +41,7 @@ plt.show()
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
 for ax, (name, (theta1, theta2)) in zip(axes, PRICES.items(), strict=True):
     result = model_stability(model, X, y, 0.3, theta1=theta1, theta2=theta2, moves=Moves(cost="unit"))
-    plot_sensitive_sample(result, ax, labels=y, predict=model.predict)
+    plot(result, ax, labels=y, predict=model.predict, kind="sample")
     ax.set_title(f"{name}: R = {result.value:.4f}", loc="left")
 plt.show()
 
@@ -55,7 +50,7 @@ plt.show()
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), layout="constrained")
 for ax, error_rate in zip(axes, (0.2, 0.4, 0.6, 0.8), strict=True):
     result = model_stability(model, X, y, error_rate, theta1=1.0, theta2=0.25, moves=Moves(cost="unit"))
-    plot_sensitive_sample(result, ax, labels=y, predict=model.predict)
+    plot(result, ax, labels=y, predict=model.predict, kind="sample")
     ax.get_legend().remove()
     ax.set_title(f"error rate {error_rate:.0%}", loc="left")
 plt.show()
@@ -71,8 +66,8 @@ loss = model_stability(model, X, y, 0.5, loss="log_loss", moves=Moves(cost="unit
 curve = stability_curve(loss, np.linspace(0.05, 1.0, 25))
 surface = stability_surface(loss, 0.5)
 figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
-plot_stability_thresholds(curve, axes[0, 0], threshold=0.5)
-plot_worst_case_risk(curve, axes[0, 1], budget=0.1)
-plot_stability_prices(surface, axes[1, 0])
-plot_stability_prices(surface, axes[1, 1], kind="excess_risk")
+plot(curve, axes[0, 0], threshold=0.5)
+plot(curve, axes[0, 1], budget=0.1, kind="risk")
+plot(surface, axes[1, 0])
+plot(surface, axes[1, 1], kind="excess_risk")
 plt.show()

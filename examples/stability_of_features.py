@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 from shiftmetrics import feature_stability
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.models import Moves
-from shiftmetrics.views.plot import plot_feature_stability
+from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -61,7 +61,7 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
         ["feature", "value", "interval_low", "interval_high", "kind", "share_moved"]
     ]
     print(f"\n{name}, rows may only move\n{shown.round(5).to_string(index=False)}")
-    plot_feature_stability(found, ax, top=5)
+    plot(found, ax, top=5)
     ax.set_title(name, loc="left")
 plt.show()
 
@@ -86,6 +86,6 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
         groups.loc[group, "macro_f1"] = f1_score(truth, prediction, average="macro")
     columns = ["value", "comparison_low", "comparison_high", "kind", "accuracy", "macro_f1", "n_samples"]
     print(groups[columns].round(4).to_string())
-    plot_feature_stability(found, ax, by=True)
+    plot(found, ax, kind="subgroups")
     ax.set_title(name, loc="left")
 plt.show()

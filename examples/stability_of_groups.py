@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics import feature_stability
 from shiftmetrics.models import Moves
-from shiftmetrics.views.plot import plot_feature_stability
+from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -90,6 +90,6 @@ for title, load in (("income", income), ("employment", employment)):
         "base_risk",
     ]
     print(found.subgroups_frame("all features")[columns].round(5).to_string(index=False))
-    ax = plot_feature_stability(found, by=True)
+    ax = plot(found, kind="subgroups")
     ax.set_title(f"Stability of a model of {title} at risk 0.4, by race", loc="left")
     plt.show()

@@ -22,7 +22,7 @@ import pandas as pd
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import LogisticClassifier, NetworkClassifier
 from shiftmetrics.models import Moves, feature_stability, model_stability
-from shiftmetrics.views.plot import plot_convergence, plot_feature_stability
+from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -58,7 +58,7 @@ for name, found in features.items():
     print(found.to_frame().head(5)[["feature", "value", "standard_error", "kind", "share_moved"]].to_string())
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.6))
 for ax, (name, found) in zip(axes, features.items(), strict=True):
-    plot_feature_stability(found, ax, top=5)
+    plot(found, ax, top=5)
     ax.set_title(name, loc="left")
 fig.tight_layout()
 
@@ -98,6 +98,6 @@ table = pd.DataFrame(
 ).T
 print(table.to_string(float_format="{:.4g}".format))
 fig, ax = plt.subplots(figsize=(6.5, 4))
-plot_convergence(searches, ax)
+plot(searches, ax, kind="search")
 fig.tight_layout()
 plt.show()

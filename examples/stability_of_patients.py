@@ -34,7 +34,7 @@ from shiftmetrics.stability import (
     stability_surface,
     who_gains_weight,
 )
-from shiftmetrics.views.plot import plot_sensitive_sample, plot_stability_prices, plot_stability_thresholds
+from shiftmetrics.views import plot
 
 if not os.environ.get("SHIFTMETRICS_DATA"):
     sys.exit("Set SHIFTMETRICS_DATA to a folder that holds covid_sivep.")
@@ -78,10 +78,10 @@ for name, model in models.items():
 # Stability over the thresholds, and along the prices at one of them.
 figure, axes = plt.subplots(2, 3, figsize=(13, 7), layout="constrained")
 for (upper, lower), (name, result) in zip(axes.T, results.items(), strict=True):
-    plot_stability_thresholds(stability_curve(result.loss, np.linspace(0.25, 0.7, 19)), upper, threshold=0.5)
+    plot(stability_curve(result.loss, np.linspace(0.25, 0.7, 19)), upper, threshold=0.5)
     upper.set_title(name, loc="left")
     surface = stability_surface(result.loss, 0.5, n_points=11)
-    plot_stability_prices(surface, lower)
+    plot(surface, lower)
     print(f"{name}: {surface.headline()}")
 plt.show()
 
@@ -93,5 +93,5 @@ print(column_moves(result).head(6).to_string())
 sample = most_sensitive_sample(result, splits="heaviest")
 print(sample.loc[sample["moved"], ["weight", "distance", "Age", "Age move"]].head().to_string())
 print(result.excess_risk.to_frame())
-plot_sensitive_sample(result, labels=np.where(y == 1, "died", "survived"), max_rows=400)
+plot(result, labels=np.where(y == 1, "died", "survived"), max_rows=400, kind="sample")
 plt.show()

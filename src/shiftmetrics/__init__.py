@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         stability_criterion,
         worst_case_risk,
     )
-    from shiftmetrics.views.report import write_report
+    from shiftmetrics.views import write_report
 
 __all__ = [
     "CandidateLoss",
@@ -85,12 +85,12 @@ _HOMES = {
         "stability_criterion",
         "worst_case_risk",
     ),
-    "views.report": ("write_report",),
+    "views": ("write_report",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 # Drawings register themselves; results find them without knowing where they stand.
-on_first_drawing(lambda: importlib.import_module("shiftmetrics.views.plot"))
+on_first_drawing(lambda: importlib.import_module("shiftmetrics.views.drawings"))
 
 
 def __getattr__(name: str) -> Any:

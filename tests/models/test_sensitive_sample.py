@@ -1,5 +1,7 @@
 """The most sensitive sample of a model: aligned with X, in its own columns, and the model agrees with its losses."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,7 @@ from shiftmetrics.stability import (
     stability_surface,
     who_gains_weight,
 )
-from shiftmetrics.views.plot import plot_sensitive_sample
+from shiftmetrics.views import plot
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +93,8 @@ def test_arrays_have_numbered_columns():
     assert {"x0", "x1", "x2"} <= set(sample.columns)
     wrong = tree.predict(sample[["x0", "x1", "x2"]].to_numpy()) != y[sample.index]
     np.testing.assert_array_equal(wrong, sample["moved_loss"] == 1.0)
-    assert "first principal" in plot_sensitive_sample(result, predict=tree.predict).get_xlabel()
-    assert plot_sensitive_sample(result, columns=["x0", "x1"], predict=tree.predict).get_xlabel() == "x0"
+    assert "first principal" in plot(result, predict=tree.predict, kind="sample").get_xlabel()
+    assert plot(result, columns=["x0", "x1"], predict=tree.predict, kind="sample").get_xlabel() == "x0"
 
 
 def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipeline):
@@ -113,7 +115,7 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
 def test_a_result_without_rows_says_so(hospital, pipeline):
     X, y = hospital
     result = model_stability(pipeline, X, y, 0.4, computing=Search(keep_rows=False))
-    for call in (most_sensitive_sample, who_gains_weight, column_moves, plot_sensitive_sample):
+    for call in (most_sensitive_sample, who_gains_weight, column_moves, partial(plot, kind="sample")):
         with pytest.raises(ValueError, match="keep_rows=True|table must be the rows"):
             call(result)
     fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf, computing=Search(keep_rows=False))

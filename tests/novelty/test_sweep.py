@@ -9,7 +9,7 @@ from shiftmetrics.novelty import (
     novelty_against_size,
     variance_bandwidth,
 )
-from shiftmetrics.views.plot import plot_bandwidth_sweep
+from shiftmetrics.views import plot
 
 
 def two_samples() -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +62,7 @@ def test_the_default_goes_from_every_row_a_mode_to_one_mode_for_all() -> None:
 
 def test_the_drawing_shows_scores_null_and_counts() -> None:
     sweep = bandwidth_sweep(*two_samples(), bandwidths=[1.0, 2.0], n_permutations=3)
-    axes = plot_bandwidth_sweep(sweep)
+    axes = plot(sweep)
     np.testing.assert_allclose(axes.lines[1].get_ydata(), sweep.scores)
     np.testing.assert_allclose(axes.lines[0].get_ydata(), sweep.null_means)
     assert [text.get_text() for text in axes.texts] == [str(count) for count in sweep.n_significant]

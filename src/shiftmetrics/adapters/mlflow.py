@@ -16,7 +16,7 @@ from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics._version import __version__
 from shiftmetrics.comparison import ComparisonResult
-from shiftmetrics.views.report import Context, write_report
+from shiftmetrics.views import Context, write_report
 
 LONGEST_PARAM = 500
 """Characters of a parameter's value: what every store of MLflow takes."""

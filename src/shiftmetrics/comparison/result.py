@@ -66,6 +66,12 @@ class RankedModel(Record):
     collapsed: bool
     companions: dict[str, float]
 
+    @property
+    def ranks(self) -> str:
+        """The ranks that the model may have, such as "1" or "2–3"."""
+        low, high = self.rank_low, self.rank_high
+        return str(low) if low == high else f"{low}–{high}"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ModelDifference(Record):

@@ -7,7 +7,7 @@ import pytest
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,8 @@
 import re
 
 from shiftmetrics.tools.rules import Rule, check_results
-from shiftmetrics.views.report import Context, render_report
-from shiftmetrics.views.report import verdict as verdicts
+from shiftmetrics.views import Context
+from shiftmetrics.views.report import document, render_report
 
 
 def page_of(results, *rules):
@@ -34,7 +34,7 @@ def test_a_gate_that_is_passed_says_so(results):
 
 
 def test_the_page_stays_small_with_many_rules(results, monkeypatch):
-    monkeypatch.setattr(verdicts, "MOST_OUTCOMES", 3)
+    monkeypatch.setattr(document, "MOST_OUTCOMES", 3)
     page = page_of(results, *(Rule(name=f"rule {i}", result="mild", at_least=-i) for i in range(5)))
     assert page.count('class="chip passed"') == 3
     assert "And 2 more." in page

@@ -12,14 +12,8 @@ from shiftmetrics.novelty import (
     novelty_table,
 )
 from shiftmetrics.views.report import Context, Rows, render_report
-from shiftmetrics.views.report.typical import (
-    LONGEST_TEXT,
-    MOST_WORDS,
-    excerpt,
-    traits,
-    typical_rows,
-    typical_words,
-)
+from shiftmetrics.views.report.parts import LONGEST_TEXT, excerpt
+from shiftmetrics.views.report.typical import MOST_WORDS, typical_columns, typical_rows, typical_words
 
 TABLE = pd.DataFrame(
     {
@@ -54,21 +48,15 @@ def page(result, **rows):
 
 
 def test_columns_are_ordered_by_their_difference_in_standard_deviations():
-    found = traits(np.array([3]), TABLE)
-    assert [trait.column for trait in found] == ["kind", "age", "height"]
-    assert [trait.text for trait in found] == [
-        "kind eel 100\N{NO-BREAK SPACE}% (25\N{NO-BREAK SPACE}%)",
-        "age 80 (35.8)",
-        "height 170 (170)",
-    ]
-    assert found[0].difference == pytest.approx(3**0.5)
-    ages = TABLE["age"].to_numpy()
-    assert found[1].difference == pytest.approx((80 - ages.mean()) / ages.std())
-    assert found[2].difference == 0.0
+    assert typical_columns(np.array([3]), TABLE) == {
+        "kind": "kind eel 100\N{NO-BREAK SPACE}% (25\N{NO-BREAK SPACE}%)",
+        "age": "age 80 (35.8)",
+        "height": "height 170 (170)",
+    }
 
 
 def test_rows_without_columns_to_show():
-    assert traits(np.array([0]), TABLE[["same", "empty"]]) == []
+    assert typical_columns(np.array([0]), TABLE[["same", "empty"]]) == {}
 
 
 def test_words_that_set_texts_apart():
@@ -90,13 +78,12 @@ def test_words_that_set_texts_apart():
 def test_a_table_of_typical_rows(result, rows):
     mode = result.modes[0]
     grid = typical_rows(mode, Rows(**rows), ["size", "colour"], 4)
-    assert [column.name for column in grid.columns] == ["Row", "Label", "size", "colour"]
-    assert [column.numeric for column in grid.columns] == [False, False, True, False]
-    assert [line[1:] for line in grid.rows[:4]] == [["new", "1", "blue"]] * 4
-    assert [line[0] for line in grid.rows[:4]] == [str(i) for i in mode.exemplars[:4]]
-    assert grid.rows[4][1:] == ["–", "0", "–"]
-    assert grid.rows[4][0] == f"{mode.reference_exemplars[0]} (reference)"
-    assert len(grid.rows) == 6
+    assert grid.headings == {"Row": False, "Label": False, "size": True, "colour": False}
+    cells = [list(line.values()) for line in grid.lines]
+    assert [line[1:] for line in cells[:4]] == [["new", "1", "blue"]] * 4
+    assert [line[0] for line in cells[:4]] == [str(i) for i in mode.exemplars[:4]]
+    assert cells[4] == [f"{mode.reference_exemplars[0]} (reference)", "–", "0", "–"]
+    assert len(cells) == 6
 
 
 def test_tables_reach_the_page(result, rows):

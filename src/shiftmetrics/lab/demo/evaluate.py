@@ -13,7 +13,7 @@ from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.lab.demo import digits
 from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows
 
 DEGREES = 15.0
 NOISE = 0.3

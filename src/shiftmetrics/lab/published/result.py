@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.drawing import Drawn, draws
+from shiftmetrics._core.drawing import Drawn, on_first_drawing
 from shiftmetrics._core.result import Result
 
 
@@ -47,9 +48,4 @@ class PublishedResult(Drawn, Result):
         return self.sentence
 
 
-@draws(PublishedResult)
-def _plot(result: PublishedResult, ax: Any = None, **options: Any) -> Any:
-    """Draw the steps of a solver, or else the weights."""
-    from shiftmetrics.views.plot import plot_convergence, plot_stability
-
-    return (plot_stability if result.weights is not None else plot_convergence)(result, ax, **options)
+on_first_drawing(lambda: importlib.import_module("shiftmetrics.lab.published.drawing"))

@@ -116,7 +116,7 @@ def agreement(
             groups=first.groups,
             rng=seed,
         )
-    from shiftmetrics.views.report import Context, Rows
+    from shiftmetrics.views import Context, Rows
 
     rows = Rows(
         scores=scores_of(first), reference_scores=scores_of(second), names=first.row_names, labels=labels,

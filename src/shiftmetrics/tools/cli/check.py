@@ -63,7 +63,7 @@ def check(
     if json is not None:
         checked.to_json(json)
     if report is not None:
-        from shiftmetrics.views.report import Context, write_report
+        from shiftmetrics.views import Context, write_report
 
         context = Context(
             description="Results checked against the rules of a release.",

@@ -90,7 +90,7 @@ def compare(
     from shiftmetrics.tools.cli.outputs import Output
     from shiftmetrics.tools.cli.pairing import align_samples, check_labels
     from shiftmetrics.tools.cli.samples import read_sample
-    from shiftmetrics.views.report import Context
+    from shiftmetrics.views import Context
 
     output = Output(json=json, report=report, quiet=quiet)
     output.check_folders()
@@ -174,7 +174,7 @@ def _compare_results(paths: dict[str, str], output: Output, confidence: float, s
     from shiftmetrics._core.collection import read_results
     from shiftmetrics.comparison import compare_results
     from shiftmetrics.tools.cli.sources import Source
-    from shiftmetrics.views.report import Context
+    from shiftmetrics.views import Context
 
     output.check([Source(argument="SHIFTED", path=Path(path)) for path in paths.values()])
     results = {}

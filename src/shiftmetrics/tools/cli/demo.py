@@ -48,7 +48,7 @@ def demo(
     from shiftmetrics._core.collection import write_results
     from shiftmetrics.lab.demo.evaluate import evaluate_digits
     from shiftmetrics.lab.demo.files import write_inputs
-    from shiftmetrics.views.report import write_report
+    from shiftmetrics.views import write_report
 
     found = evaluate_digits(seed=seed, withheld=digit)
     write_results(found.results, results)

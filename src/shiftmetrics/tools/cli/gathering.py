@@ -14,7 +14,7 @@ from shiftmetrics.tools.cli.sources import Source
 
 if TYPE_CHECKING:
     from shiftmetrics._core.result import Result
-    from shiftmetrics.views.report import Context
+    from shiftmetrics.views import Context
 
 
 class InputsRead(Exception):  # noqa: N818 - a command that got this far is in order
@@ -180,7 +180,7 @@ def one_context(contexts: Mapping[str, Context], **whole: Any) -> Context:
 
     ``whole`` is what the context says of all of them, such as its description.
     """
-    from shiftmetrics.views.report import Context
+    from shiftmetrics.views import Context
 
     rows: dict[str, Any] = {}
     remarks: dict[str, str] = {}

@@ -178,7 +178,7 @@ def novelty(
             paired=paired, confidence_level=confidence, rng=seed, progress=output.progress,
         )  # fmt: skip
         swept = bandwidth_sweep(*features, eta=eta, rng=seed, progress=output.progress) if sweep else None
-    from shiftmetrics.views.report import Context, Rows
+    from shiftmetrics.views import Context, Rows
 
     rows = Rows(
         names=first.row_names, reference_names=second.row_names, labels=first.label, reference_labels=second.label,

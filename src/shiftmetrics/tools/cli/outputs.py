@@ -18,7 +18,7 @@ from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Sourc
 
 if TYPE_CHECKING:
     from shiftmetrics._core.result import Result
-    from shiftmetrics.views.report import Context
+    from shiftmetrics.views import Context
 
 
 class Receiver(Protocol):
@@ -142,7 +142,7 @@ class Output:
                 beside = {f"{stem}: {other}": results[other] for other in others}
                 write_results({stem: results[first], **beside}, self.json)
         if self.report is not None:
-            from shiftmetrics.views.report import write_report
+            from shiftmetrics.views import write_report
 
             write_report(results, self.report, title=title, context=context)
         if self.quiet:

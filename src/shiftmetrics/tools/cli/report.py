@@ -41,7 +41,7 @@ def report(
     from shiftmetrics.tools.cli.results import check_outputs, read_result_files
     from shiftmetrics.tools.cli.sources import Source
     from shiftmetrics.tools.rules import check_results, read_rules
-    from shiftmetrics.views.report import Context, write_report
+    from shiftmetrics.views import Context, write_report
 
     demanded = [] if rules is None else read_rules(rules)
     read = read_result_files(results)

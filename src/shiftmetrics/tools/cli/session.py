@@ -17,7 +17,7 @@ from shiftmetrics.tools.cli.gathering import Answer, Folder, InputsRead, one_con
 from shiftmetrics.tools.cli.outputs import received_by, say
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.rules import Rule, RulesResult, check_results, write_junit
-from shiftmetrics.views.report import Context, write_report
+from shiftmetrics.views import Context, write_report
 
 
 @dataclass(frozen=True, kw_only=True)

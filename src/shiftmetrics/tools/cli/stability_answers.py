@@ -53,7 +53,7 @@ def of_numbers(
     from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
     from shiftmetrics.tools.cli.errors import named_arguments
     from shiftmetrics.tools.cli.measurements import read_measurements
-    from shiftmetrics.views.report import Context, Rows
+    from shiftmetrics.views import Context, Rows
 
     sample = read_measurements(
         file, losses=losses, distances=distances, kind=kind, id_column=asked.id_column, label=asked.label,
@@ -96,7 +96,7 @@ def of_model(file: str, output: Output, asked: Asked, model: ModelOptions) -> No
     from shiftmetrics.tools.cli.models import check_model
     from shiftmetrics.tools.cli.samples import read_row_values
     from shiftmetrics.tools.cli.sources import parse_source
-    from shiftmetrics.views.report import Context, Rows
+    from shiftmetrics.views import Context, Rows
 
     check_model(model.model)
     output.check([parse_source(file, "FILE")])

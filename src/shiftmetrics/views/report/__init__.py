@@ -2,7 +2,7 @@
 
 from shiftmetrics.views.report.context import Context, Rows
 from shiftmetrics.views.report.document import render_report, write_report
-from shiftmetrics.views.report.facts import Fact, facts_of
-from shiftmetrics.views.report.thumbnails import is_image_batch
+from shiftmetrics.views.report.parts import facts_of
+from shiftmetrics.views.report.pictures import is_image_batch
 
-__all__ = ["Context", "Fact", "Rows", "facts_of", "is_image_batch", "render_report", "write_report"]
+__all__ = ["Context", "Rows", "facts_of", "is_image_batch", "render_report", "write_report"]

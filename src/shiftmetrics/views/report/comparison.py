@@ -2,112 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from markupsafe import Markup
+from shiftmetrics._core.result import format_number
+from shiftmetrics.comparison import ComparisonResult
+from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
 
-from shiftmetrics._core.result import Result, format_number
-from shiftmetrics.views.plot import plot_comparison
-from shiftmetrics.views.report.context import Context
-from shiftmetrics.views.report.facts import facts_of, percent
-from shiftmetrics.views.report.figures import figure_svg
-from shiftmetrics.views.report.grid import Column, Entry, Grid
-from shiftmetrics.views.report.templating import fragment
-
-LEAD = (
-    "All models saw the same rows, and are compared row by row, so that what the rows have in common cancels. Ranks "
-    "hold for all models together: a model's ranks leave out only those that these rows rule out."
+COMPARISON = Section(
+    anchor="comparison",
+    name="Models side by side",
+    question="Which model holds best, and is it clear?",
+    lead="All models saw the same rows, and are compared row by row, so that what the rows have in common "
+    "cancels. Ranks hold for all models together: a model's ranks leave out only those that these rows "
+    "rule out.",
+    term="Comparison of models",
+    guide="Models are resampled together: each bootstrap draw takes the same rows for all of them, so "
+    "that what the rows have in common cancels in the differences. A rank leaves out only what a test of "
+    "all differences together rules out.",
+    source="Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 2024, "
+    "doi:10.1093/restud/rdad006.",
+    limits=("Intervals and ranks speak of other samples of the same kind of rows, not of other shifts.",),
 )
-COMPANIONS: dict[str, tuple[str, Callable[[float], str]]] = {
+COMPANIONS = {
     "equivalent_error": ("Equivalent error", percent),
-    "base_risk": ("Risk", format_number),
-    "rms_move": ("Root-mean-square move", format_number),
+    "base_risk": ("Risk", number),
+    "rms_move": ("Root-mean-square move", number),
     "share_moved": ("Rows moved", percent),
     "effective_sample_fraction": ("Effective sample", percent),
-    "worst_case_risk": ("Risk within the budget", format_number),
+    "worst_case_risk": ("Risk within the budget", number),
 }
 """Readable figures of some measures: the heading of their column, and how they are printed."""
 
 
-def build(results: Mapping[str, Result], context: Context, detail: int) -> Markup:
-    """Return the section; ``detail`` limits the table of differences, 0 leaves it out."""
-    entries = [_entry(name, result, context, detail) for name, result in results.items()]
-    return fragment("measure.html.j2", lead=LEAD, comparison=None, entries=entries)
-
-
-def _entry(name: str, result: Any, context: Context, detail: int) -> Entry:
-    entry = Entry(name=name, facts=facts_of(result))
-    entry.sentences = [*([context.remarks[name]] if name in context.remarks else []), result.status.text]
-    entry.figures.append(
-        figure_svg(
-            lambda ax: plot_comparison(result, ax),
-            alt=f"Models with intervals and ranks: {name}",
-            caption="Bars are intervals of each model alone. Models that may be the best are in orange.",
-            height=1.4 + 0.25 * len(result.models),
-        )
-    )
-    entry.tables.append(_models(result))
-    beside = _companions(result)
-    if beside is not None:
-        entry.tables.append(beside)
-    if detail:
-        entry.tables.append(_differences(result, 10 * detail))
-    return entry
-
-
-def _models(result: Any) -> Grid:
-    columns = [
-        Column("Rank"),
-        Column("Model"),
-        Column(
-            result.compared + (f" ({result.compared_unit})" if result.compared_unit else ""), numeric=True
-        ),
-        Column("Interval", numeric=True),
-        Column("Best in draws", numeric=True),
-    ]
-    rows = []
+def comparison_facts(result: Any) -> list[Fact]:
+    """Return the value and the ranks of each model."""
+    facts = []
     for model in result.models:
-        line = [ranks_of(model), model.name, format_number(model.value), str(model.interval)]
-        line.append("collapsed" if model.collapsed else percent(model.probability_best))
-        rows.append(line)
-    return Grid(columns=columns, rows=rows, caption="Models, the best first")
+        error = model.companions.get("equivalent_error")
+        meaning = f"rank {model.ranks}" + ("" if error is None else f", equivalent error {percent(error)}")
+        value = f"{number(model.value, result.compared_unit)} {model.interval}"
+        facts.append(Fact(model.name, value, meaning + (", collapsed" if model.collapsed else "")))
+    return facts
 
 
-def _companions(result: Any) -> Grid | None:
-    """Return the readable figures beside the values, where the measure has any."""
-    shown = [name for name in COMPANIONS if all(name in model.companions for model in result.models)]
-    if not shown:
-        return None
-    columns = [Column("Model"), *(Column(COMPANIONS[name][0], numeric=True) for name in shown)]
-    rows = [
-        [model.name, *(COMPANIONS[name][1](model.companions[name]) for name in shown)]
+@reports(COMPARISON, ComparisonResult, facts=comparison_facts)
+def fill_comparison(entry: Entry) -> None:
+    """Draw the models, and list them, their companions and their differences."""
+    result = entry.result
+    entry.sentences.append(result.status.text)
+    entry.draw(
+        "models",
+        "Models with intervals and ranks",
+        "Bars are intervals of each model alone. Models that may be the best are in orange.",
+        height=1.4 + 0.25 * len(result.models),
+    )
+    unit = f" ({result.compared_unit})" if result.compared_unit else ""
+    models = [
+        {
+            "Rank": model.ranks,
+            "Model": model.name,
+            f"{result.compared}{unit}": number(model.value),
+            "Interval": Number(model.interval),
+            "Best in draws": Number("collapsed") if model.collapsed else percent(model.probability_best),
+        }
         for model in result.models
     ]
-    caption = "Beside the values"
-    if "worst_case_risk" in shown:
-        caption += f"; the budget is {format_number(result.settings['budget'])}"
-    return Grid(columns=columns, rows=rows, caption=caption)
-
-
-def _differences(result: Any, limit: int) -> Grid:
-    columns = [
-        Column("Better"),
-        Column("Worse"),
-        Column("Difference", numeric=True),
-        Column("Interval", numeric=True),
-        Column("p", numeric=True),
-        Column("p, all pairs", numeric=True),
-        Column("Interval, all pairs", numeric=True),
+    entry.add_table(models, "Models, the best first")
+    known = {
+        name: shown
+        for name, shown in COMPANIONS.items()
+        if all(name in model.companions for model in result.models)
+    }
+    if known:
+        companions = [
+            {
+                "Model": model.name,
+                **{head: show(model.companions[name]) for name, (head, show) in known.items()},
+            }
+            for model in result.models
+        ]
+        caption = "Beside the values"
+        if "worst_case_risk" in known:
+            caption += f"; the budget is {format_number(result.settings['budget'])}"
+        entry.add_table(companions, caption)
+    differences = [
+        {
+            "Better": pair.first,
+            "Worse": pair.second,
+            "Difference": number(pair.difference),
+            "Interval": Number(pair.interval),
+            "p": Number(f"{pair.p_value:.2g}"),
+            "p, all pairs": Number(f"{pair.p_adjusted:.2g}"),
+            "Interval, all pairs": Number(pair.simultaneous_interval or "–"),
+        }
+        for pair in result.differences[: 10 * entry.detail]
     ]
-    rows = [
-        [pair.first, pair.second, format_number(pair.difference), str(pair.interval), f"{pair.p_value:.2g}",
-         f"{pair.p_adjusted:.2g}", "–" if pair.simultaneous_interval is None else str(pair.simultaneous_interval)]
-        for pair in result.differences[:limit]
-    ]  # fmt: skip
-    return Grid(columns=columns, rows=rows, caption="Paired differences")
-
-
-def ranks_of(model: Any) -> str:
-    """Print the ranks that a model may have."""
-    return str(model.rank_low) if model.rank_low == model.rank_high else f"{model.rank_low}–{model.rank_high}"
+    entry.add_table(differences, "Paired differences")

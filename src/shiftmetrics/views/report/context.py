@@ -60,6 +60,10 @@ class Rows:
     bandwidth_sweep: BandwidthSweep | None = None
     sizes: NoveltySizes | None = None
 
+    def name(self, row: int) -> str:
+        """Return the name of a row."""
+        return str(row if self.names is None else self.names[row])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Context:

@@ -1,4 +1,4 @@
-"""The page: results in their sections, one file, at most a megabyte."""
+"""The page: a verdict, the results in their sections, and the methods, in one file of at most a megabyte."""
 
 from __future__ import annotations
 
@@ -8,19 +8,37 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+import numpy as np
 
 from shiftmetrics._core.files import write_text
-from shiftmetrics._core.result import Result
+from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.validation import describe
 from shiftmetrics._version import __version__
-from shiftmetrics.views.report import methods, sections, verdict
-from shiftmetrics.views.report.context import Context
-from shiftmetrics.views.report.templating import render, stylesheet
+from shiftmetrics.views.report.agreement import AGREEMENT
+from shiftmetrics.views.report.comparison import COMPARISON
+from shiftmetrics.views.report.context import Context, Rows
+from shiftmetrics.views.report.novelty import NOVELTY
+from shiftmetrics.views.report.parts import (
+    OTHER,
+    Entry,
+    Section,
+    direction_of,
+    facts_of,
+    render,
+    stylesheet,
+    view_of,
+)
+from shiftmetrics.views.report.stability import STABILITY
 
+SECTIONS = (COMPARISON, AGREEMENT, STABILITY, NOVELTY, OTHER)
 MAXIMUM_BYTES = 1_000_000
 DETAILS = (12, 6, 3, 0)
 """Thumbnails for each mode and rows of each table: the next step is taken when a page grows too large."""
+MOST_OUTCOMES = 200
+"""Lines for the outcomes of rules."""
+OUTCOMES = ("error", "failed", "warned", "passed")
+LONGEST_SETTING = 200
+"""Characters of a setting to show."""
 
 
 def write_report(
@@ -35,7 +53,7 @@ def write_report(
     Parameters
     ----------
     results : Result, sequence of Result or mapping of str to Result
-        What was found, with a name for each where several results come from one measure.
+        The results, with a name for each where several come from one measure.
     path : path
         The HTML file. It appears complete or not at all.
     title : str
@@ -60,7 +78,7 @@ def write_report(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from shiftmetrics.views.report import write_report
+    >>> from shiftmetrics import write_report
     >>> from shiftmetrics.stability import FixedLoss, stability_criterion
     >>> result = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -89,30 +107,13 @@ def render_report(
     return page
 
 
-def _page(named: Mapping[str, Result], title: str, context: Context, detail: int) -> str:
-    return render(
-        "page.html.j2",
-        title=title,
-        version=__version__,
-        css=Markup(stylesheet()),
-        context=context,
-        gate=verdict.gate_of(context.rules),
-        verdicts=[verdict.verdict_of(name, result, context) for name, result in named.items()],
-        warnings=verdict.warnings_of(named),
-        sections=sections.build_sections(named, context, detail),
-        methods=methods.build_methods(named),
-        written=datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
-    )
-
-
 def _named(results: Any) -> dict[str, Result]:
-    """Give every result a name of its own: its title, numbered where it would repeat."""
+    """Give every result a distinct name: its title, numbered where it would repeat."""
+    named: dict[str, Result] = {}
     if isinstance(results, Mapping):
         named = {str(name): result for name, result in results.items()}
     else:
-        listed = [results] if isinstance(results, Result) else list(results)
-        named = {}
-        for result in listed:
+        for result in [results] if isinstance(results, Result) else list(results):
             name = base = getattr(result, "title", "")
             number = 1
             while name in named:
@@ -125,3 +126,123 @@ def _named(results: Any) -> dict[str, Result]:
     if not named:
         raise ValueError(describe("results", "at least one result", "none"))
     return named
+
+
+def _page(named: Mapping[str, Result], title: str, context: Context, detail: int) -> str:
+    shown = [
+        section
+        for section in SECTIONS
+        if any(view_of(result).section is section for result in named.values())
+    ]
+    return render(
+        "page.html.j2",
+        {
+            "title": title,
+            "version": __version__,
+            "css": stylesheet(),
+            "context": context,
+            "gate": _gate(context.rules),
+            "verdicts": [_card(name, result, context) for name, result in named.items()],
+            "warnings": _warnings(named),
+            "sections": [(section, _body(section, named, context, detail)) for section in shown],
+            "methods": _methods(named, shown),
+            "written": datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
+        },
+    )
+
+
+def _body(section: Section, named: Mapping[str, Result], context: Context, detail: int) -> str:
+    entries = []
+    for name, result in named.items():
+        view = view_of(result)
+        if view.section is not section:
+            continue
+        remark = context.remarks.get(name)
+        entry = Entry(
+            name=name,
+            result=result,
+            rows=context.rows.get(name, Rows()),
+            detail=detail,
+            facts=facts_of(result),
+            sentences=[remark] if remark else [],
+        )
+        view.fill(entry)
+        entries.append(entry)
+    values = {"lead": section.lead, "overview": section.overview(entries), "entries": entries}
+    return render("measure.html.j2", values)
+
+
+def _gate(checked: Any) -> dict[str, Any] | None:
+    """Return how rules ended: a sentence, and a line for each outcome, what stands in the way first."""
+    if checked is None:
+        return None
+    lines = sorted(checked.outcomes, key=lambda outcome: OUTCOMES.index(outcome.ended))
+    return {
+        "says": checked.headline().partition(": ")[2],
+        "ended": "passed" if checked.passed else "error" if checked.errors else "failed",
+        "lines": lines[:MOST_OUTCOMES],
+        "n_more": max(0, len(lines) - MOST_OUTCOMES),
+        "unchecked": ", ".join(checked.unchecked),
+    }
+
+
+def _card(name: str, result: Result, context: Context) -> dict[str, Any]:
+    """Return the card of one result in the verdict."""
+    foot = f"{direction_of(result).capitalize()}."
+    view = view_of(result)
+    return {
+        "measure": result.title,
+        "name": "" if name == result.title else name,
+        "value": format_number(result.value),
+        "unit": result.unit,
+        "says": result.headline(),
+        "concludes": context.conclusions.get(name, ""),
+        "foot": foot if result.interval is None else f"Interval {result.interval}. {foot}",
+        "status": "" if result.status.ok else str(result.status),
+        "meter": view.meter(result),
+        "meter_is_new": view.section is NOVELTY,
+    }
+
+
+def _warnings(named: Mapping[str, Result]) -> list[str]:
+    """Return what the reader must know before trusting the numbers, each with the result it belongs to."""
+    found = []
+    for name, result in named.items():
+        texts = [*([] if result.status.ok else [result.status.text]), *result.warnings]
+        found += [f"{_full_name(name, result)}: {text}" for text in texts]
+    return found
+
+
+def _methods(named: Mapping[str, Result], sections: Sequence[Section]) -> str:
+    """Return how to read each measure, its limits, and the settings behind every number."""
+    bounds = [result.error_bound for result in named.values() if np.isfinite(result.error_bound)]
+    limits = [limit for section in sections for limit in section.limits]
+    limits.append(
+        f"The numerical error of every value here is at most {max(bounds, default=0.0):.1e}. That says "
+        "nothing of the sampling error, which only an interval or a standard error does."
+    )
+    settings = {}
+    for name, result in named.items():
+        settings[_full_name(name, result)] = {
+            "rows": f"{result.n_samples:,}",
+            "status": f"{result.status}: {result.status.text}",
+            "numerical error": f"{result.error_bound:.1e}",
+            **{key: _short(value) for key, value in result.settings.items()},
+        }
+    guides = [section for section in sections if section.guide]
+    return render("methods.html.j2", {"guides": guides, "limits": limits, "settings": settings})
+
+
+def _full_name(name: str, result: Result) -> str:
+    return name if name == result.title else f"{result.title}, {name}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    if isinstance(value, float):
+        return format_number(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_short(part)}" for name, part in value.items())
+    text = str(value)
+    return text if len(text) <= LONGEST_SETTING else text[: LONGEST_SETTING - 3] + "..."

@@ -1,149 +1,189 @@
-"""Tables of the stability section: which rows, labels and columns the worst case is about."""
+"""Tables of the stability section: which rows, labels and columns the worst case is about, and what moves."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.result import format_number
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.stability import column_moves, most_sensitive_sample
 from shiftmetrics.stability.weight_gain import compare_columns
-from shiftmetrics.views.plot.stability import NEARLY_EVEN
-from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.facts import percent
-from shiftmetrics.views.report.grid import Column, Grid
-from shiftmetrics.views.report.thumbnails import range_of, thumbnail
-from shiftmetrics.views.report.typical import excerpt
+from shiftmetrics.views.drawings.stability import NEARLY_EVEN
+from shiftmetrics.views.report.parts import Entry, Number, cell_of, excerpt, number, percent
+from shiftmetrics.views.report.pictures import range_of, thumbnail
 
-MOST_CATEGORIES = 20
+MOST_LABELS = 20
 MOST_COLUMNS = 6
 MOST_LEVELS = 3
 """Lines for one column of categories."""
+MOST_CHANGES = 4
+"""Columns of one row to show."""
 LEAST_DIFFERENCE = 0.01
 """In standard deviations: a smaller one is not worth a line."""
 
 
-def who_changes(weights: FloatArray, moves: FloatArray, rows: Rows, detail: int) -> list[Grid]:
-    """Compare the sample as it is with its worst case, by label and by column."""
-    grids = []
-    base = np.ones(len(weights))
-    if rows.sample_weight is not None:
-        base = np.asarray(rows.sample_weight, dtype=np.float64)
-    if rows.labels is not None:
-        labels = np.asarray([str(label) for label in rows.labels])
-        if 1 < len(set(labels.tolist())) <= MOST_CATEGORIES:
-            grids.append(_by_label(base, base * weights, moves, labels))
-    if rows.table is not None and len(rows.table.columns):
-        uneven = float(np.var(weights)) > 1.0 / NEARLY_EVEN - 1.0
-        if uneven or not moves.any():
-            after, head, caption = weights, "In the worst case", "Who gains weight, by column."
-        else:
-            after, head, caption = weights * (moves > 0.0), "Of the rows that move", "Who moves, by column."
-        grid = _by_column(base, base * after, rows.table, detail, head, caption)
-        if grid is not None:
-            grids.append(grid)
-    return grids
+def add_row_tables(entry: Entry) -> None:
+    """Add the tables of the rows that move or gain weight."""
+    result = entry.result
+    weights = np.asarray(result.weights, dtype=np.float64)
+    moves = np.asarray(result.moved_distances, dtype=np.float64)
+    moving = result.share_moved > 0.0
+    uneven = result.effective_sample_fraction <= NEARLY_EVEN
+    base = entry.rows.sample_weight
+    base = np.ones(len(weights)) if base is None else np.asarray(base, dtype=np.float64)
+    _add_labels(entry, base, weights, moves)
+    if uneven or not moving:
+        _add_columns(entry, base, weights, "In the worst case", "Who gains weight, by column.")
+    else:
+        _add_columns(entry, base, weights * (moves > 0.0), "Of the rows that move", "Who moves, by column.")
+    if moving and result.places()[0] is not None:
+        _add_moves(entry)
+        _add_moved_rows(entry)
+    elif moving:
+        nearest = np.flatnonzero(moves > 0.0)
+        nearest = nearest[np.argsort(moves[nearest], kind="stable")]
+        _add_rows(entry, nearest, "The rows that break first.", weights, moves)
+    if uneven:
+        heaviest = np.argsort(-weights, kind="stable")
+        _add_rows(entry, heaviest, "The rows that gain the most weight.", weights, moves)
 
 
-def single_rows(
-    positions: IntArray, caption: str, weights: FloatArray, moves: FloatArray, rows: Rows
-) -> Grid:
-    """Return a table of some rows, with whatever is known about them."""
-    shown = [] if rows.table is None else list(rows.table.columns[:MOST_COLUMNS])
-    columns = [Column("Row")]
-    columns += [Column("")] if rows.images is not None else []
-    columns += [Column("Label")] if rows.labels is not None else []
-    columns += [Column("Move", numeric=True)] if moves.any() else []
-    columns += [Column("Weight", numeric=True)]
-    columns += [Column(str(name), numeric=True) for name in shown]
-    value_range = range_of(rows.images) if rows.images is not None else (0.0, 1.0)
-    lines = []
-    for i in positions:
-        name = rows.names[i] if rows.names is not None else str(i)
-        line: list[Any] = [name]
-        if rows.images is not None:
-            line.append(thumbnail(np.asarray(rows.images[i]), value_range=value_range, alt=f"row {name}"))
-        if rows.labels is not None:
-            line.append(str(rows.labels[i]))
-        if moves.any():
-            line.append(format_number(float(moves[i])))
-        line.append(f"{weights[i]:.2f}")
-        line += [_cell(rows.table[column].iloc[i]) for column in shown]
-        lines.append(line)
-    return Grid(columns=columns, rows=lines, caption=caption)
+def _add_labels(entry: Entry, base: FloatArray, weights: FloatArray, moves: FloatArray) -> None:
+    """Add the share of each label before and after."""
+    import pandas as pd
 
-
-def _by_label(base: FloatArray, weights: FloatArray, moves: FloatArray, labels: npt.NDArray[Any]) -> Grid:
-    lines = []
-    for label in sorted(set(labels.tolist()), key=_natural):
-        members = labels == label
-        share = float(base[members].sum() / base.sum())
-        weighted = float(weights[members].sum() / weights.sum())
-        lines.append((label, share, weighted, float((moves[members] > 0.0).mean())))
+    if entry.rows.labels is None:
+        return
+    labels = np.asarray([str(label) for label in entry.rows.labels])
+    if not 1 < len(np.unique(labels)) <= MOST_LABELS:
+        return
+    columns = {"before": base, "after": base * weights, "moved": moves > 0.0, "rows": np.ones(len(labels))}
+    sums = pd.DataFrame(columns).groupby(labels).sum()
+    shares = sums / sums.sum()
+    shares["moved"] = sums["moved"] / sums["rows"]
     moving = bool(moves.any())
-    lines.sort(key=lambda line: -line[3] if moving else -line[2] / max(line[1], 1e-300))
-    columns = [
-        Column("Label"),
-        Column("Share as it is", numeric=True),
-        Column("In the worst case", numeric=True),
+    shares["order"] = shares["moved"] if moving else shares["after"] / shares["before"]
+    lines = [
+        {
+            "Label": line.Index,
+            "Share as it is": percent(line.before),
+            "In the worst case": percent(line.after),
+            **({"Moved": percent(line.moved)} if moving else {}),
+        }
+        for line in shares.sort_values("order", ascending=False, kind="stable").itertuples()
     ]
-    columns += [Column("Moved", numeric=True)] if moving else []
-    return Grid(
-        columns=columns,
-        rows=[
-            [label, percent(share), percent(weighted), *([percent(moved)] if moving else [])]
-            for label, share, weighted, moved in lines
-        ],
-        caption="Who the worst case is about, by label.",
-    )
+    entry.add_table(lines, "Who the worst case is about, by label.")
 
 
-def _by_column(
-    base: FloatArray, weights: FloatArray, table: Any, detail: int, head: str, caption: str
-) -> Grid | None:
-    """Return the columns whose means or shares differ most from the plain ones, in standard deviations."""
-    if not weights.sum() > 0.0:
-        return None
-    lines = compare_columns(table, base, weights, max_levels=MOST_LEVELS)
+def _add_columns(entry: Entry, base: FloatArray, weights: FloatArray, heading: str, caption: str) -> None:
+    """Add the columns whose means or shares differ most from those of the sample as it is."""
+    table = entry.rows.table
+    after = base * weights
+    if table is None or not len(table.columns) or not after.sum() > 0.0:
+        return
+    lines = compare_columns(table, base, after, max_levels=MOST_LEVELS)
     # A level of one row, such as a name, says nothing of a group.
-    group = (lines["level"] == "") | (lines["before"] * len(weights) >= 2.0)
+    group = (lines["level"] == "") | (lines["before"] * len(after) >= 2.0)
     lines = lines[group & (lines["difference"].abs() >= LEAST_DIFFERENCE)]
-    if lines.empty:
-        return None
-    rows = [
-        [
-            str(line.column) if line.level == "" else f"{line.column} = {excerpt(line.level)}",
-            *(
-                format_number(value) if line.level == "" else percent(value)
-                for value in (float(line.before), float(line.after))
-            ),
-            f"{line.difference:+.2f}",
-        ]
-        for line in lines.head(detail).itertuples()
+    shown = []
+    for line in lines.head(entry.detail).itertuples():
+        is_number = line.level == ""
+        show = number if is_number else percent
+        shown.append(
+            {
+                "Column": str(line.column) if is_number else f"{line.column} = {excerpt(line.level)}",
+                "As it is": show(float(line.before)),
+                heading: show(float(line.after)),
+                "Difference (sd)": Number(f"{line.difference:+.2f}"),
+            }
+        )
+    caption += " Means of numbers and shares of categories, the largest differences first."
+    entry.add_table(shown, caption)
+
+
+def _add_moves(entry: Entry) -> None:
+    """Add how far each column moves, the farthest first."""
+    moves = column_moves(entry.result)
+    lines = [
+        {
+            "Column": line.column,
+            "Typical move (its unit)": number(None if np.isnan(line.rms_move) else line.rms_move),
+            "Mean move": Number("–" if np.isnan(line.mean_move) else f"{line.mean_move:+.2g}"),
+            "Rows": percent(line.share_moved),
+        }
+        for line in moves[moves["share_moved"] > 0.0].head(entry.detail).itertuples()
     ]
-    return Grid(
-        columns=[
-            Column("Column"),
-            Column("As it is", numeric=True),
-            Column(head, numeric=True),
-            Column("Difference (sd)", numeric=True),
-        ],
-        rows=rows,
-        caption=caption + " Means of numbers and shares of categories, the largest differences first.",
-    )
+    caption = "What moves, by column: root mean square in units of the distance, mean in the column's own."
+    entry.add_table(lines, caption)
 
 
-def _cell(value: Any) -> str:
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
-        return "–"
-    return format_number(float(value)) if isinstance(value, float | np.floating) else str(value)
+def _add_moved_rows(entry: Entry) -> None:
+    """Add the rows that move the least: what changes in each, from where to where."""
+    result, rows = entry.result, entry.rows
+    table, moved = result.places()
+    names = [str(name) for name in (rows.names if rows.names is not None else table.index)]
+    table = table.reset_index(drop=True)
+    sample = most_sensitive_sample(result, table, moved=moved.reset_index(drop=True))
+    sample = sample[sample["moved"] & (sample["weight"] > 0.0)].sort_values("distance", kind="stable")
+    lines = []
+    for position, line in sample[~sample.index.duplicated()].head(entry.detail).iterrows():
+        end = line.iloc[6 : 6 + table.shape[1]].set_axis(table.columns)
+        lines.append(
+            {
+                "Row": names[position],
+                **({} if rows.labels is None else {"Label": str(rows.labels[position])}),
+                "Move": number(float(line["distance"])),
+                "Weight": Number(f"{line['weight']:.2f}"),
+                "What changes": changes(table.iloc[position], end, result.units),
+            }
+        )
+    entry.add_table(lines, "The rows that break first, and how.")
 
 
-def _natural(text: str) -> tuple[int, float, str]:
-    """Sort numbers as numbers and words as words."""
-    try:
-        return 0, float(text), text
-    except ValueError:
-        return 1, 0.0, text
+def changes(start: Any, end: Any, units: Any) -> str:
+    """Print which columns of a row change, the largest changes first: ``age 63 → 66.5``."""
+    found = []
+    for place, name in enumerate(start.index):
+        before, after = start.iloc[place], end.iloc[place]
+        if isinstance(before, int | float | np.number) and not isinstance(before, bool | np.bool_):
+            size = abs(float(after) - float(before)) / (1.0 if units is None else float(units[place]))
+            text = _numbers_apart(float(before), float(after))
+        else:
+            size = float(str(before) != str(after))
+            text = f"{excerpt(str(before))} → {excerpt(str(after))}"
+        if size > 1e-9:
+            found.append((size, f"{name} {text}"))
+    found.sort(key=lambda pair: -pair[0])
+    return first_few((text for _, text in found), MOST_CHANGES, show=str)
+
+
+def _numbers_apart(before: float, after: float) -> str:
+    """Print two numbers with as many digits as tell them apart."""
+    digits = next((d for d in range(3, 12) if f"{before:.{d}g}" != f"{after:.{d}g}"), 12)
+    return f"{before:.{digits}g} → {after:.{digits}g}"
+
+
+def _add_rows(
+    entry: Entry, positions: IntArray, caption: str, weights: FloatArray, moves: FloatArray
+) -> None:
+    """Add a table of some rows, with whatever is known about them."""
+    rows, lines = entry.rows, []
+    value_range = None if rows.images is None else range_of(rows.images)
+    for i in positions[: entry.detail]:
+        line: dict[str, Any] = {"Row": rows.name(i)}
+        if value_range is not None:
+            alt = f"row {rows.name(i)}"
+            line[""] = thumbnail(np.asarray(rows.images[i]), value_range=value_range, alt=alt)
+        if rows.labels is not None:
+            line["Label"] = str(rows.labels[i])
+        if moves.any():
+            line["Move"] = Number(format_number(float(moves[i])))
+        line["Weight"] = Number(f"{weights[i]:.2f}")
+        if rows.table is not None:
+            shown = rows.table.columns[:MOST_COLUMNS]
+            line |= {str(name): Number(cell_of(rows.table[name].iloc[i])) for name in shown}
+        lines.append(line)
+    entry.add_table(lines, caption)

@@ -1,185 +1,253 @@
-"""The stability section: the cost of each threshold, corruption against reweighting, and who gains weight."""
+"""The stability section: the cost of each threshold, corruption against reweighting, rows, and features."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
-from shiftmetrics._core.result import Result
-from shiftmetrics.models import FeatureStabilityResult
-from shiftmetrics.stability import StabilityResult, stability_curve, stability_surface
+from shiftmetrics._core.result import format_number
+from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.stability import StabilityResult, StabilitySurface, stability_curve, stability_surface
+from shiftmetrics.stability.frames import is_numeric
+from shiftmetrics.stability.result import ShiftResult
 from shiftmetrics.stability.series import StabilitySeries
-from shiftmetrics.views.plot import (
-    plot,
-    plot_convergence,
-    plot_excess_risk,
-    plot_stability,
-    plot_stability_curve,
-)
-from shiftmetrics.views.plot.stability import NEARLY_EVEN
-from shiftmetrics.views.report import feature_stability
-from shiftmetrics.views.report.context import Context, Rows
-from shiftmetrics.views.report.facts import facts_of
-from shiftmetrics.views.report.figures import figure_svg
-from shiftmetrics.views.report.grid import Entry
-from shiftmetrics.views.report.sensitive_sample import moved_rows, moves_by_column, picture
-from shiftmetrics.views.report.shifted_rows import single_rows, who_changes
-from shiftmetrics.views.report.templating import fragment
+from shiftmetrics.views.drawings.stability import NEARLY_EVEN
+from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
+from shiftmetrics.views.report.shifted_rows import add_row_tables
 
-LEAD = (
-    "The worst case within reach: rows move towards an error, or gain weight, whichever is cheaper, "
-    "until the risk reaches the threshold. Its least cost is the stability."
-)
-STAND_IN = "The search was for the mark: elsewhere its places stand in for better ones."
+MOST_FACTS = 10
+"""Facts for the features of a model, and for groups of its rows."""
+MOST_BARS = 15
+MOST_DRAWN = 250
+"""Rows in the picture of the sample: each takes a few hundred bytes of the page."""
 CURVE_POINTS = 17
 MOST_ROWS_FOR_CURVES = 300_000
 
+STABILITY = Section(
+    anchor="stability",
+    name="Stability",
+    question="How little does it take to break the model?",
+    lead="The worst case within reach: rows move towards an error, or gain weight, whichever is cheaper, "
+    "until the risk reaches the threshold. Its least cost is the stability.",
+    term="Stability",
+    guide="The least cost at which moving the rows (price theta1 for the squared distance) and "
+    "reweighting them (price theta2 for the divergence of the weights) lifts the risk to the threshold. A "
+    "larger value means a more stable model; 0 means that the sample is there already. It has no unit of "
+    "its own, so read it by its companions: how far rows move, how many, and how uneven the weights "
+    "become.",
+    source="Blanchet, Cui, Li and Liu, ICML 2024, arXiv:2405.03198, with corrected programs.",
+    limits=(
+        "Stability depends on the distance and on the two prices: compare values only under the same ones.",
+        "Where distances come from a search, they are upper bounds, and so is the stability.",
+    ),
+)
 
-def build(results: Mapping[str, Result], context: Context, detail: int) -> Markup:
-    """Return the section."""
-    entries = [
-        _entry(name, result, context.rows.get(name, Rows()), context.remarks.get(name), detail)
-        for name, result in results.items()
+
+def shift_facts(result: Any) -> list[Fact]:
+    """Return the figures of a shift, and how the moves of a model were found."""
+    added = result.excess_risk
+    facts = [
+        Fact("standard error", number(result.standard_error), "of the value above"),
+        Fact("risk as it is", number(result.base_risk), "mean loss, unshifted"),
+        Fact("risk it reaches", number(result.risk), "mean loss, shifted"),
+        Fact("added by moves", number(added.corruption), "moves first, weights after"),
+        Fact("added by weights", number(added.reweighting)),
+        Fact("root-mean-square move", number(result.rms_move), "in the units of the distances"),
+        Fact("share of rows moved", percent(result.share_moved)),
+        Fact("effective sample", percent(result.effective_sample_fraction), "100 %: all rows weigh the same"),
+        Fact("cost of more risk", number(result.dual), "the slope in the threshold"),
+        Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound"),
     ]
-    return fragment("measure.html.j2", lead=LEAD, comparison=None, entries=entries)
+    if getattr(result, "route", None) is not None:
+        facts.append(Fact("route", str(result.route), "how the moves were found"))
+        if result.lower_bound is not None:
+            facts.append(Fact("certified lower bound", number(result.lower_bound), "never below this"))
+        facts.append(Fact("queries", f"{result.n_queries:,}", "rows that the model predicted"))
+    return facts
 
 
-def _entry(name: str, result: Any, rows: Rows, remark: str | None, detail: int) -> Entry:
-    if isinstance(result, FeatureStabilityResult):
-        return feature_stability.entry_of(name, result, detail)
-    entry = Entry(name=name, facts=facts_of(result))
-    if isinstance(result, StabilitySeries):
-        entry.sentences.append(result.headline())
-        entry.figures.append(figure_svg(lambda ax: plot(result, ax), alt=result.headline()))
-        return entry
-    rows = _with_own(result, rows)
-    if remark:
-        entry.sentences.append(remark)
-    finite = math.isfinite(result.value)
-    small = result.n_samples <= MOST_ROWS_FOR_CURVES
-    if isinstance(result, StabilityResult) and rows.loss is not None and finite and small:
-        entry.figures.extend(_curves(result, rows))
-    if result.weights is None or not finite:
-        return entry
-    weights = np.asarray(result.weights, dtype=np.float64)
-    moves = np.asarray(result.moved_distances, dtype=np.float64)
-    uneven = result.effective_sample_fraction <= NEARLY_EVEN
-    entry.figures.extend(picture(result, rows, name))
-    if uneven:
-        entry.figures.append(
-            figure_svg(
-                lambda ax: plot_stability(result, ax, kind="weights"),
-                alt=f"Share of the weight that the heaviest rows hold: {name}",
-                caption="On the dashed line every row would count the same. The further the curve "
-                "bulges, the smaller the group of rows that the worst case is about.",
-            )
+@reports(STABILITY, ShiftResult, facts=shift_facts)
+def fill_shift(entry: Entry) -> None:
+    """Show the curves, the shifted sample, and which rows, labels and columns the worst case is about."""
+    result = entry.result
+    known = {"loss": getattr(result, "loss", None), "table": result.places()[0]}
+    missing = {name: part for name, part in known.items() if getattr(entry.rows, name) is None}
+    entry.rows = replace(entry.rows, **missing)
+    if not math.isfinite(result.value):
+        return
+    if isinstance(result, StabilityResult) and entry.rows.loss is not None:
+        _draw_curves(entry)
+    if result.weights is None:
+        return
+    _draw_sample(entry)
+    if result.effective_sample_fraction <= NEARLY_EVEN:
+        entry.draw(
+            "weights",
+            "Share of the weight that the heaviest rows hold",
+            "On the dashed line every row would count the same. The further the curve bulges, the smaller "
+            "the group of rows that the worst case is about.",
         )
     if result.share_moved > 0.0:
-        entry.figures.append(
-            figure_svg(
-                lambda ax: plot_stability(result, ax, kind="moves"),
-                alt=f"How far rows move: {name}",
-                caption="The rows nearest to an error move first; all others stay where they are.",
-            )
-        )
+        caption = "The rows nearest to an error move first; all others stay where they are."
+        entry.draw("moves", "How far rows move", caption)
     if getattr(result, "trace", None) is not None:
-        entry.figures.append(
-            figure_svg(
-                lambda ax: plot_convergence(result, ax),
-                alt=f"Rounds of the search: {name}",
-                caption="Each round looks for worse places at the present price of risk, then solves among all that "
-                "are known; the search ends when none is better.",
-            )
+        entry.draw(
+            "search",
+            "Rounds of the search",
+            "Each round looks for worse places at the present price of risk, then solves among all that "
+            "are known; the search ends when none is better.",
         )
-    if detail:
-        entry.tables.extend(who_changes(weights, moves, rows, detail))
-        entry.tables.extend(moves_by_column(result, detail))
-        first = moved_rows(result, rows, detail)
-        if not first and result.share_moved > 0.0:
-            nearest = np.flatnonzero(moves > 0.0)
-            nearest = nearest[np.argsort(moves[nearest], kind="stable")][:detail]
-            first = [single_rows(nearest, "The rows that break first.", weights, moves, rows)]
-        entry.tables.extend(first)
-        if uneven:
-            heaviest = np.argsort(-weights, kind="stable")[:detail]
-            entry.tables.append(
-                single_rows(heaviest, "The rows that gain the most weight.", weights, moves, rows)
-            )
-    return entry
+    if entry.detail:
+        add_row_tables(entry)
 
 
-def _with_own(result: Any, rows: Rows) -> Rows:
-    """Fill in what the result knows of its rows."""
-    known: dict[str, Any] = {}
-    if rows.loss is None:
-        known["loss"] = getattr(result, "loss", None)
-    if rows.table is None:
-        known["table"] = result.places()[0]
-    return replace(rows, **known)
+def _draw_sample(entry: Entry) -> None:
+    """Draw the shifted sample, where the result knows its rows and they have two columns of numbers."""
+    table, moved = entry.result.places()
+    if table is None or sum(is_numeric(table[column]) for column in table.columns) < 2:
+        return
+    labels = None if entry.rows.labels is None else [str(label) for label in entry.rows.labels]
+    drawn = f" {MOST_DRAWN} of {len(table):,} rows are drawn." if len(table) > MOST_DRAWN else ""
+    entry.draw(
+        "sample",
+        "The most sensitive sample",
+        "Pale points are rows as they stand, full ones where the worst case puts them, as large as their "
+        "weight." + drawn,
+        title="The most sensitive sample",
+        table=table,
+        moved=moved,
+        labels=labels if labels is not None and len(set(labels)) <= 8 else None,
+        max_rows=MOST_DRAWN,
+    )
 
 
-def _curves(result: StabilityResult, rows: Rows) -> list[Markup]:
-    """Return R against the threshold, and the added risk against the prices: the same rows, solved again."""
-    threshold, start = float(result.settings["threshold"]), float(result.base_risk)
-    weighted = result.settings.get("sample_weight") is not None
-    if threshold <= start or (weighted and rows.sample_weight is None):
-        return []
-    theta1, theta2 = float(result.settings["theta1"]), float(result.settings["theta2"])
-    divergence = result.settings["divergence"]
-    searched = "" if getattr(result, "trace", None) is None else f" {STAND_IN}"
+def _draw_curves(entry: Entry) -> None:
+    """Draw R against the threshold, and the added risk against the prices: the same rows, solved again."""
+    result, rows, settings = entry.result, entry.rows, entry.result.settings
+    threshold, start = float(settings["threshold"]), float(result.base_risk)
+    weights_unknown = settings.get("sample_weight") is not None and rows.sample_weight is None
+    if threshold <= start or weights_unknown or result.n_samples > MOST_ROWS_FOR_CURVES:
+        return
+    theta1, theta2 = float(settings["theta1"]), float(settings["theta2"])
+    options = {
+        "divergence": settings["divergence"], "sample_weight": rows.sample_weight, "progress": False
+    }  # fmt: skip
+    searched = ""
+    if getattr(result, "trace", None) is not None:
+        searched = " The search was for the mark: elsewhere its places stand in for better ones."
     thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
-    curve = stability_curve(
-        rows.loss,
-        thresholds,
-        theta1=theta1,
-        theta2=theta2,
-        divergence=divergence,
-        sample_weight=rows.sample_weight,
-        progress=False,
+    entry.draw(
+        "stability",
+        "Stability against the risk threshold",
+        "How much the least damaging shift costs for each threshold, with its sampling interval. The "
+        f"slope at the mark is the dual: what one more unit of risk would cost.{searched}",
+        result=stability_curve(rows.loss, thresholds, theta1=theta1, theta2=theta2, **options),
+        threshold=threshold,
+        interval=not settings.get("groups"),  # the band of independent rows is not that of groups of rows
     )
-    drawings = [
-        figure_svg(
-            lambda ax: plot_stability_curve(
-                curve.thresholds,
-                curve.stability,
-                ax,
-                threshold=threshold,
-                risk=start,
-                # The band of independent rows is not that of groups of rows.
-                low=None if result.settings.get("groups") else curve.lows,
-                high=None if result.settings.get("groups") else curve.highs,
-            ),
-            alt="Stability against the risk threshold",
-            caption="How much the least damaging shift costs for each threshold, with its sampling interval. The "
-            f"slope at the mark is the dual: what one more unit of risk would cost.{searched}",
-        )
-    ]
     if not (math.isfinite(theta1) and math.isfinite(theta2)):
-        return drawings
+        return
     total = 1.0 / theta1 + 1.0 / theta2
-    surface = stability_surface(
-        rows.loss,
-        threshold,
-        total=total,
-        shares=np.linspace(0.05, 0.95, 10),
-        divergence=divergence,
-        sample_weight=rows.sample_weight,
-        progress=False,
-    )
+    shares = np.linspace(0.05, 0.95, 10)
+    surface = stability_surface(rows.loss, threshold, total=total, shares=shares, **options)
     if surface.corruption.any():
-        drawings.append(
-            figure_svg(
-                lambda ax: plot_excess_risk(
-                    surface.shares, surface.corruption, surface.reweighting, ax, share=1.0 / theta1 / total
-                ),
-                alt="Risk added by rows that move and by rows that gain weight, over the prices",
-                caption="The two prices trade places at a constant 1/theta1 + 1/theta2. The dashed line marks the "
-                f"prices used here.{searched}",
-            )
+        entry.draw(
+            "excess_risk",
+            "Risk added by rows that move and by rows that gain weight, over the prices",
+            "The two prices trade places at a constant 1/theta1 + 1/theta2. The dashed line marks the "
+            f"prices used here.{searched}",
+            result=surface,
+            share=1.0 / theta1 / total,
         )
-    return drawings
+
+
+def series_facts(result: Any) -> list[Fact]:
+    """Return a line for each point of a curve: the stability and its interval."""
+    facts = []
+    for line in result.to_frame().itertuples():
+        at = f"at risk {line.threshold:.4g}"
+        if isinstance(result, StabilitySurface):
+            at = f"at prices {line.theta1:.3g} and {line.theta2:.3g}"
+        band = "" if math.isnan(line.low) else f"{format_number(line.low)} to {format_number(line.high)}"
+        meaning = band if line.status == "converged" else line.status.replace("_", " ")
+        facts.append(Fact(at, number(line.stability), meaning))
+    return facts
+
+
+@reports(STABILITY, StabilitySeries, facts=series_facts)
+def fill_series(entry: Entry) -> None:
+    """Draw a curve."""
+    headline = entry.result.headline()
+    entry.sentences.append(headline)
+    entry.draw(None, headline)
+
+
+def feature_facts(result: Any) -> list[Fact]:
+    """Return the most sensitive features, and the groups of people for whom the model is least stable."""
+    groups = [part for part in result.subgroups if part.feature == EVERYTHING]
+    facts = []
+    for part in (*result.features[:MOST_FACTS], *groups[:MOST_FACTS]):
+        who = part.feature if part.subgroup is None else f"within {part.subgroup}"
+        band = "" if part.interval is None else f"{_ends(part.interval)}, "
+        facts.append(Fact(who, number(part.value), f"{band}{percent(part.share_moved)} of rows move"))
+    return [*facts, Fact("reweighting alone", number(result.reweighting_alone), "no feature moves")]
+
+
+@reports(STABILITY, FeatureStabilityResult, facts=feature_facts)
+def fill_features(entry: Entry) -> None:
+    """Show the features that break a model most easily, and for whom."""
+    result, detail = entry.result, entry.detail
+    entry.sentences.append(result.headline())
+    groups = [part for part in result.subgroups if part.feature == EVERYTHING]
+
+    def draw(kind: str, n_bars: int, title: str, alt: str, caption: str) -> None:
+        height = max(1.0 + 0.24 * min(n_bars, MOST_BARS), 2.2)
+        entry.draw(kind, alt, caption, title=title, height=height, top=MOST_BARS)
+
+    draw(
+        "features",
+        len(result.features),
+        "Stability by feature",
+        "Stability when one feature alone may move",
+        "How little it takes to break the model through one feature while the others stay: the shortest "
+        "bars are the features to measure well.",
+    )
+    if groups:
+        draw(
+            "subgroups",
+            len(groups),
+            "Stability by group",
+            "Stability within each group, all features free",
+            "The same within each group of people, all features free. Two groups differ where their bands "
+            "do not overlap.",
+        )
+    features = [{"Feature": part.feature, **_feature_line(part)} for part in result.features[:detail]]
+    entry.add_table(features, "The most sensitive features.")
+    lines = [
+        {
+            "Group": str(part.subgroup),
+            "Rows": Number(f"{part.n_samples:,}"),
+            "Risk as it is": number(part.base_risk),
+            **_feature_line(part),
+        }
+        for part in groups[: 2 * detail]
+    ]
+    entry.add_table(lines, "Groups, the least stable first.")
+
+
+def _feature_line(part: Any) -> dict[str, str]:
+    converged = str(part.status) == "converged"
+    return {
+        "Stability": number(part.value),
+        "Interval": Number("–" if part.interval is None else _ends(part.interval)),
+        "Typical move": number(part.rms_move),
+        "Rows moved": percent(part.share_moved),
+        "Kind": str(part.kind if converged else part.status).replace("_", " "),
+    }
+
+
+def _ends(interval: Any) -> str:
+    return f"{format_number(interval.low)} to {format_number(interval.high)}"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics.novelty import novelty_table
-from shiftmetrics.views.plot import plot_novelty_ranks, plot_novelty_table
+from shiftmetrics.views import plot
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +32,11 @@ def test_the_map_prints_the_excess_of_its_setting(table):
     assert printed[(0, 3)] == f"{table.row_means[1, 0, 0]:.2f}"
     assert (1, 1) not in printed
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c", "mean"]
-    assert plot_novelty_table(table, ax) is ax
+    assert plot(table, ax) is ax
 
 
 def test_ranks_have_a_line_for_each_sample_and_feature_set(table):
-    ax = plot_novelty_ranks(table)
+    ax = plot(table, kind="ranks")
     assert len(ax.containers) == 3 * 2
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
     heights = np.array([container.lines[0].get_ydata() for container in ax.containers[:2]])

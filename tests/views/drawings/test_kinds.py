@@ -8,17 +8,7 @@ from matplotlib import pyplot as plt
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
-from shiftmetrics.views.plot import (
-    plot,
-    plot_agreement,
-    plot_agreement_curve,
-    plot_confidence,
-    plot_excess_risk,
-    plot_mode_frequencies,
-    plot_novelty,
-    plot_stability,
-    plot_stability_curve,
-)
+from shiftmetrics.views import plot
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=(80, 3))
@@ -46,7 +36,7 @@ def test_every_result_draws_itself(result):
 
 def test_a_result_draws_where_it_is_told():
     _, axes = plt.subplots()
-    assert plot_novelty(NOVELTY, axes) is axes
+    assert plot(NOVELTY, axes) is axes
     assert len(plt.get_fignums()) == 1
 
 
@@ -57,13 +47,13 @@ def test_the_settings_of_the_user_stay_as_they_are():
 
 
 def test_the_histogram_of_agreement_counts_every_pair():
-    axes = plot_agreement(AGREEMENT)
+    axes = plot(AGREEMENT, kind="pairs")
     assert sum(patch.get_height() for patch in axes.patches) == 80
     assert axes.lines[0].get_xdata()[0] == AGREEMENT.value
 
 
 def test_the_curve_marks_the_maximum_below_its_bound():
-    axes = plot_agreement_curve(AGREEMENT)
+    axes = plot(AGREEMENT, kind="beta")
     best = axes.lines[1]
     assert (best.get_xdata()[0], best.get_ydata()[0]) == (AGREEMENT.beta, AGREEMENT.value)
     assert axes.lines[0].get_ydata().max() <= AGREEMENT.value + AGREEMENT.error_bound
@@ -71,11 +61,11 @@ def test_the_curve_marks_the_maximum_below_its_bound():
 
 @pytest.mark.parametrize("other", [SCORES, -SCORES], ids=["all agree", "none agrees"])
 def test_curves_at_both_ends_of_beta(other):
-    plot_agreement_curve(posterior_agreement(other, SCORES)).figure.canvas.draw()
+    plot(posterior_agreement(other, SCORES), kind="beta").figure.canvas.draw()
 
 
 def test_weights_rise_from_nothing_to_all():
-    curve = plot_stability(WEIGHTS, kind="weights").lines[1]
+    curve = plot(WEIGHTS, kind="weights").lines[1]
     held = curve.get_ydata()
     assert (held[0], held[-1]) == (0.0, pytest.approx(1.0))
     assert (np.diff(held) >= 0).all()
@@ -83,37 +73,32 @@ def test_weights_rise_from_nothing_to_all():
 
 
 def test_moves_count_the_rows_that_move():
-    axes = plot_stability(MOVES, kind="moves")
+    axes = plot(MOVES, kind="moves")
     assert sum(patch.get_height() for patch in axes.patches) == (MOVES.moved_distances > 0).sum()
 
 
 def test_the_drawing_of_stability_follows_what_changes():
-    assert plot_stability(WEIGHTS).get_ylabel() == "share of the weight"
+    assert plot(WEIGHTS).get_ylabel() == "share of the weight"
     cheap_moves = stability_criterion(ZeroOneLoss(0.01 * RNG.random(50)), 0.3)
-    assert plot_stability(cheap_moves).get_ylabel() == "rows that move"
-
-
-def test_curves_of_stability():
-    axes = plot_stability_curve([0.1, 0.2, 0.3], [0.0, 1.0, np.inf], threshold=0.2, risk=0.1)
-    assert len(axes.lines[0].get_xdata()) == 2
-    axes = plot_excess_risk([0.1, 0.5, 0.9], [0.0, 0.1, 0.2], [0.3, 0.2, 0.1], share=0.5)
-    assert axes.get_ylim()[1] > 0.3
+    assert plot(cheap_moves).get_ylabel() == "rows that move"
 
 
 def test_confidence_before_and_after():
-    axes = plot_confidence(RNG.random(30), RNG.random(30))
-    assert len(axes.get_legend().get_texts()) == 2
+    axes = AGREEMENT.plot(kind="confidence", scores=SCORES[:30], reference_scores=-SCORES)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["shifted", "reference"]
+    assert sum(patch.get_height() for patch in axes.patches[1:]) == 30
+    assert axes.get_xlim() == (1 / 3, 1.0)
 
 
 def test_the_spectrum_shows_gain_and_loss():
-    axes = plot_novelty(NOVELTY, n_eigenvalues=5)
+    axes = plot(NOVELTY, n_eigenvalues=5)
     heights = np.array([bar.get_height() for bar in axes.patches])
     np.testing.assert_allclose(heights[:5], NOVELTY.eigenvalues[:5])
     np.testing.assert_allclose(-heights[5:], NOVELTY.reverse_eigenvalues[:5])
 
 
 def test_frequencies_of_modes():
-    test, reference = plot_mode_frequencies(NOVELTY).lines
+    test, reference = plot(NOVELTY, kind="frequencies").lines
     np.testing.assert_allclose(test.get_xdata(), [mode.frequency for mode in NOVELTY.modes])
     np.testing.assert_allclose(reference.get_xdata(), [mode.reference_frequency for mode in NOVELTY.modes])
 
@@ -126,6 +111,6 @@ def test_what_is_no_result_is_refused(value):
 
 def test_results_without_rows_say_how_to_keep_them():
     with pytest.raises(ValueError, match="keep_rows=True"):
-        plot_agreement(posterior_agreement(SCORES, SCORES[::-1], keep_rows=False))
+        plot(posterior_agreement(SCORES, SCORES[::-1], keep_rows=False), kind="pairs")
     with pytest.raises(ValueError, match="keep_rows=True"):
-        plot_stability(stability_criterion(FixedLoss(RNG.random(9)), 0.8, keep_rows=False))
+        plot(stability_criterion(FixedLoss(RNG.random(9)), 0.8, keep_rows=False))

@@ -3,8 +3,8 @@
 import numpy as np
 
 from shiftmetrics.comparison import compare_agreement
-from shiftmetrics.views.plot import plot_comparison
-from shiftmetrics.views.plot.style import REFERENCE, TEST
+from shiftmetrics.views import plot
+from shiftmetrics.views.drawings.style import REFERENCE, TEST
 
 
 def test_models_stand_in_their_order_with_their_ranks():
@@ -16,7 +16,7 @@ def test_models_stand_in_their_order_with_their_ranks():
         {"constant": constant, "upset": clean, "calm": clean},
         rng=0,
     )
-    ax = plot_comparison(comparison)
+    ax = plot(comparison)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["calm", "upset", "constant"]
     assert [text.get_text() for text in ax.texts] == ["1", "2", "3", "rank"]
     bars, dots = ax.lines[::2], ax.lines[1::2]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftmetrics.views.report import is_image_batch
-from shiftmetrics.views.report.thumbnails import LARGEST_SIDE, range_of, thumbnail
+from shiftmetrics.views.report.pictures import LARGEST_SIDE, is_image_batch, range_of, thumbnail
 
 
 def decode(markup: str) -> np.ndarray:

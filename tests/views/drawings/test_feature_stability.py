@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier
 
 from shiftmetrics.models import Moves, feature_stability
-from shiftmetrics.views.plot import plot_feature_stability
+from shiftmetrics.views import plot
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +32,12 @@ def test_bars_are_the_sorted_values(result) -> None:
     heights = [bar.get_y() for bar in ax.patches]
     assert heights == sorted(heights, reverse=True)
     assert any("reweighting" in text.get_text() for text in ax.texts)
-    assert len(plot_feature_stability(result, top=2).patches) == 2
+    assert len(plot(result, top=2).patches) == 2
 
 
 def test_subgroups_have_intervals_to_compare(result) -> None:
     for feature in (None, "x2"):
-        ax = plot_feature_stability(result, by=True, feature=feature)
+        ax = plot(result, kind="subgroups", feature=feature)
         shown = [part for part in result.subgroups if part.feature == (feature or "all features")]
         assert len(ax.patches) == len(shown) == 3
         spans = [line.get_xdata().tolist() for line in ax.lines]
@@ -48,8 +48,8 @@ def test_values_out_of_reach_are_told(result) -> None:
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)
     never = feature_stability(model, X, y, 0.9, theta2=np.inf)
-    assert sum("not reached" in text.get_text() for text in plot_feature_stability(never).texts) == sum(
+    assert sum("not reached" in text.get_text() for text in plot(never).texts) == sum(
         np.isinf(part.value) for part in never.features
     )
     with pytest.raises(ValueError, match="by=..."):
-        plot_feature_stability(never, by=True)
+        plot(never, kind="subgroups")

@@ -13,15 +13,7 @@ from shiftmetrics.agreement import (
     posterior_agreement_adam,
     prediction_rates,
 )
-from shiftmetrics.views.plot import (
-    plot_adam_trace,
-    plot_agreement_curves,
-    plot_agreement_matrix,
-    plot_agreement_ranking,
-    plot_agreement_transfer,
-    plot_contributions,
-    plot_rates,
-)
+from shiftmetrics.views import plot
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(3, size=90)
@@ -57,15 +49,15 @@ def test_every_result_draws_itself(result):
 
 
 def test_curves_are_the_numbers():
-    axes = plot_agreement_curves(CURVES)
+    axes = plot(CURVES)
     for m, line in enumerate(axes.get_lines()):
         np.testing.assert_array_equal(line.get_xdata(), [0.5, 1.0])
         np.testing.assert_array_equal(line.get_ydata(), CURVES.normalized[m, :, -1])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
-    axes = plot_agreement_curves(CURVES, x="ratio", y="afr_t", at=0.5)
+    axes = plot(CURVES, x="ratio", y="afr_t", at=0.5)
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES.afr_t[0, 0])
     assert "power 0.5" in axes.get_title(loc="left")
-    axes = plot_agreement_curves(CURVES, y="beta", at=0.0)
+    axes = plot(CURVES, y="beta", at=0.0)
     assert np.isnan(axes.get_lines()[0].get_ydata()).all(), "an infinite beta has no place on the axis"
 
 
@@ -74,28 +66,28 @@ def test_what_a_curve_lacks_is_said():
     with pytest.raises(
         ValueError, match=r"y must be a quantity of the result, got 'afr_t', which needs labels"
     ):
-        plot_agreement_curves(without, y="afr_t")
+        plot(without, y="afr_t")
     with pytest.raises(ValueError, match=r"at must be one of 0.0, 0.5, 1.0, got 0.3"):
-        plot_agreement_curves(CURVES, at=0.3)
+        plot(CURVES, at=0.3)
 
 
 def test_the_ranking_is_in_order():
-    axes = plot_agreement_ranking(CURVES)
+    axes = plot(CURVES, kind="ranking")
     names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == [CURVES.models[m] for m in np.argsort(CURVES.normalized[:, -1, -1])]
+    assert names == [CURVES.models[m] for m in np.argsort(-CURVES.normalized[:, -1, -1])]
 
 
 def test_bars_are_confidences():
-    heights = [bar.get_height() for bar in plot_contributions(SPLIT).patches]
+    heights = [bar.get_height() for bar in plot(SPLIT).patches]
     expected = [group.plain_reference_confidence.mean for group in SPLIT.groups.values()]
     np.testing.assert_array_equal(heights[:4], expected)
-    heights = [bar.get_height() for bar in plot_contributions(SPLIT, kind="contribution").patches]
+    heights = [bar.get_height() for bar in plot(SPLIT, kind="contribution").patches]
     np.testing.assert_array_equal(heights, [group.log_pa for group in SPLIT.groups.values()])
 
 
 def test_a_matrix_keeps_its_numbers_whatever_the_order():
     for sort in (True, False):
-        axes = plot_agreement_matrix(MATRIX, sort=sort)
+        axes = plot(MATRIX, sort=sort)
         names = [label.get_text() for label in axes.get_xticklabels()]
         shown = np.ma.filled(axes.get_images()[0].get_array(), np.nan)
         for i, first in enumerate(names):
@@ -105,11 +97,11 @@ def test_a_matrix_keeps_its_numbers_whatever_the_order():
 
 
 def test_rates_and_traces():
-    axes = plot_rates(RATES, rate="afr_t")
+    axes = plot(RATES, rate="afr_t")
     worst = axes.get_yticklabels()[0].get_text()
     assert worst == RATES.worst["afr_t"].group
-    assert plot_rates(prediction_rates(LABELS, LABELS)).get_yticks().tolist() == [0, 1]
+    assert plot(prediction_rates(LABELS, LABELS)).get_yticks().tolist() == [0, 1]
     with pytest.raises(ValueError, match="rate must be one of afr_p"):
-        plot_rates(RATES, rate="speed")
-    np.testing.assert_array_equal(plot_adam_trace(TRACE).get_lines()[0].get_ydata()[:-1], TRACE.trace_beta)
-    assert len(plot_agreement_transfer(TRANSFER).get_yticks()) == 2
+        plot(RATES, rate="speed")
+    np.testing.assert_array_equal(plot(TRACE).get_lines()[0].get_ydata()[:-1], TRACE.trace_beta)
+    assert len(plot(TRANSFER).get_yticks()) == 2

@@ -5,7 +5,7 @@ import pytest
 from shiftmetrics._core.result import Result
 from shiftmetrics.stability import StabilityStatus
 from shiftmetrics.views.report import facts_of, render_report
-from shiftmetrics.views.report.facts import percent, with_unit
+from shiftmetrics.views.report.parts import number, percent
 
 
 @pytest.mark.parametrize(
@@ -17,9 +17,9 @@ def test_percent(value, text):
 
 
 def test_units():
-    assert with_unit(1.5, "nats") == "1.5 nats"
-    assert with_unit(None, "nats") == "–"
-    assert with_unit(float("inf"), "") == "inf"
+    assert number(1.5, "nats") == "1.5 nats"
+    assert number(None, "nats") == "–"
+    assert number(float("inf"), "") == "inf"
 
 
 def test_every_measure_leads_with_itself_and_explains_its_direction(results):

@@ -1,5 +1,7 @@
 """Stability of a model in the report: what moves and how, features, curves; also where little is known."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,9 +10,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models import Moves, Search, feature_stability, model_stability
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve, stability_surface
-from shiftmetrics.views.report import Context, Rows
-from shiftmetrics.views.report.document import render_report
-from shiftmetrics.views.report.sensitive_sample import moved_rows, moves_by_column, picture
+from shiftmetrics.views import Context, Rows
+from shiftmetrics.views.report import render_report
+from shiftmetrics.views.report.shifted_rows import changes
 
 EVIL = "<script>alert(1)</script>"
 
@@ -37,32 +39,50 @@ def test_the_page_shows_the_sample_without_being_given_its_rows(result):
     assert len(page) < 1_000_000
 
 
-def test_moves_are_told_from_where_to_where(people, result):
-    (grid,) = moved_rows(result, Rows(labels=people[1]), 5)
-    assert [column.name for column in grid.columns] == ["Row", "Label", "Move", "Weight", "What changes"]
-    assert len(grid.rows) == 5
-    moves = [float(line[2]) for line in grid.rows]
+def test_changes_are_printed_with_as_many_digits_as_tell_them_apart():
+    start = pd.Series({"age": 63.0, "pulse": 80.0, "ward": "A", "sick": True, "same": 1})
+    end = pd.Series({"age": 66.5, "pulse": 80.00012, "ward": "B", "sick": True, "same": 1})
+    assert changes(start, end, None) == "age 63 → 66.5, ward A → B, pulse 80 → 80.00012"
+    assert changes(start, end, [1e9, 1e-9, 1.0, 1.0, 1.0]).startswith("pulse")
+    many = pd.Series(np.arange(6.0))
+    assert changes(many, many + 1.0, None).endswith(" and 2 more")
+
+
+def test_rows_that_move_are_listed_from_the_nearest(people, result):
+    page = render_report(result, context=Context(rows={"Stability": Rows(labels=people[1])}))
+    table = page.partition("The rows that break first, and how.")[2].partition("</table>")[0]
+    heads = re.findall(r"<th[^>]*>([^<]+)</th>", table)
+    assert heads == ["Row", "Label", "Move", "Weight", "What changes"]
+    lines = [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in table.split("<tr>")[2:]]
+    assert len(lines) == 12
+    moves = [float(line[2]) for line in lines]
     assert moves == sorted(moves)
-    name, said = int(grid.rows[-1][0]), grid.rows[-1][-1]
-    before, after = said.split("age ")[1].split(",")[0].split(" → ")
+    name, text = int(lines[-1][0]), lines[-1][-1]
+    before, after = text.split("age ")[1].split(",")[0].split(" → ")
     assert float(before) == pytest.approx(people[0]["age"][name], rel=0.01)
     assert float(after) == pytest.approx(result.moved_rows()["age"][name], rel=0.01)
     assert before != after
-    (columns,) = moves_by_column(result, 5)
-    assert [line[0] for line in columns.rows] == ["age", "pulse"]
+    moved = page.partition("What moves, by column")[2].partition("</table>")[0]
+    assert re.findall(r"<td>(age|pulse)</td>", moved) == ["age", "pulse"]
 
 
 def test_results_without_rows_or_moves_have_less_to_say(people):
-    plain = stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0]), 0.5)
-    assert picture(plain, Rows(), "x") == moves_by_column(plain, 3) == moved_rows(plain, Rows(), 3) == []
+    def texts(result):
+        page = render_report(result)
+        parts = ("The most sensitive sample", "What moves, by column", "The rows that break first, and how.")
+        return [part in page for part in parts]
+
+    assert texts(stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0]), 0.5)) == [False, False, False]
     model = LogisticRegression().fit(*people)
-    still = model_stability(model, *people, 0.4, theta1=np.inf)
-    assert moves_by_column(still, 3) == moved_rows(still, Rows(), 3) == []
-    assert "The most sensitive sample" in render_report(still)
+    assert texts(model_stability(model, *people, 0.4, theta1=np.inf)) == [True, False, False]
     alone = people[0][["age"]]
     narrow = model_stability(LogisticRegression().fit(alone, people[1]), alone, people[1], 0.4)
-    assert picture(narrow, Rows(), "x") == []  # one column makes no picture
-    render_report(model_stability(model, *people, 0.4, computing=Search(keep_rows=False)))
+    assert not texts(narrow)[0]  # one column makes no picture
+    assert texts(model_stability(model, *people, 0.4, computing=Search(keep_rows=False))) == [
+        False,
+        False,
+        False,
+    ]
 
 
 def test_features_and_groups(people):

@@ -6,7 +6,7 @@ import pytest
 from shiftmetrics.models import Search
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import HingeLoss, stability_criterion
-from shiftmetrics.views.plot import plot_convergence
+from shiftmetrics.views import plot
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +43,12 @@ def test_risks_end_at_the_threshold(results: dict) -> None:
 
 def test_draws_one_result_and_several(results: dict) -> None:
     one = next(iter(results.values()))
-    ax = plot_convergence(one)
+    ax = plot(one, kind="search")
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), one.trace.risks)
     assert ax.get_ylabel() == "risk of the worst case"
-    ax = plot_convergence(results)
+    ax = plot(results, kind="search")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(results)
-    ax = plot_convergence(one, kind="value")
+    ax = plot(one, y="value", kind="search")
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), one.trace.values)
 
 
@@ -60,13 +60,13 @@ def test_draws_the_lower_bound() -> None:
         module.weight.fill_(1.5)
         module.bias.zero_()
     result = model_stability(module, X, np.ones(30, dtype=int), 1.0, loss="log_loss")
-    ax = plot_convergence(result, kind="value")
+    ax = plot(result, y="value", kind="search")
     assert any("lower bound" in text.get_text() for text in ax.texts)
 
 
 def test_what_has_no_trace_is_refused() -> None:
     result = stability_criterion(HingeLoss(np.linspace(-0.5, 2.4, 30), 1.5), 1.0)
     with pytest.raises(ValueError, match="without a trace"):
-        plot_convergence(result)
+        plot(result, kind="search")
     with pytest.raises(ValueError, match="at least one result"):
-        plot_convergence({})
+        plot({}, kind="search")

@@ -16,13 +16,7 @@ from shiftmetrics.stability import (
     stability_curve,
     stability_surface,
 )
-from shiftmetrics.views.plot import (
-    plot,
-    plot_sensitive_sample,
-    plot_stability_prices,
-    plot_stability_thresholds,
-    plot_worst_case_risk,
-)
+from shiftmetrics.views import plot
 
 POINTS = np.random.default_rng(0).normal([1.0, 0.0], 1.0, size=(60, 2))
 LOSS = ZeroOneLoss(np.maximum(POINTS[:, 0], 0.0))
@@ -46,7 +40,7 @@ def clouds(ax) -> list[np.ndarray]:
 
 
 def test_rows_stand_where_they_stood_and_where_they_end():
-    ax = plot_sensitive_sample(RESULT, table=POINTS, moved=places(), predict=lambda rows: rows[:, 0] > 0)
+    ax = plot(RESULT, table=POINTS, moved=places(), predict=lambda rows: rows[:, 0] > 0, kind="sample")
     before, *_, after = [cloud for cloud in clouds(ax) if len(cloud) >= 60]
     assert set(map(tuple, before.round(9))) == set(map(tuple, POINTS.round(9)))
     assert (after[:, 0] <= 1e-12).mean() > 0.3
@@ -57,17 +51,17 @@ def test_rows_stand_where_they_stood_and_where_they_end():
     )
     assert areas.sum() == pytest.approx(14.0 * 60)
     ax.figure.canvas.draw()
-    assert plot_sensitive_sample(RESULT, ax, table=POINTS, moved=places()) is ax
+    assert plot(RESULT, ax, table=POINTS, moved=places(), kind="sample") is ax
 
 
 def test_colours_tell_labels_or_moves():
-    ax = plot_sensitive_sample(RESULT, table=POINTS, moved=places())
+    ax = plot(RESULT, table=POINTS, moved=places(), kind="sample")
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["rows that move", "rows that stay", "as it was"]
-    labelled = plot_sensitive_sample(RESULT, table=POINTS, labels=["cat", "dog"] * 30, arrows=False)
+    labelled = plot(RESULT, table=POINTS, labels=["cat", "dog"] * 30, kind="sample")
     assert [text.get_text() for text in labelled.get_legend().get_texts()] == ["cat", "dog", "as it was"]
     weights = stability_criterion(FixedLoss(np.linspace(0, 1, 60)), 0.6)
-    ax = plot_sensitive_sample(weights, table=POINTS)
+    ax = plot(weights, table=POINTS, kind="sample")
     assert ax.get_legend().get_texts()[0].get_text() == "as large as its weight"
 
 
@@ -81,12 +75,12 @@ def test_many_columns_become_two_components():
         asked.append(rows)
         return (rows["b"] > 0).astype(int)
 
-    ax = plot_sensitive_sample(RESULT, table=table, predict=predict, max_rows=20)
+    ax = plot(RESULT, table=table, predict=predict, max_rows=20, kind="sample")
     assert ax.get_xlabel().startswith("first principal component")
     assert "(20 of 60 rows)" in ax.get_title(loc="left")
     assert list(asked[0].columns) == list(table.columns)
     assert set(asked[0]["ward"]) == {"A"}
-    ax = plot_sensitive_sample(RESULT, table=table, columns=["b", "ward"])
+    ax = plot(RESULT, table=table, columns=["b", "ward"], kind="sample")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("b", "ward")
     assert {cloud[:, 1].max() for cloud in clouds(ax) if len(cloud) >= 60} == {1.0}
 
@@ -94,18 +88,18 @@ def test_many_columns_become_two_components():
 def test_missing_numbers_lie_beside_the_others():
     table = pd.DataFrame({"a": POINTS[:, 0], "b": POINTS[:, 1], "ward": ["A", None] * 30})
     table.loc[:9, "a"] = np.nan
-    ax = plot_sensitive_sample(RESULT, table=table, columns=["a", "b"])
+    ax = plot(RESULT, table=table, columns=["a", "b"], kind="sample")
     before = next(cloud for cloud in clouds(ax) if len(cloud) >= 60)
     low, high = np.nanmin(table["a"]), np.nanmax(table["a"])
     beside = low - 0.08 * (high - low)
     np.testing.assert_allclose(np.unique(before, axis=0), np.unique(table[["a", "b"]].fillna(beside), axis=0))
     assert [text.get_text() for text in ax.texts] == ["missing"]
-    flipped = plot_sensitive_sample(RESULT, table=table, columns=["ward", "a"])
+    flipped = plot(RESULT, table=table, columns=["ward", "a"], kind="sample")
     cloud = next(cloud for cloud in clouds(flipped) if len(cloud) >= 60)
     assert set(cloud[:, 0]) == {0.0, 1.0}
     assert [text.get_text() for text in flipped.texts] == ["missing"]
     table["b"] = np.nan
-    assert np.isfinite(clouds(plot_sensitive_sample(RESULT, table=table, columns=["a", "b"]))[0]).all()
+    assert np.isfinite(clouds(plot(RESULT, table=table, columns=["a", "b"], kind="sample"))[0]).all()
 
 
 @pytest.mark.parametrize(
@@ -120,13 +114,13 @@ def test_missing_numbers_lie_beside_the_others():
 )
 def test_what_cannot_be_drawn_is_said(options, message):
     with pytest.raises(ValueError, match=message):
-        plot_sensitive_sample(RESULT, **options)
+        plot(RESULT, **options, kind="sample")
 
 
 def test_categories_have_no_boundary():
     table = pd.DataFrame({"x": POINTS[:, 0], "ward": ["A", "B"] * 30})
     with pytest.raises(ValueError, match="columns of numbers only"):
-        plot_sensitive_sample(RESULT, table=table, columns=["x", "ward"], predict=lambda rows: rows["x"] > 0)
+        plot(RESULT, table=table, columns=["x", "ward"], predict=lambda rows: rows["x"] > 0, kind="sample")
 
 
 def test_curves_and_surfaces_draw_themselves():
@@ -139,19 +133,19 @@ def test_curves_and_surfaces_draw_themselves():
         assert axes.get_xlabel()
         axes.figure.canvas.draw()
         assert plot(result, axes) is axes
-    axes = plot_stability_thresholds(curve, threshold=1.0)
+    axes = plot(curve, threshold=1.0)
     line = axes.lines[0].get_xydata()
     np.testing.assert_allclose(line[:, 1], curve.stability)
     assert axes.get_ylim()[1] > np.nanmax(curve.highs)
-    axes = plot_worst_case_risk(curve, budget=0.05)
+    axes = plot(curve, budget=0.05, kind="risk")
     assert axes.lines[0].get_ydata()[0] == pytest.approx(curve.base_risk)
     assert any("for 0.05" in text.get_text() for text in axes.texts)
-    assert plot_stability_prices(surface, kind="excess_risk").get_ylabel() == "added risk"
+    assert plot(surface, kind="excess_risk").get_ylabel() == "added risk"
 
 
 def test_infinite_points_are_left_out():
     loss = FixedLoss([0.0, 0.5, 1.0])
-    plot_stability_thresholds(stability_curve(loss, [0.6, 2.0])).figure.canvas.draw()
-    plot_worst_case_risk(stability_curve(loss, [2.0])).figure.canvas.draw()
-    plot_stability_prices(stability_surface(loss, 2.0)).figure.canvas.draw()
-    plot_stability_prices(stability_surface(loss, 0.7), kind="excess_risk").figure.canvas.draw()
+    plot(stability_curve(loss, [0.6, 2.0])).figure.canvas.draw()
+    plot(stability_curve(loss, [2.0]), kind="risk").figure.canvas.draw()
+    plot(stability_surface(loss, 2.0)).figure.canvas.draw()
+    plot(stability_surface(loss, 0.7), kind="excess_risk").figure.canvas.draw()

@@ -5,9 +5,11 @@ Each colour has one meaning everywhere: `TEST` is the sample under test (shifted
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 INK = "#1f2a33"
 MUTED = "#66727d"
@@ -16,6 +18,8 @@ TEST = "#c2500e"
 REFERENCE = "#1d6f94"
 THIRD = "#7b5ea7"
 FAINT = "#e9edf0"
+
+DASHED = (0, (4, 3))
 
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -58,11 +62,47 @@ def style() -> Iterator[None]:
         yield
 
 
+def new_axes(ax: Any | None, *, width: float = 6.4, height: float = 3.6) -> Any:
+    """Return ``ax``, or the axes of a new figure that ``pyplot.show`` will show."""
+    if ax is not None:
+        ax.set_axisbelow(True)  # grid lines of the caller's style stay behind the bars
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
 def mark(ax: Any, text: str, at: tuple[float, float], *, shift: tuple[float, float], **options: Any) -> None:
     """Write a few words beside a point, ``shift`` points away from it."""
     ax.annotate(
         text, at, xytext=shift, textcoords="offset points", **{"color": INK, "fontsize": 9, **options}
     )
+
+
+def line_at(
+    ax: Any, axis: str, value: float, text: str, *, color: str = MUTED, left: bool = False, zorder: float = 2
+) -> None:
+    """Draw a dashed line across the axes where ``axis``, "x" or "y", has this value, and name it at its end."""
+    line = {"color": color, "linewidth": 1.2, "linestyle": DASHED, "zorder": zorder}
+    if axis == "y":
+        ax.axhline(value, **line)
+        mark(ax, text, (1, value), xycoords=("axes fraction", "data"), shift=(-2, 3), ha="right", color=color)
+    else:
+        ax.axvline(value, **line)
+        shift, ha = ((-5, -2), "right") if left else ((5, -2), "left")
+        place = (value, 1)
+        mark(ax, text, place, xycoords=("data", "axes fraction"), shift=shift, ha=ha, va="top", color=color)
+
+
+def name_rows(ax: Any, names: Sequence[Any]) -> Any:
+    """Name the places 0, 1, ... from the top of the axes down, and return them."""
+    places = np.arange(len(names))
+    ax.set_yticks(places, [str(name) for name in names])
+    ax.tick_params(axis="y", labelcolor=INK)
+    ax.set_ylim(len(names) - 0.3, -0.7)
+    ax.grid(visible=True, axis="x")
+    ax.grid(visible=False, axis="y")
+    return places
 
 
 def percent_axes(ax: Any, which: str) -> None:
@@ -84,13 +124,3 @@ def plain_log_axis(axis: Any) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=7))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def new_axes(ax: Any | None, *, width: float = 6.4, height: float = 3.6) -> Any:
-    """Return ``ax``, or the axes of a new figure that ``pyplot.show`` will show."""
-    if ax is not None:
-        ax.set_axisbelow(True)  # grid lines of the caller's style stay behind the bars
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]

@@ -1,0 +1,13 @@
+"""Drawings of results with matplotlib, each registered for the classes that it draws.
+
+Importing this package registers them. matplotlib is loaded when something is drawn, not before.
+"""
+
+from shiftmetrics.views.drawings import (  # noqa: F401
+    agreement,
+    agreement_sets,
+    comparison,
+    novelty,
+    sensitive_sample,
+    stability,
+)

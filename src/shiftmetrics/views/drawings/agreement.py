@@ -1,0 +1,224 @@
+"""Drawings of agreement: pair by pair, over the inverse temperature, by confidence and by group."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray, as_array, to_float64
+from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.validation import describe
+from shiftmetrics.agreement import (
+    AdamAgreementResult,
+    AgreementContributionsResult,
+    FixedAgreementResult,
+    LabelAgreementResult,
+    PosteriorAgreementResult,
+    PredictionRatesResult,
+)
+from shiftmetrics.views.drawings.kinds import drawing
+from shiftmetrics.views.drawings.style import (
+    INK,
+    MUTED,
+    REFERENCE,
+    TEST,
+    line_at,
+    mark,
+    name_rows,
+    new_axes,
+    percent_axes,
+    plain_log_axis,
+)
+
+BINS = 40
+
+PAIR_GROUPS = {
+    "right": "right,\nkept",
+    "wrong": "wrong,\nkept",
+    "misled": "right,\nmisled",
+    "changed": "wrong,\nchanged",
+}
+
+RATE_NAMES = {
+    "afr_p": "unchanged predictions (AFR_P)",
+    "afr_t": "right predictions (AFR_T)",
+    "accuracy": "right before the shift",
+    "delta_afr": "accuracy lost",
+    "misled": "right, then misled",
+    "attack_success_rate": "attack success rate",
+    "macro_f1": "macro F1",
+    "reference_macro_f1": "macro F1 before the shift",
+}
+
+
+@drawing(PosteriorAgreementResult, FixedAgreementResult, LabelAgreementResult, kind="pairs")
+def draw_pairs(result: Any, ax: Any = None) -> Any:
+    """Draw the agreement of each pair as a histogram, with the mean that is the measure."""
+    if result.per_sample is None:
+        raise ValueError(
+            "result must hold its pairs, got one without per_sample. Compute it with keep_rows=True."
+        )
+    ax = new_axes(ax)
+    values = np.asarray(result.per_sample, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    counts, edges = np.histogram(values, bins=BINS)
+    ax.hist(values, bins=edges, color=TEST, alpha=0.85, rwidth=0.92)
+    filled = counts[counts > 0]
+    if filled.size > 3 and filled.max() > 30 * np.median(filled):  # one bar would dwarf all others
+        ax.set_ylim(0.7, None)
+        plain_log_axis(ax.yaxis)
+    line_at(ax, "x", result.value, f"mean {result.value:.3g}", color=INK, left=True)
+    ax.set(xlabel="agreement of the pair (nats)", ylabel="pairs")
+    ax.set_title("Agreement, pair by pair")
+    return ax
+
+
+@drawing(PosteriorAgreementResult, kind="beta")
+def draw_beta(result: Any, ax: Any = None) -> Any:
+    """Draw the agreement against the inverse temperature, with the bound that certifies its maximum."""
+    ax = new_axes(ax)
+    beta, value, bound = (
+        np.asarray(part, dtype=np.float64)
+        for part in (result.curve_beta, result.curve_value, result.curve_bound)
+    )
+    shown = np.isfinite(beta) & (beta > 0) & np.isfinite(value)
+    beta, value, bound = beta[shown], value[shown], bound[shown]
+    top = max(result.value, 0.05)
+    low, high = -0.6 * top, 1.35 * top  # far below its maximum the curve falls without end
+    at = result.beta
+    if beta.size:
+        ax.fill_between(
+            beta, low, np.minimum(bound, high), step="post", color=REFERENCE, alpha=0.1, linewidth=0,
+            label="cannot exceed",
+        )  # fmt: skip
+        ax.plot(beta, value, color=TEST, marker="o", markersize=3, label="agreement")
+        ax.legend(loc="lower center", ncols=2)
+        if not (math.isfinite(at) and at > 0):
+            at = beta.max() if at > 0 else beta.min()
+    if math.isfinite(at) and at > 0:
+        ax.plot([at], [result.value], marker="o", markersize=7, color=INK, zorder=3)
+        left = beta.size > 0 and at > math.sqrt(beta.min() * beta.max())
+        text = f"{result.value:.3g} nats at {result.beta:.3g}"
+        shift = (-8, 8) if left else (8, 8)
+        mark(ax, text, (at, result.value), shift=shift, ha="right" if left else "left")
+    ax.axhline(0, color=MUTED, linewidth=0.8)
+    plain_log_axis(ax.xaxis)
+    ax.set(ylim=(low, high), xlabel="inverse temperature beta", ylabel="agreement (nats)")
+    ax.set_title("Agreement at each confidence")
+    return ax
+
+
+@drawing(PosteriorAgreementResult, kind="confidence")
+def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_scores: Any) -> Any:
+    """Draw the probability of the predicted class, before and after the shift, from the scores of either side."""
+    ax = new_axes(ax)
+    _, after, n_classes = predictions(scores, result)
+    _, before, _ = predictions(reference_scores, result)
+    edges = np.linspace(1.0 / n_classes, 1.0, 31)
+    ax.hist(before, bins=edges, histtype="step", linewidth=1.8, color=REFERENCE, label="reference")
+    ax.hist(after, bins=edges, color=TEST, alpha=0.45, label="shifted")
+    ax.set(xlim=(edges[0], 1.0), xlabel="probability of the predicted class", ylabel="rows")
+    ax.legend(loc="upper left")
+    ax.set_title("Confidence before and after")
+    return ax
+
+
+def predictions(scores: Any, result: Any) -> tuple[IntArray, FloatArray, int]:
+    """Return the predicted class of each row, its probability by the model itself, and the number of classes."""
+    values = as_array(scores, "scores")
+    n_classes = int(values.shape[1]) if values.ndim == 2 else 2
+    predicted, confidence = np.empty(len(values), dtype=np.int64), np.empty(len(values))
+    for rows in row_blocks(len(values), 8 * n_classes):
+        probabilities = _probabilities(to_float64(values[rows]), result)
+        predicted[rows], confidence[rows] = probabilities.argmax(axis=1), probabilities.max(axis=1)
+    return predicted, confidence, n_classes
+
+
+def _probabilities(values: FloatArray, result: Any) -> FloatArray:
+    """Return the softmax at inverse temperature 1, or the probabilities as they are."""
+    from scipy.special import softmax
+
+    given = result.settings.get("kind") == "probabilities"
+    if values.ndim == 1:
+        values = np.stack([1.0 - values if given else np.zeros_like(values), values], axis=1)
+    return np.asarray(values / values.sum(axis=1, keepdims=True) if given else softmax(values, axis=1))
+
+
+@drawing(AgreementContributionsResult, kind="confidence")
+def draw_group_confidence(result: Any, ax: Any = None) -> Any:
+    """Draw the mean posterior of the predicted class in each group of pairs, with its standard error."""
+    ax = new_axes(ax)
+    sides = (("plain_reference_confidence", REFERENCE, "reference"), ("plain_confidence", TEST, "shifted"))
+    place = np.arange(len(result.groups))
+    for k, (field, colour, label) in enumerate(sides):
+        bars = [getattr(group, field) for group in result.groups.values()]
+        ax.bar(
+            place + 0.36 * (k - 0.5), [bar.mean or 0.0 for bar in bars], width=0.34, color=colour, label=label,
+            yerr=[bar.standard_error or 0.0 for bar in bars],
+            error_kw={"ecolor": INK, "elinewidth": 1.0, "capsize": 2.5},
+        )  # fmt: skip
+    ax.set(ylabel="posterior of the predicted class", ylim=(0, 1.02))
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    ax.set_title("Confidence, by what happened")
+    return _name_groups(ax, result)
+
+
+@drawing(AgreementContributionsResult, kind="contribution")
+def draw_group_contribution(result: Any, ax: Any = None) -> Any:
+    """Draw what each group of pairs takes from log PA."""
+    ax = new_axes(ax)
+    heights = [group.log_pa for group in result.groups.values()]
+    ax.bar(np.arange(len(heights)), heights, color=TEST, width=0.6)
+    ax.axhline(0, color=MUTED, linewidth=0.8)
+    ax.set(ylabel="part of log PA (nats)")
+    ax.set_title("What each group takes from perfect agreement")
+    return _name_groups(ax, result)
+
+
+def _name_groups(ax: Any, result: Any) -> Any:
+    names = [f"{PAIR_GROUPS[name]}\n{group.n_samples}" for name, group in result.groups.items()]
+    ax.set_xticks(np.arange(len(names)), names)
+    ax.tick_params(axis="x", labelcolor=INK, length=0)
+    return ax
+
+
+@drawing(PredictionRatesResult, kind="rates")
+def draw_rates(result: Any, ax: Any = None, *, rate: str = "afr_p") -> Any:
+    """Draw a rate in each group, from the worst to the best, and over all rows; without groups, all rates."""
+    overall = dict(result.overall.items())
+    if rate not in overall:
+        raise ValueError(describe("rate", f"one of {', '.join(overall)}", repr(rate)))
+    shown = {RATE_NAMES[name]: part for name, part in overall.items()}
+    if result.groups:
+        by_group = {name: dict(rates.items())[rate] for name, rates in result.groups.items()}
+        shown = dict(sorted(by_group.items(), key=lambda item: item[1].value))
+    ax = new_axes(ax, height=1.0 + 0.27 * len(shown))
+    place = name_rows(ax, list(shown))
+    for row, part in zip(place, shown.values(), strict=True):
+        if part.interval is not None:
+            ax.hlines(row, part.interval.low, part.interval.high, color=TEST, linewidth=1.6)
+    ax.plot([part.value for part in shown.values()], place, "o", color=TEST, markersize=5)
+    if result.groups:
+        whole = overall[rate]
+        if whole.interval is not None:
+            ax.axvspan(whole.interval.low, whole.interval.high, color=REFERENCE, alpha=0.12, linewidth=0)
+        line_at(ax, "x", whole.value, "all rows", color=REFERENCE)
+    ax.set_xlabel(RATE_NAMES[rate] if result.groups else "rate")
+    percent_axes(ax, "x")
+    ax.set_title("From group to group" if result.groups else "Prediction rates")
+    return ax
+
+
+@drawing(AdamAgreementResult, kind="steps")
+def draw_steps(result: Any, ax: Any = None) -> Any:
+    """Draw beta over the gradient steps, with the beta of the certified maximum."""
+    ax = new_axes(ax)
+    ax.plot(np.append(result.trace_beta, result.beta), color=TEST)
+    if math.isfinite(result.best_beta):
+        text = f"certified maximum at {result.best_beta:.3g}"
+        line_at(ax, "y", result.best_beta, text, color=REFERENCE)
+    ax.set(xlabel="step", ylabel="inverse temperature beta")
+    ax.set_title("Where gradient steps take beta")
+    return ax

@@ -1,0 +1,181 @@
+"""Drawings of several models, shifts or environments: curves, their ranking, all pairs, and one beta for all."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult, AgreementTransferResult
+from shiftmetrics.views.drawings.kinds import drawing
+from shiftmetrics.views.drawings.style import INK, REFERENCE, TEST, name_rows, new_axes
+
+MODEL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7b5ea7")
+"""One for each model, then again with another marker: the colours of Okabe and Ito for colour-blind readers."""
+
+MARKERS = ("o", "s", "^", "D")
+
+QUANTITIES = {
+    "normalized": "agreement / log K",
+    "agreement": "agreement (nats)",
+    "equivalent_error": "equivalent error",
+    "beta": "inverse temperature beta",
+    "afr_p": "unchanged predictions (AFR_P)",
+    "afr_t": "right predictions (AFR_T)",
+}
+WITH_INTERVALS = ("normalized", "agreement", "afr_p", "afr_t")
+
+NUMBERS_UP_TO = 12
+"""Names up to which each cell of a matrix carries its number."""
+
+
+@drawing(AgreementCurvesResult, kind="curves")
+def draw_curves(
+    result: Any, ax: Any = None, *, x: str = "auto", y: str = "normalized", at: Any = None
+) -> Any:
+    """Draw a quantity of each model against the ratio or the power of the shift, with its sampling interval.
+
+    ``x`` is "ratio", "power" or "auto" (the power where there are several), ``y`` one of `QUANTITIES`, and ``at``
+    the power (along the ratio) or the ratio (along the power) to draw, by default the last.
+    """
+    check_choice(y, "y", tuple(QUANTITIES))
+    if getattr(result, y) is None:
+        raise ValueError(describe("y", "a quantity of the result", f"{y!r}, which needs labels"))
+    if check_choice(x, "x", ("auto", "ratio", "power")) == "auto":
+        x = "power" if len(result.powers) > 1 else "ratio"
+    powers, ratios = list(result.powers), [float(ratio) for ratio in result.ratios]
+    places, others, fixed = (powers, ratios, "ratio") if x == "power" else (ratios, powers, "power")
+    chosen = len(others) - 1 if at is None else _position(at, others)
+    numeric = all(isinstance(place, float) for place in places)
+    where = np.asarray(places if numeric else np.arange(len(places)), dtype=np.float64)
+
+    def curve(name: str, m: int) -> FloatArray:
+        values = _quantity(result, name)[m]
+        values = values[:, chosen] if x == "power" else values[chosen]
+        return np.where(np.isfinite(values), values, np.nan)
+
+    ax = new_axes(ax)
+    for m, model in enumerate(result.models):
+        colour = MODEL_COLOURS[m % len(MODEL_COLOURS)]
+        marker = MARKERS[m // len(MODEL_COLOURS) % len(MARKERS)]
+        if y in WITH_INTERVALS:
+            ends = curve(f"{y}_low", m), curve(f"{y}_high", m)
+            ax.fill_between(where, *ends, color=colour, alpha=0.13, linewidth=0)
+        ax.plot(where, curve(y, m), color=colour, marker=marker, markersize=4, label=model)
+    if x == "power":
+        ax.set_xticks(where, [_text(place) for place in places])
+    ax.set(xlabel="power of the shift" if x == "power" else "ratio of shifted rows", ylabel=QUANTITIES[y])
+    quantity = "Agreement" if y in ("normalized", "agreement") else QUANTITIES[y]
+    title = f"{quantity[0].upper()}{quantity[1:]} as the shift grows"
+    ax.set_title(f"{title}, {fixed} {_text(others[chosen])}" if len(others) > 1 else title)
+    if len(result.models) > 1:
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+@drawing(AgreementCurvesResult, kind="ranking")
+def draw_ranking(result: Any, ax: Any = None) -> Any:
+    """Draw the models by their agreement under the strongest shift, the best on top, with intervals."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    values, low, high = (_quantity(result, f"normalized{end}")[:, :, -1] for end in ("", "_low", "_high"))
+    order = np.argsort(-values[:, -1], kind="stable")
+    n_powers = len(result.powers)
+    shades = LinearSegmentedColormap.from_list("powers", ["#f2b48a", "#8a3203"])
+    ax = new_axes(ax, height=0.9 + 0.42 * len(order))
+    rows = name_rows(ax, [result.models[m] for m in order])
+    for p, power in enumerate(result.powers):
+        height, colour = rows + 0.44 * (p - (n_powers - 1) / 2) / n_powers, shades((p + 1) / n_powers)
+        ax.hlines(height, low[order, p], high[order, p], color=colour, linewidth=1.6)
+        ax.plot(values[order, p], height, "o", markersize=5, color=colour, label=_text(power))
+    if n_powers > 1:
+        ax.legend(title="power", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    level = f", with {100 * result.settings['level']:g} % intervals" if "level" in result.settings else ""
+    ax.set_xlabel(f"{QUANTITIES['normalized']}{level}")
+    ax.set_title("Which model agrees most with itself")
+    return ax
+
+
+def _quantity(result: Any, name: str) -> FloatArray:
+    """Return an array of the result, or the ends of its interval; those of the normalized agreement are scaled."""
+    if name in ("normalized_low", "normalized_high"):
+        end = getattr(result, name.replace("normalized", "agreement"))
+        return np.asarray(end / np.log(result.n_classes)[:, None, None])
+    return np.asarray(getattr(result, name), dtype=np.float64)
+
+
+def _position(wanted: Any, known: list[Any]) -> int:
+    for place, value in enumerate(known):
+        both_numbers = isinstance(value, float) and isinstance(wanted, int | float)
+        if value == wanted or (both_numbers and math.isclose(value, wanted, rel_tol=1e-9)):
+            return place
+    raise ValueError(describe("at", f"one of {', '.join(map(str, known))}", repr(wanted)))
+
+
+def _text(place: Any) -> str:
+    return f"{place:g}" if isinstance(place, float) else str(place)
+
+
+@drawing(AgreementMatrixResult, kind="matrix")
+def draw_matrix(result: Any, ax: Any = None, *, sort: bool = True) -> Any:
+    """Draw the normalized agreement of all pairs as a heat map; ``sort`` puts names that agree side by side."""
+    values = np.asarray(result.normalized, dtype=np.float64)
+    n = len(result.names)
+    order = _similar_side_by_side(values) if sort and n > 2 else np.arange(n)
+    diagonal = np.eye(n, dtype=bool)  # a name with itself says nothing
+    shown, names = values[np.ix_(order, order)], [result.names[k] for k in order]
+    apart = shown[~diagonal]
+    # A few names far from all others take none of the contrast of the rest.
+    lower, upper = np.quantile(apart, (0.25, 0.75))
+    low, high = max(float(apart.min()), float(lower - 3.0 * (upper - lower))), float(apart.max())
+    side = min(9.0, 2.4 + 0.3 * n)
+    ax = new_axes(ax, width=side + 0.8, height=side)
+    image = ax.imshow(np.ma.masked_where(diagonal, shown), cmap="viridis", vmin=low, vmax=high)
+    ax.set_xticks(np.arange(n), names, rotation=90 if n > 4 else 0)
+    ax.set_yticks(np.arange(n), names)
+    ax.tick_params(length=0, labelcolor=INK, labelsize=9 if n <= NUMBERS_UP_TO else 8)
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    if n <= NUMBERS_UP_TO:
+        for row, column in np.argwhere(~diagonal):
+            value = shown[row, column]
+            colour = INK if value > (low + high) / 2 else "white"
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+    extend = "min" if low > float(apart.min()) else "neither"
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, extend=extend)
+    bar.outline.set_visible(False)
+    bar.set_label("agreement / log K")
+    ax.set_title("Agreement of all pairs")
+    return ax
+
+
+def _similar_side_by_side(values: FloatArray) -> IntArray:
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    apart = values.max() - (values + values.T) / 2
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(apart, checks=False), method="average", optimal_ordering=True)
+    return np.asarray(leaves_list(tree), dtype=np.int64)[::-1]
+
+
+@drawing(AgreementTransferResult, kind="transfer")
+def draw_transfer(result: Any, ax: Any = None) -> Any:
+    """Draw the agreement of each environment at the fitted beta, and at the beta that is best for it."""
+    ax = new_axes(ax, height=1.4 + 0.32 * len(result.names))
+    names = [f"{name} (fitted)" if name == result.fitted_on else name for name in result.names]
+    place = name_rows(ax, names)
+    at = np.where(np.isfinite(result.agreement), result.agreement, np.nan)
+    error = np.where(np.isfinite(result.standard_error), result.standard_error, 0.0)
+    best = result.own_agreement
+    ax.hlines(place, np.fmin(at, best), best, color=REFERENCE, linewidth=1.2)
+    ax.plot(best, place, "o", color=REFERENCE, markersize=5, label="at its own beta")
+    label = "at the fitted beta, with its standard error"
+    ax.errorbar(at, place, xerr=error, fmt="o", color=TEST, markersize=5, label=label)
+    ax.set(xlabel="agreement (nats)")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18 - 0.5 / len(place)), ncols=2)
+    ax.set_title(f"At beta = {result.beta:.3g}, fitted on {result.fitted_on}")
+    return ax

@@ -1,0 +1,266 @@
+"""The most sensitive sample as a picture: every row where it stood and where it ends, as large as its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import check_integer, describe
+from shiftmetrics.stability import most_sensitive_sample
+from shiftmetrics.stability.frames import MISSING, frame_of, is_numeric, numbers_of, texts_of
+from shiftmetrics.stability.result import ShiftResult
+from shiftmetrics.views.drawings.kinds import drawing
+from shiftmetrics.views.drawings.style import INK, MUTED, REFERENCE, TEST, THIRD, mark, new_axes
+
+PALETTE = (REFERENCE, TEST, THIRD, "#3f7d3a", "#8a6d1f", "#a03c63", "#4a5a9a", "#5b5b5b")
+SIZE = 14.0
+"""Area of a row of weight 1, in square points."""
+LARGEST = 600.0
+BESIDE = 0.08
+"""Where missing numbers are drawn: so far below the lowest, as a share of the range."""
+GRID = 300
+"""Points along each axis at which a model predicts."""
+
+
+@drawing(ShiftResult, kind="sample")
+def draw_sample(
+    result: Any,
+    ax: Any = None,
+    *,
+    table: Any = None,
+    moved: Any = None,
+    columns: Sequence[Any] | None = None,
+    labels: Any = None,
+    predict: Callable[[Any], Any] | None = None,
+    max_rows: int = 1000,
+) -> Any:
+    """Draw the most sensitive sample in two columns or two principal components (figures 2 to 4 of arXiv:2405.03198).
+
+    Pale points are the rows as they stand; full ones are where the shift puts them, as large as their weight, with an
+    arrow from one to the other. Rows with a missing number lie beside the axis, or in the middle of a component.
+
+    Parameters
+    ----------
+    result : StabilityResult or WorstCaseRisk
+        A result that holds its rows.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure.
+    table, moved : DataFrame or array, optional
+        The rows, and where they stand after their moves; see `most_sensitive_sample`. Results of `model_stability`
+        know both. Without ``moved`` rows are drawn where they stand.
+    columns : sequence of two column names, optional
+        Default: the two columns of numbers if there are just two, else the first two principal components of all
+        of them, in standard deviations.
+    labels : array_like of shape (n_samples,), optional
+        The class of each row gives its colour. Default: one colour for rows that move, one for those that stay.
+    predict : callable, optional
+        The model, from a table like the one drawn to its predictions: draws the decision boundary. Columns that are
+        not drawn are held at their mean, categories at the commonest one.
+    max_rows : int, default 1000
+        Most rows to draw, evenly spaced.
+
+    Raises
+    ------
+    ValueError
+        If the rows are not known, or a column is not there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import ZeroOneLoss, stability_criterion
+    >>> points = np.random.default_rng(0).normal(size=(40, 2)) + [1.5, 0]
+    >>> result = stability_criterion(ZeroOneLoss(np.maximum(points[:, 0], 0)), 0.3, theta2=np.inf)
+    >>> ax = result.plot(kind="sample", table=points, predict=lambda p: p[:, 0] > 0)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('0', '1')
+    """
+    max_rows = check_integer(max_rows, "max_rows", low=1)
+    is_array = table is not None and not hasattr(table, "columns")
+    if table is None and moved is None:
+        table, moved = result.places()
+        is_array = table is not None and not result.table.is_frame
+    if table is None:
+        raise ValueError(
+            describe("table", "the rows, which this result does not know", "none", "Give a table of them.")
+        )
+    rows = frame_of(table, "table", result.n_samples).reset_index(drop=True)
+    moved = moved.reset_index(drop=True) if hasattr(moved, "reset_index") else moved
+    sample = most_sensitive_sample(result, rows, moved=moved)
+    ends = sample.iloc[:, 6 : 6 + rows.shape[1]].set_axis(rows.columns, axis=1)
+    view = View.of(rows, columns)
+    position = sample.index.to_numpy()
+    start, end = view.project(rows)[position], view.project(ends)
+    colours, legend = _colours(labels, result, sample, position)
+    drawn = np.unique(np.linspace(0, len(rows) - 1, max_rows).round().astype(int))
+    kept = np.isin(position, drawn)
+    ax = new_axes(ax, width=5.6, height=4.6)
+    _draw_points(ax, start[kept], end[kept], sample[kept], colours[kept])
+    if predict is not None:
+        _draw_boundary(ax, view, rows, predict, is_array=is_array)
+    view.mark_missing(ax)
+    for text, colour in legend:
+        ax.scatter([], [], s=28, color=colour, label=text)
+    ax.scatter([], [], s=SIZE, color=MUTED, alpha=0.3, label="as it was")
+    ax.legend(loc="best", fontsize=8)
+    ax.grid(visible=False)
+    ax.set(xlabel=view.labels[0], ylabel=view.labels[1])
+    part = "" if kept.all() else f" ({len(drawn):,} of {len(rows):,} rows)"
+    ax.set_title(f"The most sensitive sample{part}")
+    return ax
+
+
+@dataclass(frozen=True)
+class View:
+    """Two directions to look at a table from: columns, or principal components of its columns of numbers.
+
+    A point lies at ``((values - centre) / unit) @ axes``, over the columns ``names``. ``levels`` are those of columns
+    of categories, ``beside`` the places of missing numbers.
+    """
+
+    names: list[Any]
+    centre: FloatArray
+    unit: FloatArray
+    axes: FloatArray
+    labels: tuple[str, str]
+    levels: dict[Any, list[str]]
+    beside: dict[Any, float]
+
+    @classmethod
+    def of(cls, rows: Any, columns: Sequence[Any] | None) -> Self:
+        """Choose the directions."""
+        numeric = [name for name in rows.columns if is_numeric(rows[name])]
+        if columns is None and len(numeric) == 2:
+            columns = numeric
+        if columns is None:
+            return cls._components(rows, numeric)
+        names = list(columns)
+        if len(names) != 2 or not set(names) <= set(rows.columns):
+            known = [str(name) for name in rows.columns][:8]
+            raise ValueError(describe("columns", f"two of {known}", f"{names}"))
+        levels = {name: sorted(set(texts_of(rows[name]))) for name in names if name not in numeric}
+        gaps = {name: numbers_of(rows[name]) for name in names if name in numeric and rows[name].isna().any()}
+        beside = {name: _below(numbers[~np.isnan(numbers)]) for name, numbers in gaps.items()}
+        labels = str(names[0]), str(names[1])
+        return cls(names, np.zeros(2), np.ones(2), np.eye(2), labels, levels, beside)
+
+    @classmethod
+    def _components(cls, rows: Any, numeric: list[Any]) -> Self:
+        if len(numeric) < 2:
+            remedy = "Give columns=."
+            raise ValueError(
+                describe("table", "of at least two columns of numbers", f"{len(numeric)}", remedy)
+            )
+        values = np.stack([numbers_of(rows[name]) for name in numeric], axis=1)
+        centre, unit = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        unit[unit == 0.0] = 1.0
+        values = np.where(np.isfinite(values), values, centre)
+        _, singular, directions = np.linalg.svd((values - centre) / unit, full_matrices=False)
+        shares = 100 * singular**2 / max(float((singular**2).sum()), 1e-300)
+        # The sign of a component is free: let its largest entry be positive, the same on every machine.
+        axes = directions[:2] * np.sign(directions[[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
+        first, second = (
+            f"{which} principal component ({shares[k]:.0f} %)" for k, which in enumerate(("first", "second"))
+        )
+        return cls(numeric, centre, unit, axes.T, (first, second), {}, {})
+
+    def project(self, rows: Any) -> FloatArray:
+        """Return where rows lie, of shape (n_rows, 2); a number that a component misses is at its mean."""
+        parts = []
+        for name in self.names:
+            if name in self.levels:
+                codes = {level: code for code, level in enumerate(self.levels[name])}
+                numbers = np.array(
+                    [codes.get(text, len(codes)) for text in texts_of(rows[name])], dtype=float
+                )
+            else:
+                numbers = numbers_of(rows[name])
+                numbers = np.where(np.isnan(numbers), self.beside.get(name, np.nan), numbers)
+            parts.append(numbers)
+        return np.nan_to_num((np.stack(parts, axis=1) - self.centre) / self.unit) @ self.axes
+
+    def rows_at(self, points: FloatArray, rows: Any) -> Any:
+        """Return rows of the table that lie at these points, the rest of them held at the middle of ``rows``."""
+        import pandas as pd
+
+        middle = {
+            name: np.full(len(points), rows[name].mean())
+            if is_numeric(rows[name])
+            else pd.Series([rows[name].mode().iloc[0]] * len(points)).astype(rows[name].dtype)
+            for name in rows.columns
+        }
+        back = self.centre + (points @ np.linalg.pinv(self.axes)) * self.unit
+        middle |= {name: back[:, place] for place, name in enumerate(self.names)}
+        return pd.DataFrame(middle, columns=rows.columns)
+
+    def mark_missing(self, ax: Any) -> None:
+        """Draw the lines on which rows with missing numbers lie."""
+        line: dict[str, Any] = {"color": MUTED, "linewidth": 0.6, "linestyle": ":", "zorder": 0.5}
+        text: dict[str, Any] = {"color": MUTED, "fontsize": 8, "ha": "right", "va": "top"}
+        across, up = (self.beside.get(name) for name in self.names[:2])
+        if across is not None:
+            ax.axvline(across, **line)
+            coordinates = ("data", "axes fraction")
+            mark(ax, MISSING, (across, 0.99), shift=(-2, 0), xycoords=coordinates, rotation=90, **text)
+        if up is not None:
+            ax.axhline(up, **line)
+            mark(ax, MISSING, (0.99, up), shift=(0, -2), xycoords=("axes fraction", "data"), **text)
+
+
+def _below(numbers: FloatArray) -> float:
+    """Return where missing numbers of a column are drawn."""
+    return float(numbers.min() - BESIDE * (np.ptp(numbers) or 1.0)) if len(numbers) else 0.0
+
+
+def _draw_points(ax: Any, start: FloatArray, end: FloatArray, sample: Any, colours: Any) -> None:
+    first = ~sample["split"].to_numpy()
+    ax.scatter(*start[first].T, s=SIZE, c=colours[first], alpha=0.22, linewidths=0)
+    away = sample["moved"].to_numpy() & (np.abs(end - start).sum(axis=1) > 0.0)
+    if away.any():
+        ax.quiver(
+            *start[away].T, *(end - start)[away].T, angles="xy", scale_units="xy", scale=1, width=0.0022,
+            headwidth=5, color=MUTED, alpha=0.45, zorder=1.5,
+        )  # fmt: skip
+    weight = sample["weight"].to_numpy()
+    order = np.argsort(-weight, kind="stable")  # large ones below
+    order = order[weight[order] > 1e-6]
+    size = np.minimum(SIZE * weight[order], LARGEST)
+    ax.scatter(*end[order].T, s=size, c=colours[order], alpha=0.85, linewidths=0.4, edgecolors="white")
+
+
+def _colours(labels: Any, result: Any, sample: Any, position: Any) -> tuple[npt.NDArray[Any], list[Any]]:
+    """Return a colour for each line of the sample, and what the colours mean."""
+    if labels is None:
+        if not sample["moved"].any():
+            return np.full(len(sample), REFERENCE), [("as large as its weight", REFERENCE)]
+        colours = np.where(sample["moved"].to_numpy(), TEST, REFERENCE)
+        return colours, [("rows that move", TEST), ("rows that stay", REFERENCE)]
+    values = np.asarray(labels)
+    if values.shape != (result.n_samples,):
+        shape = f"of shape ({result.n_samples},), one a row"
+        raise ValueError(describe("labels", shape, f"shape {values.shape}"))
+    known, codes = np.unique(values.astype(str), return_inverse=True)
+    palette = np.array([PALETTE[code % len(PALETTE)] for code in range(len(known))])
+    legend = list(zip(known[: len(PALETTE)], palette, strict=False))
+    return palette[codes][position], legend
+
+
+def _draw_boundary(ax: Any, view: View, rows: Any, predict: Callable[[Any], Any], *, is_array: bool) -> None:
+    """Draw where the predictions of the model change."""
+    if view.levels:
+        raise ValueError("predict draws its boundary over columns of numbers only. Choose two such columns.")
+    limits = ax.get_xlim(), ax.get_ylim()
+    x, y = (np.linspace(float(low), float(high), GRID) for low, high in limits)
+    across, up = np.meshgrid(x, y)
+    grid = view.rows_at(np.column_stack([across.ravel(), up.ravel()]), rows)
+    outputs = np.asarray(predict(grid.to_numpy() if is_array else grid)).reshape(len(grid), -1)
+    several = outputs.shape[1] > 1
+    classes = outputs.argmax(axis=1) if several else np.unique(outputs[:, 0], return_inverse=True)[1]
+    for code in range(int(classes.max())):
+        above = (classes > code).astype(np.float64).reshape(across.shape)
+        ax.contour(x, y, above, levels=[0.5], colors=[INK], linewidths=1.2)
+    ax.set(xlim=limits[0], ylim=limits[1])

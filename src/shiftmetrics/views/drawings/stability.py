@@ -1,0 +1,270 @@
+"""Drawings of stability: the least shift, its search, its cost over thresholds and prices, and features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.stability import StabilityCurve, StabilitySurface
+from shiftmetrics.stability.result import ShiftResult
+from shiftmetrics.views.drawings.kinds import drawing
+from shiftmetrics.views.drawings.style import (
+    DASHED,
+    FAINT,
+    INK,
+    MUTED,
+    REFERENCE,
+    TEST,
+    THIRD,
+    line_at,
+    mark,
+    name_rows,
+    new_axes,
+    percent_axes,
+)
+
+NEARLY_EVEN = 0.99
+"""Effective sample fraction above which the weights hardly differ."""
+
+MOST_POINTS = 400
+"""Points of a smooth curve that are drawn."""
+
+SEARCH_COLOURS = (TEST, REFERENCE, THIRD, INK, MUTED)
+
+
+@drawing(ShiftResult, kind="shift")
+def draw_shift(result: Any, ax: Any = None) -> Any:
+    """Draw how the least shift weights the rows or, where the weights hardly differ, how far it moves them."""
+    even = result.effective_sample_fraction > NEARLY_EVEN and result.share_moved > 0.0
+    return (draw_moves if even else draw_weights)(result, ax)
+
+
+@drawing(ShiftResult, kind="weights")
+def draw_weights(result: Any, ax: Any = None) -> Any:
+    """Draw the share of the weight that the heaviest rows hold."""
+    _check_rows(result)
+    ax = new_axes(ax)
+    weights = np.sort(np.asarray(result.weights, dtype=np.float64))[::-1]
+    held = np.concatenate([[0.0], np.cumsum(weights) / max(weights.sum(), 1e-300)])
+    rows = np.linspace(0.0, 1.0, held.size)
+    kept = np.unique(np.linspace(0, held.size - 1, MOST_POINTS).astype(int))
+    rows, held = rows[kept], held[kept]
+    ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=DASHED)
+    ax.fill_between(rows, rows, held, color=TEST, alpha=0.12, linewidth=0)
+    ax.plot(rows, held, color=TEST)
+    half = float(np.interp(0.5, held, rows))
+    ax.plot([half], [0.5], marker="o", markersize=6, color=INK)
+    ax.text(0.98, 0.05, f"half of the weight\non {100 * half:.0f} % of the rows", ha="right", fontsize=9)
+    ax.set(xlim=(0, 1), ylim=(0, 1.02))
+    ax.set(xlabel="share of the rows, heaviest first", ylabel="share of the weight")
+    percent_axes(ax, "xy")
+    ax.set_title("Where the worst case puts its weight")
+    return ax
+
+
+@drawing(ShiftResult, kind="moves")
+def draw_moves(result: Any, ax: Any = None) -> Any:
+    """Draw how far the rows that move do so."""
+    _check_rows(result)
+    ax = new_axes(ax)
+    moves = np.asarray(result.moved_distances, dtype=np.float64)
+    ax.hist(moves[moves > 0.0], bins=30, color=TEST, alpha=0.85, rwidth=0.92)
+    text = f"{100 * result.share_moved:.3g} % of the rows move"
+    ax.text(0.02, 0.97, text, transform=ax.transAxes, va="top", fontsize=9)
+    ax.set(xlim=(0, None), xlabel="distance of the move", ylabel="rows that move")
+    ax.set_ylim(0, 1.18 * ax.get_ylim()[1])
+    ax.set_title("How far the worst case moves rows")
+    return ax
+
+
+def _check_rows(result: Any) -> None:
+    if result.weights is None:
+        raise ValueError(
+            "result must hold its rows, got one without weights. Compute it with keep_rows=True."
+        )
+
+
+@drawing(ShiftResult, kind="search")
+def draw_search(result: Any, ax: Any = None, *, y: str = "risk") -> Any:
+    """Draw the rounds of a search or the steps of a gradient method (figures 5 and 6b of arXiv:2405.03198).
+
+    ``result`` may be a mapping of results by name. ``y`` is "risk", that of the worst case at the dual price of each
+    round, which ends at the threshold, or "value", the stability reached, with its certified lower bound.
+    """
+    check_choice(y, "y", ("risk", "value"))
+    named = dict(result) if isinstance(result, Mapping) else {"": result}
+    traces = {name: _trace(one, y) for name, one in named.items()}
+    steps = all("trace_risk" in getattr(one, "parts", {}) for one in named.values())
+    ax = new_axes(ax)
+    for place, (name, values) in enumerate(traces.items()):
+        colour = SEARCH_COLOURS[place % len(SEARCH_COLOURS)]
+        rounds = np.arange(len(values)) + (0 if steps else 1)
+        ax.plot(rounds, values, "o-" if len(values) <= 60 else "-", markersize=4.5, color=colour, label=name)
+        lower = getattr(named[name], "lower_bound", None)
+        if y == "value" and lower is not None:
+            line_at(ax, "y", lower, "certified lower bound", color=colour)
+    if y == "risk":
+        for threshold in sorted({float(one.settings["threshold"]) for one in named.values()}):
+            line_at(ax, "y", threshold, f"threshold {threshold:.3g}", zorder=1)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("step" if steps else "round of the search")
+    ax.set_ylabel("risk of the worst case" if y == "risk" else "stability")
+    ax.set_title("How the search comes to the threshold" if y == "risk" else "How the stability settles")
+    if len(named) > 1:
+        ax.legend()
+    ax.margins(y=0.12)
+    return ax
+
+
+def _trace(result: Any, y: str) -> FloatArray:
+    """Return one number for each round or step, nan where it is infinite."""
+    trace, parts = getattr(result, "trace", None), getattr(result, "parts", {})
+    if f"trace_{y}" in parts:
+        numbers = parts[f"trace_{y}"]
+    elif trace is not None:
+        numbers = trace.risks if y == "risk" else trace.values
+    else:
+        got = f"a {type(result).__name__} without a trace"
+        remedy = "Closed forms and the 0/1 loss need a single solve."
+        raise ValueError(describe("result", "a result of a search in rounds", got, remedy))
+    values = np.asarray(numbers, dtype=np.float64)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+@drawing(StabilityCurve, kind="stability")
+def draw_thresholds(
+    curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True
+) -> Any:
+    """Draw the stability R(r) against the risk threshold r, with its interval; ``threshold`` is marked."""
+    ax = new_axes(ax)
+    finite = np.isfinite(curve.stability)
+    x, y = curve.thresholds[finite], curve.stability[finite]
+    highest = float(y.max(initial=0.0))
+    if interval:
+        low, high = curve.lows[finite], curve.highs[finite]
+        ax.fill_between(x, low, high, color=REFERENCE, alpha=0.15, linewidth=0)
+        highest = max(highest, float(np.nan_to_num(high, posinf=0.0).max(initial=0.0)))
+    ax.plot(x, y, color=REFERENCE)
+    line_at(ax, "x", curve.base_risk, "risk as it is")
+    if threshold is not None and x.size:
+        at = float(np.interp(threshold, x, y))
+        ax.plot([threshold], [at], marker="o", markersize=6, color=TEST)
+        mark(ax, f"R({threshold:g}) = {at:.3g}", (threshold, at), shift=(-8, 6), ha="right")
+    ax.set(ylim=(0, 1.12 * highest or 1.0), xlabel="risk threshold r", ylabel="stability R(r)")
+    ax.set_title("What each level of risk would cost")
+    return ax
+
+
+@drawing(StabilityCurve, kind="risk")
+def draw_worst_case_risk(curve: Any, ax: Any = None, *, budget: float | None = None) -> Any:
+    """Draw the highest risk within each budget, the inverse of the curve; ``budget`` is marked."""
+    ax = new_axes(ax)
+    most = float(curve.stability[np.isfinite(curve.stability)].max(initial=0.0)) or 1.0
+    risks = curve.worst_case_risk(np.linspace(0.0, most, 121))
+    ax.fill_between(risks["budget"], curve.base_risk, risks["risk"], color=TEST, alpha=0.1, linewidth=0)
+    ax.plot(risks["budget"], risks["risk"], color=TEST)
+    line_at(ax, "y", curve.base_risk, "risk as it is")
+    if budget is not None:
+        risk = float(curve.worst_case_risk([budget])["risk"].iloc[0])
+        ax.plot([budget], [risk], marker="o", markersize=6, color=INK)
+        mark(ax, f"{risk:.3g} for {budget:.3g}", (budget, risk), shift=(6, -12))
+    ax.set(xlim=(0, most), xlabel="budget for the shift", ylabel="highest risk")
+    ax.set_title("What each budget can do")
+    return ax
+
+
+@drawing(StabilitySurface, kind="stability")
+def draw_prices(surface: Any, ax: Any = None) -> Any:
+    """Draw the stability as the two prices trade places, with its interval."""
+    ax = new_axes(ax)
+    finite = np.isfinite(surface.stability)
+    x, y = surface.shares[finite], surface.stability[finite]
+    low, high = surface.lows[finite], surface.highs[finite]
+    ax.fill_between(x, low, high, color=REFERENCE, alpha=0.15, linewidth=0)
+    ax.plot(x, y, color=REFERENCE)
+    ax.set(xlim=(0, 1), ylim=(0, 1.08 * max(np.nanmax(high, initial=0.0), y.max(initial=0.0), 1e-12)))
+    ax.set(xlabel="how cheap moving is, against reweighting", ylabel="stability R")
+    percent_axes(ax, "x")
+    ax.set_title(f"Stability at 1/theta1 + 1/theta2 = {surface.total:g}")
+    return ax
+
+
+@drawing(StabilitySurface, kind="excess_risk")
+def draw_excess_risk(surface: Any, ax: Any = None, *, share: float | None = None) -> Any:
+    """Draw what moves and weights add to the risk as the two prices trade places; ``share`` is marked."""
+    ax = new_axes(ax)
+    finite = np.isfinite(surface.stability)
+    x, moved, weighted = (part[finite] for part in (surface.shares, surface.corruption, surface.reweighting))
+    ax.stackplot(
+        x, moved, weighted, colors=[TEST, REFERENCE], alpha=0.8, labels=["rows move", "rows gain weight"]
+    )
+    if share is not None:
+        ax.axvline(share, ymax=0.8, color=INK, linewidth=1, linestyle=DASHED)
+    ax.set(xlim=(float(x.min()), float(x.max())), ylim=(0, 1.28 * float((moved + weighted).max() or 1.0)))
+    ax.set(xlabel="how cheap moving is, against reweighting", ylabel="added risk")
+    ax.legend(loc="upper left", ncols=2, borderaxespad=0)
+    percent_axes(ax, "x")
+    ax.set_title("Corruption against reweighting")
+    return ax
+
+
+@drawing(FeatureStabilityResult, kind="features")
+def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
+    """Draw features by their stability, the most sensitive on top: short bars break first."""
+    parts = result.features[: check_integer(top, "top", low=1)]
+    ax = _bars(ax, parts, [part.feature for part in parts], [part.interval for part in parts], TEST,
+               alone=result.reweighting_alone)  # fmt: skip
+    ax.set_title(f"Stability at risk {result.settings['threshold']:g}, by feature")
+    return ax
+
+
+@drawing(FeatureStabilityResult, kind="subgroups")
+def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20, feature: str = EVERYTHING) -> Any:
+    """Draw subgroups by their stability when ``feature`` may move; two differ where intervals do not overlap."""
+    parts = [part for part in result.subgroups if part.feature == feature]
+    parts = parts[: check_integer(top, "top", low=1)]
+    if not parts:
+        remedy = "Compute it with moves=Moves(by=...)."
+        raise ValueError(describe("result", f"one with subgroups for {feature!r}", "none", remedy))
+    intervals = [part.comparison_interval for part in parts]
+    ax = _bars(ax, parts, [part.subgroup for part in parts], intervals, REFERENCE)
+    free = "all features free" if feature == EVERYTHING else feature
+    ax.set_title(f"Stability at risk {result.settings['threshold']:g}, by subgroup ({free})")
+    return ax
+
+
+def _bars(
+    ax: Any, parts: Any, names: list[Any], intervals: list[Any], colour: str, *, alone: float = np.inf
+) -> Any:
+    """Draw a bar for each part; those that do no more than reweighting ``alone`` are pale."""
+    ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
+    places = name_rows(ax, names)
+    values = np.array([part.value for part in parts])
+    ends = np.array([np.nan if interval is None else interval.high for interval in intervals])
+    both = np.concatenate([values, ends])
+    reach = 1.05 * float(both[np.isfinite(both)].max(initial=1e-12))
+    labelled = False
+    for place, part, interval in zip(places, parts, intervals, strict=True):
+        finite = bool(np.isfinite(part.value))
+        idle = part.value >= alone - part.error_bound
+        bound = part.kind != "exact" and not idle
+        ax.barh(
+            place, part.value if finite else reach, height=0.7, color=FAINT if idle else colour, linewidth=0,
+            alpha=0.4 if bound else 0.85, label="upper bound" if bound and not labelled else None,
+        )  # fmt: skip
+        labelled |= bound
+        if not finite:
+            ax.text(reach, place, "not reached ", va="center", ha="right", fontsize=8, color=MUTED)
+        elif interval is not None:
+            ax.plot([interval.low, interval.high], [place, place], color=INK, linewidth=1.1)
+    if 0.0 < alone <= 1.02 * reach:
+        line_at(ax, "x", alone, "reweighting alone", left=True)
+    ax.set(xlim=(0, 1.02 * reach), xlabel="stability R (lower breaks more easily)")
+    if labelled:
+        ax.legend(loc="upper right")
+    return ax

@@ -1,0 +1,232 @@
+"""The parts of a report: facts, tables and entries, and the register of what is said about each class of result."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.views.drawings.kinds import plot
+from shiftmetrics.views.report.context import Rows
+from shiftmetrics.views.report.pictures import figure_svg
+
+LONGEST_TEXT = 240
+"""Characters of a text to show."""
+
+
+class Number(str):
+    """A printed number: tables align it to the right."""
+
+
+def number(value: float | None, unit: str = "") -> Number:
+    """Print a number with its unit; None as a dash."""
+    return Number("–" if value is None else f"{format_number(value)} {unit}".strip())
+
+
+def percent(value: float | None, *, digits: int = 1) -> Number:
+    """Print a share as a percentage, with more digits where it is small."""
+    if value is None or math.isnan(value):
+        return Number("–")
+    if 0.0 < abs(value) < 10.0 ** -(digits + 2):
+        return Number(f"{100 * value:.1g} %")
+    return Number(f"{100 * value:.{digits}f} %")
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a text on one line, cut between words."""
+    line = " ".join(text.split())
+    if len(line) <= LONGEST_TEXT:
+        return line
+    return line[: LONGEST_TEXT + 1].rsplit(" ", 1)[0][:LONGEST_TEXT] + " …"
+
+
+def cell_of(value: Any) -> str:
+    """Print a cell of a user's table."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        return "–"
+    return format_number(float(value)) if isinstance(value, float | np.floating) else excerpt(str(value))
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One figure of a result, ready to print."""
+
+    name: str
+    value: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: each line maps headings to cells, which are texts, `Number` or Markup."""
+
+    lines: list[dict[str, Any]]
+    caption: str = ""
+
+    @property
+    def headings(self) -> dict[str, bool]:
+        """The headings, and whether their columns hold numbers."""
+        return {name: isinstance(cell, Number) for name, cell in self.lines[0].items()}
+
+
+@dataclass(kw_only=True)
+class Entry:
+    """What a section says about one result. ``detail`` is how many rows and pictures to show, 0 for none."""
+
+    name: str
+    result: Any
+    rows: Rows
+    detail: int
+    facts: list[Fact]
+    sentences: list[str]
+    figures: list[Markup] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    extra: str = ""
+
+    def draw(
+        self,
+        kind: str | None,
+        alt: str,
+        caption: str = "",
+        *,
+        result: Any = None,
+        title: str = "",
+        height: float = 2.8,
+        **options: Any,
+    ) -> None:
+        """Add a drawing of the result, or of another one that belongs to it."""
+
+        def draw(ax: Any) -> None:
+            plot(self.result if result is None else result, ax, kind=kind, **options)
+            if title:
+                ax.set_title(title)
+
+        self.figures.append(figure_svg(draw, alt=f"{alt}: {self.name}", caption=caption, height=height))
+
+    def add_table(self, lines: list[dict[str, Any]], caption: str) -> None:
+        """Add a table, unless it is empty."""
+        if lines:
+            self.tables.append(Table(lines, caption))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """One section of the page, with the guide to its measure; ``overview`` makes a table of several results."""
+
+    anchor: str
+    name: str
+    question: str
+    lead: str = ""
+    term: str = ""
+    guide: str = ""
+    source: str = ""
+    limits: tuple[str, ...] = ()
+    overview: Callable[[list[Entry]], Table | None] = lambda _: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """How a class of results is reported: its section, its facts, its entry, and the meter of its card."""
+
+    section: Section
+    facts: Callable[[Any], list[Fact]]
+    fill: Callable[[Entry], None]
+    meter: Callable[[Any], tuple[float, str] | None]
+
+
+_VIEWS: dict[type, View] = {}
+
+
+def reports(
+    section: Section,
+    *classes: type,
+    facts: Callable[[Any], list[Fact]] | None = None,
+    meter: Callable[[Any], tuple[float, str] | None] = lambda _: None,
+) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
+    """Register the decorated function, which fills in an entry, for results of these classes.
+
+    ``facts`` are the figures after the value; by default the numbers among the result's fields. ``meter`` returns a
+    share of 1 with its words.
+    """
+
+    def register(fill: Callable[[Entry], None]) -> Callable[[Entry], None]:
+        view = View(section=section, facts=facts or plain_facts, fill=fill, meter=meter)
+        _VIEWS.update(dict.fromkeys(classes, view))
+        return fill
+
+    return register
+
+
+def view_of(result: Result) -> View:
+    """Return how a result is reported."""
+    return next(_VIEWS[base] for base in type(result).__mro__ if base in _VIEWS)
+
+
+def facts_of(result: Result) -> list[Fact]:
+    """Return the figures of ``result`` worth printing, the value first; the terminal and the report print them."""
+    facts = [Fact(result.title.lower(), number(result.value, result.unit), direction_of(result))]
+    interval = result.interval
+    if interval is not None:
+        ends = f"{format_number(interval.low)} to {format_number(interval.high)}"
+        facts.append(Fact(f"{100 * interval.level:g} % interval", ends, "sampling error"))
+    return facts + view_of(result).facts(result)
+
+
+def direction_of(result: Result) -> str:
+    """Say in which direction a value is better; novelty is neither good nor bad."""
+    if hasattr(result, "ranked_as"):
+        return f"higher is {result.ranked_as[2]}"
+    return "higher is better" if result.higher_is_better else "lower is better"
+
+
+def plain_facts(result: Result) -> list[Fact]:
+    """Return the numbers among the fields of a result that no other result has."""
+    common = {part.name for part in dataclasses.fields(Result)}
+    names = [part.name for part in dataclasses.fields(result) if part.repr and part.name not in common]
+    values = {name: getattr(result, name) for name in names}
+    return [
+        Fact(name.replace("_", " "), number(float(value)))
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+
+
+OTHER = Section(anchor="other", name="Other results", question="What else was measured")
+
+
+@reports(OTHER, Result)
+def fill_plain(entry: Entry) -> None:
+    """Print the summary of a result that no section knows."""
+    entry.sentences += entry.result.summary().splitlines()
+
+
+@functools.cache
+def _environment() -> Any:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("shiftmetrics.views.report", "templates"),
+        autoescape=True,  # everything but Markup is escaped
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render(template: str, values: Mapping[str, Any]) -> Markup:
+    """Fill a template."""
+    return Markup(_environment().get_template(template).render(values))
+
+
+def stylesheet() -> Markup:
+    """Return the style sheet of the page."""
+    folder = resources.files("shiftmetrics.views.report")
+    return Markup(folder.joinpath("templates/style.css").read_text(encoding="utf-8"))

@@ -1,0 +1,140 @@
+"""Drawings and pictures inside the page: matplotlib figures as SVG, arrays of pixels as PNG or JPEG data."""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup, escape
+
+from shiftmetrics.views.drawings import style
+
+LARGEST_SIDE = 64
+"""Pixels; larger pictures are scaled down, so that a page of a hundred of them stays small."""
+
+_THEMED = {
+    style.INK: "var(--ink)",
+    style.MUTED: "var(--muted)",
+    style.RULE: "var(--rule)",
+    style.TEST: "var(--test)",
+    style.REFERENCE: "var(--reference)",
+    style.THIRD: "var(--third)",
+    style.FAINT: "var(--faint)",
+}
+_COUNTER = itertools.count()
+
+
+def figure_svg(
+    draw: Callable[[Any], object], *, alt: str, caption: str = "", width: float = 4.0, height: float = 2.8
+) -> Markup:
+    """Draw on fresh axes and return an HTML ``figure`` with the drawing inline.
+
+    Parameters
+    ----------
+    draw : callable
+        Gets matplotlib axes.
+    alt : str
+        What the drawing shows, for readers who do not see it.
+    caption : str, default ""
+        A sentence below it: how to read it.
+    width, height : float
+        Size in inches; on the page it shrinks with its column.
+
+    Returns
+    -------
+    markupsafe.Markup
+        HTML, with ``alt`` and ``caption`` escaped.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with style.style(), matplotlib.rc_context({"svg.fonttype": "none", "savefig.dpi": 144}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(figure.add_subplot())
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = _inline_svg(buffer.getvalue(), alt)
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return Markup(f"<figure>{svg}{below}</figure>")
+
+
+def _inline_svg(text: str, alt: str) -> str:
+    """Make a stand-alone SVG file fit to stand inside HTML, next to others of its kind."""
+    prefix = f"f{next(_COUNTER)}-"
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    for name in ("width", "height"):
+        text = re.sub(rf'(<svg[^>]*?) {name}="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text)
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", text)
+    text = re.sub(r'(?:xlink:)?href="#([^"]+)"', rf'href="#{prefix}\1"', text)
+    text = text.replace("xlink:href=", "href=")
+    text = re.sub(r"font: ([^;\"]*?[\d.]+px) [^;\"]+", r"font: \1 var(--sans)", text)
+    text = re.sub(r"font-family: [^;\"]+", "font-family: var(--sans)", text)
+    for colour, variable in _THEMED.items():
+        text = text.replace(colour, variable)
+    text = re.sub(r">\s+<", "><", text)
+    # Coordinates finer than any screen only take bytes.
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), text)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1).strip()
+
+
+def is_image_batch(array: Any) -> bool:
+    """Tell whether ``array`` has the shape of grey (n, h, w) or colour (n, h, w, 3 or 4) images."""
+    shape = np.shape(array)
+    return len(shape) == 3 or (len(shape) == 4 and shape[-1] in (1, 3, 4))
+
+
+def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt: str) -> Markup:
+    """Return an ``img`` element with one image of shape (h, w) or (h, w, 1, 3 or 4).
+
+    Parameters
+    ----------
+    image : ndarray
+        Grey or colour, whole numbers 0..255 or any floats.
+    value_range : tuple of float
+        The values that are black and white (see `range_of`).
+    alt : str
+        What it is; shown when the pointer rests on it.
+    """
+    from PIL import Image
+
+    low, high = value_range
+    scaled = (np.asarray(image, dtype=np.float64) - low) / ((high - low) or 1.0)
+    pixels = (255.0 * np.clip(np.nan_to_num(scaled), 0.0, 1.0)).round().astype(np.uint8)
+    if pixels.ndim == 3 and pixels.shape[-1] == 1:
+        pixels = pixels[..., 0]
+    picture = Image.fromarray(pixels)
+    kind: dict[str, Any] = {"format": "PNG", "optimize": True}
+    if max(picture.size) > LARGEST_SIDE:
+        picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+        if picture.mode == "RGB":  # scaled down, it need not be exact: JPEG takes a quarter of the bytes
+            kind = {"format": "JPEG", "quality": 85}
+    buffer = io.BytesIO()
+    picture.save(buffer, **kind)
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    coarse = " coarse" if max(pixels.shape[:2]) <= 32 else ""
+    label = escape(alt)
+    source = f"data:image/{kind['format'].lower()};base64,{data}"
+    return Markup(f'<img class="thumb{coarse}" src="{source}" alt="{label}" title="{label}">')
+
+
+def range_of(images: Any) -> tuple[float, float]:
+    """Return the values to show as black and white: the natural range of the dtype, else that of the data."""
+    array = np.asarray(images)
+    if array.dtype == np.uint8:
+        return 0.0, 255.0
+    if array.dtype == np.bool_:
+        return 0.0, 1.0
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if low >= 0.0:
+        return 0.0, 1.0 if 0.5 < high <= 1.0 else high
+    return low, high
