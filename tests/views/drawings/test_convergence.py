@@ -68,5 +68,5 @@ def test_what_has_no_trace_is_refused() -> None:
     result = stability_criterion(HingeLoss(np.linspace(-0.5, 2.4, 30), 1.5), 1.0)
     with pytest.raises(ValueError, match="without a trace"):
         plot(result, kind="search")
-    with pytest.raises(ValueError, match="at least one result"):
+    with pytest.raises(ValueError, match="a mapping of 0 results"):
         plot({}, kind="search")

@@ -42,7 +42,7 @@ def test_the_page_shows_the_sample_without_being_given_its_rows(result):
 def test_changes_are_printed_with_as_many_digits_as_tell_them_apart():
     start = pd.Series({"age": 63.0, "pulse": 80.0, "ward": "A", "sick": True, "same": 1})
     end = pd.Series({"age": 66.5, "pulse": 80.00012, "ward": "B", "sick": True, "same": 1})
-    assert changes(start, end, None) == "age 63 → 66.5, ward A → B, pulse 80 → 80.00012"
+    assert changes(start, end, None) == "age 63 → 66.5, ward A → B, pulse 80 → 80.0001"
     assert changes(start, end, [1e9, 1e-9, 1.0, 1.0, 1.0]).startswith("pulse")
     many = pd.Series(np.arange(6.0))
     assert changes(many, many + 1.0, None).endswith(" and 2 more")

@@ -53,7 +53,7 @@ RATE_NAMES = {
 }
 
 
-@drawing(PosteriorAgreementResult, FixedAgreementResult, LabelAgreementResult, kind="pairs")
+@drawing(PosteriorAgreementResult, FixedAgreementResult, LabelAgreementResult, kind="pairs", default=True)
 def draw_pairs(result: Any, ax: Any = None) -> Any:
     """Draw the agreement of each pair as a histogram, with the mean that is the measure."""
     if result.per_sample is None:
@@ -146,7 +146,7 @@ def _probabilities(values: FloatArray, result: Any) -> FloatArray:
     return np.asarray(values / values.sum(axis=1, keepdims=True) if given else softmax(values, axis=1))
 
 
-@drawing(AgreementContributionsResult, kind="confidence")
+@drawing(AgreementContributionsResult, kind="confidence", default=True)
 def draw_group_confidence(result: Any, ax: Any = None) -> Any:
     """Draw the mean posterior of the predicted class in each group of pairs, with its standard error."""
     ax = new_axes(ax)

@@ -32,7 +32,7 @@ NUMBERS_UP_TO = 12
 """Names up to which each cell of a matrix carries its number."""
 
 
-@drawing(AgreementCurvesResult, kind="curves")
+@drawing(AgreementCurvesResult, kind="curves", default=True)
 def draw_curves(
     result: Any, ax: Any = None, *, x: str = "auto", y: str = "normalized", at: Any = None
 ) -> Any:

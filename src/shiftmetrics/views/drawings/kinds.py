@@ -1,4 +1,4 @@
-"""The register of drawings: each class of result has one or several kinds, and the first is its default."""
+"""The register of drawings: each class of result has one or several kinds, one of them the default."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from shiftmetrics.views.drawings.style import style
 _KINDS: dict[type, dict[str, Callable[..., Any]]] = {}
 
 
-def drawing(*classes: type, kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def drawing(
+    *classes: type, kind: str, default: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as a drawing of these classes and of those derived from them.
 
+    A class with several kinds names its ``default``.
     The function takes the result, the axes or None, and options by keyword. It is called in the house style.
     """
 
@@ -27,7 +30,8 @@ def drawing(*classes: type, kind: str) -> Callable[[Callable[..., Any]], Callabl
                 return function(result, ax, **options)
 
         for cls in classes:
-            _KINDS.setdefault(cls, {})[kind] = styled
+            known = _KINDS.setdefault(cls, {})
+            _KINDS[cls] = {kind: styled, **known} if default else {**known, kind: styled}
         draws(*classes)(_draw)
         return styled
 
@@ -77,20 +81,20 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     >>> plot(posterior_agreement(scores, scores[::-1]), kind="beta").get_xlabel()
     'inverse temperature beta'
     """
-    shown = result
-    if isinstance(result, Mapping):
-        if not result:
-            raise ValueError(describe("result", "at least one result", "an empty mapping"))
-        shown = next(iter(result.values()))
-        if kind != "search":
-            raise ValueError(describe("result", "one result", f"{len(result)} results", "Draw each alone."))
+    if isinstance(result, Mapping) and (kind != "search" or not result):
+        remedy = 'Several are drawn together by kind="search".'
+        raise ValueError(describe("result", "a result", f"a mapping of {len(result)} results", remedy))
+    shown = _first(result)
     if not isinstance(shown, Result) and type(shown) not in _KINDS:
         raise TypeError(describe("result", "a result of a measure", type(shown).__name__))
     return drawing_of(type(shown))(result, ax, kind=kind, **options)
 
 
 def _draw(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any) -> Any:
-    one = next(iter(result.values())) if isinstance(result, Mapping) else result
-    kinds = kinds_of(type(one))
+    kinds = kinds_of(type(_first(result)))
     chosen = next(iter(kinds)) if kind is None else check_choice(kind, "kind", tuple(kinds))
     return kinds[chosen](result, ax, **options)
+
+
+def _first(result: Any) -> Any:
+    return next(iter(result.values())) if isinstance(result, Mapping) else result

@@ -24,7 +24,7 @@ DARK = 0.6
 """Share of the colour scale above which numbers are printed in white."""
 
 
-@drawing(NoveltyResult, kind="spectrum")
+@drawing(NoveltyResult, kind="spectrum", default=True)
 def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> Any:
     """Draw the largest eigenvalues: new in the test sample above the line, missing from it below."""
     ax = new_axes(ax)
@@ -144,7 +144,7 @@ def draw_confirmed(result: Any, ax: Any = None) -> Any:
     return ax
 
 
-@drawing(NoveltyTable, kind="pairs")
+@drawing(NoveltyTable, kind="pairs", default=True)
 def draw_pairs(
     table: Any, ax: Any = None, *, feature_set: str | None = None, bandwidth: int | None = None
 ) -> Any:

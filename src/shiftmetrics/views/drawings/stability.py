@@ -37,7 +37,7 @@ MOST_POINTS = 400
 SEARCH_COLOURS = (TEST, REFERENCE, THIRD, INK, MUTED)
 
 
-@drawing(ShiftResult, kind="shift")
+@drawing(ShiftResult, kind="shift", default=True)
 def draw_shift(result: Any, ax: Any = None) -> Any:
     """Draw how the least shift weights the rows or, where the weights hardly differ, how far it moves them."""
     even = result.effective_sample_fraction > NEARLY_EVEN and result.share_moved > 0.0
@@ -136,7 +136,7 @@ def _trace(result: Any, y: str) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-@drawing(StabilityCurve, kind="stability")
+@drawing(StabilityCurve, kind="stability", default=True)
 def draw_thresholds(
     curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True
 ) -> Any:
@@ -178,7 +178,7 @@ def draw_worst_case_risk(curve: Any, ax: Any = None, *, budget: float | None = N
     return ax
 
 
-@drawing(StabilitySurface, kind="stability")
+@drawing(StabilitySurface, kind="stability", default=True)
 def draw_prices(surface: Any, ax: Any = None) -> Any:
     """Draw the stability as the two prices trade places, with its interval."""
     ax = new_axes(ax)
@@ -213,7 +213,7 @@ def draw_excess_risk(surface: Any, ax: Any = None, *, share: float | None = None
     return ax
 
 
-@drawing(FeatureStabilityResult, kind="features")
+@drawing(FeatureStabilityResult, kind="features", default=True)
 def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
     """Draw features by their stability, the most sensitive on top: short bars break first."""
     parts = result.features[: check_integer(top, "top", low=1)]
