@@ -89,7 +89,7 @@ def feature_stability(
     Returns
     -------
     FeatureStabilityResult
-        ``to_frame()`` is the sorted table; `plot_feature_stability` draws it.
+        ``to_frame()`` is the sorted table; ``plot()`` draws it.
 
     Raises
     ------

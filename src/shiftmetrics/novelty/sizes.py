@@ -143,7 +143,7 @@ def novelty_against_size(
 
     See Also
     --------
-    shiftmetrics.views.plot.plot_novelty_sizes : Draws it.
+    shiftmetrics.views.plot : Draws it.
 
     Examples
     --------
