@@ -15,8 +15,8 @@ from sklearn.ensemble import (
 )
 
 from shiftmetrics.models import feature_stability
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests import forest_of
+from shiftmetrics.models.question import question_of
 from shiftmetrics.models.trees import answers_for_groups
 
 N_FEATURES, N_ROWS = 76, 2000

@@ -12,10 +12,10 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Moves, Search
-from shiftmetrics.models.asking import question_of
-from shiftmetrics.models.encoders import encoded_categories
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
+from shiftmetrics.models.outputs import encoded_categories
+from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 
 NAMES = ["histogram", "xgboost", "lightgbm"]

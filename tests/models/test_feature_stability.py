@@ -22,8 +22,8 @@ from shiftmetrics.models import (
     model_stability,
 )
 from shiftmetrics.models.along_column import answer_along_column
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.feature_result import FeatureStabilityStatus
+from shiftmetrics.models.question import question_of
 from shiftmetrics.models.subgroups import compared
 
 

@@ -26,8 +26,8 @@ from sklearn.svm import LinearSVC
 
 from shiftmetrics import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.models import ModelStabilityResult, Moves, model_stability
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.linear import LinearRoute
+from shiftmetrics.models.question import question_of
 
 CLASSIFIERS = [
     LogisticRegression(max_iter=2000),

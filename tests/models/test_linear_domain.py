@@ -14,9 +14,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from oracles import nearest_error_by_enumeration
 from shiftmetrics import CandidateLoss, Resampling, stability_criterion
 from shiftmetrics.models import Moves, model_stability
-from shiftmetrics.models.asking import question_of
-from shiftmetrics.models.encoders import encoded_categories
 from shiftmetrics.models.linear import LinearRoute
+from shiftmetrics.models.outputs import encoded_categories
+from shiftmetrics.models.question import question_of
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 SLACK = {"region": 2.0, "smoker": 0.5}

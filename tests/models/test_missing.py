@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Moves, Search
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.domain import differs
+from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 
 

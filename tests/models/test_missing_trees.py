@@ -21,7 +21,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from rows_with_holes import assert_reached
 from shiftmetrics.models import Moves, Search, model_stability
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.boxes import LeafBoxes
@@ -30,6 +29,7 @@ from shiftmetrics.models.forests.joint import certified_distances
 from shiftmetrics.models.forests.model_grid import grid_of_question
 from shiftmetrics.models.forests.scan import scan
 from shiftmetrics.models.forests.single_moves import CellCosts, single_moves
+from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics.models import Moves, model_stability
-from shiftmetrics.models.asking import question_of
+from shiftmetrics.models.question import question_of
 
 pytestmark = pytest.mark.realdata
 

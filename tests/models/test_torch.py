@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from shiftmetrics import Computing
 from shiftmetrics.lab.learners import NetworkClassifier
 from shiftmetrics.models import Moves, Search
 from shiftmetrics.models.networks.lipschitz import layers_of
@@ -307,12 +308,10 @@ def test_three_classes_between_their_bounds() -> None:
         assert result.lower_bound <= result.value <= 1.001 * searched.value
 
 
-def test_memory_ends_a_search_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shiftmetrics.models import columns
-
-    monkeypatch.setattr(columns, "check_memory_limit", lambda _: 20_000)
+def test_memory_ends_a_search_in_words() -> None:
     X, y = sample(3, 100)
-    result = model_stability(network(X, y), X, y, 1.0, loss="log_loss")
+    limit = Computing(memory_limit=20_000)
+    result = model_stability(network(X, y), X, y, 1.0, loss="log_loss", computing=limit)
     assert any("memory" in warning for warning in result.warnings)
     assert np.isfinite(result.value)
 

@@ -21,9 +21,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from rows_with_holes import assert_reached
 from shiftmetrics import Computing
 from shiftmetrics.models import Moves, Search, model_stability
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
+from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
 

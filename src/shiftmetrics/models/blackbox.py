@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.climb import Climber
-from shiftmetrics.models.columns import Columns, Price, pays
+from shiftmetrics.models.climb import Climber, Columns, Price, pays
 from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
-from shiftmetrics.models.decision.space import MoveSpace
+from shiftmetrics.models.decision.nearest import MoveSpace
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
@@ -27,16 +26,15 @@ class BlackboxRoute:
     """Upper bounds for anything with ``predict``, or a plain callable."""
 
     name = "blackbox"
+    searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Tell whether the model predicts, or can be called."""
         return hasattr(model, "predict") or callable(model)
 
     def answer(self, question: Question) -> Answer | None:
-        """Search."""
-        if question.loss == "zero_one":
-            return _count_errors(question)
-        return _Climb(question).first()
+        """Search for errors, or climb."""
+        return _count_errors(question) if question.loss == "zero_one" else _Climb(question).first()
 
 
 def find_counterexamples(
@@ -115,7 +113,9 @@ class _Climb:
     def __init__(self, question: Question) -> None:
         self.question = question
         codes = question.codes
-        self.columns = Columns.of(codes, question.losses(codes, slice(None)))
+        self.columns = Columns.of(
+            codes, question.losses(codes, slice(None)), memory_limit=question.memory_limit
+        )
         self.budget = np.full(len(codes), question.n_queries - 1, dtype=np.int64)
         self.space = MoveSpace(question.domain, codes)
         self.climber = Climber(self._losses, self.space, self.budget, question.theta1, question.rng)

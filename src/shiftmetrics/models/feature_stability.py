@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,20 +15,21 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.result import settings_of
-from shiftmetrics._core.validation import check_choice, check_vector
-from shiftmetrics.models.asking import question_of
-from shiftmetrics.models.feature_parts import Part, answers_of, parts_of
+from shiftmetrics._core.validation import check_choice, check_vector, describe
+from shiftmetrics.models.along_column import answer_along_column
 from shiftmetrics.models.feature_result import (
     EVERYTHING,
     FeatureStability,
     FeatureStabilityResult,
     FeatureStabilityStatus,
 )
+from shiftmetrics.models.forests.reached import NotTheModel
 from shiftmetrics.models.moves import Moves, moves_of, search_of
-from shiftmetrics.models.question import LOSSES, LossName, Question
-from shiftmetrics.models.rounds import solve_in_rounds
-from shiftmetrics.models.route import ROUTES, Answer, answer
+from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
+from shiftmetrics.models.route import ROUTES, Answer, Route, answer
+from shiftmetrics.models.stability import solve_in_rounds
 from shiftmetrics.models.subgroups import compared, subgroups_of
+from shiftmetrics.models.trees import answers_for_groups
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import FixedLoss
@@ -279,3 +280,68 @@ def _bar(progress: bool, total: int) -> Iterator[Callable[[], object]]:
 
     with tqdm(total=total, desc="features", delay=2.0, leave=False) as bar:
         yield bar.update
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns that move together, under a name."""
+
+    name: str
+    columns: tuple[str, ...]
+    positions: tuple[int, ...]
+
+
+def parts_of(question: Question, features: Any) -> list[Part]:
+    """Return the features to look at, one by one or in the named groups of a dict."""
+    domain = question.domain
+    if isinstance(features, Mapping):
+        parts = [_part(question, features[name], name) for name in features]
+    else:
+        flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
+        wanted = range(domain.n_features) if features is None else domain.positions(features)
+        found: dict[tuple[int, ...], Part] = {}
+        for position in map(int, wanted):
+            flip = flip_of.get(position)
+            columns = (position,) if flip is None else tuple(flip.columns.tolist())
+            if features is None and domain.restricted(columns).immovable:
+                continue
+            found[columns] = _part(question, columns, domain.names[position] if flip is None else flip.name)
+        parts = list(found.values())
+    if not parts:
+        raise ValueError(describe("features", "at least one column that may move", "none"))
+    return parts
+
+
+def _part(question: Question, features: Sequence[str | int], name: str) -> Part:
+    domain = question.domain
+    columns = tuple(domain.positions(features, f"features[{name!r}]").tolist())
+    if not columns or domain.restricted(columns).immovable:
+        remedy = "They are immutable, or have one category."
+        raise ValueError(describe("features", "columns that may move", repr(name), remedy))
+    return Part(name, tuple(domain.names[column] for column in columns), columns)
+
+
+def answers_of(
+    question: Question, parts: Sequence[Part], method: str, can_move: bool, fixed: Answer
+) -> Iterator[tuple[Part, Answer]]:
+    """Yield the answer for each part; models of trees share one look at all of them, unless labels may change."""
+    if not can_move:
+        yield from ((part, fixed) for part in parts)
+        return
+    left = dict(enumerate(parts))
+    if method in ("auto", "tree", "ensemble") and math.isinf(question.domain.label_flip):
+        shared = answers_for_groups(question, [part.columns for part in parts])
+        try:
+            for position, found in shared or ():
+                yield left.pop(position), found
+        except NotTheModel:  # the trees are not all of it: the other routes have the rest
+            pass
+    for part in left.values():
+        restricted = replace(question, domain=question.domain.restricted(part.positions))
+        yield part, answer(restricted, method, _ask)[1]
+
+
+def _ask(route: Route, question: Question) -> Answer | None:
+    """Try a grid along a single column in place of a search."""
+    along = answer_along_column(question) if route.searches else None
+    return route.answer(question) if along is None else along

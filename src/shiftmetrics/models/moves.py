@@ -198,7 +198,7 @@ def search_of(value: Computing | None) -> Search:
     ValueError
         If it sets a tolerance that is not used.
     """
-    computing = computing_of(value, rtol=1e-10, max_iter=200)
+    computing = computing_of(value, rtol=1e-10, max_iter=200, memory_limit=None)
     if isinstance(computing, Search):
         return computing
     return Search(**{part.name: getattr(computing, part.name) for part in fields(Computing)})

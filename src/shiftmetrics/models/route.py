@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
+
+import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.stability.losses import Kind, Loss
+from shiftmetrics.stability.losses import AlternativesLoss, FixedLoss, Kind, Loss
 
 Points = Callable[[IntArray, FloatArray, IntArray | None], FloatArray]
 """From rows, their distances and their choices in the plan to the coded points where they stand then."""
@@ -55,9 +58,10 @@ class Answer:
 
 
 class Route(Protocol):
-    """One way to answer."""
+    """One way to answer; one that ``searches`` knows no more of a model than its outputs, and gradients."""
 
     name: str
+    searches: bool
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Tell whether this kind of model is for this route; imports no framework that is not loaded."""
@@ -70,7 +74,7 @@ ROUTES: dict[str, str] = {
     "linear": "shiftmetrics.models.linear:LinearRoute",
     "tree": "shiftmetrics.models.trees:TreeRoute",
     "ensemble": "shiftmetrics.models.trees:EnsembleRoute",
-    "torch": "shiftmetrics.models.networks.route:TorchRoute",
+    "torch": "shiftmetrics.models.networks:TorchRoute",
     "blackbox": "shiftmetrics.models.blackbox:BlackboxRoute",  # the last resort
 }
 """Where each route lives, in the order in which they are asked. A class without arguments; imported when needed."""
@@ -108,19 +112,22 @@ def routes_for(model: Any, loss: LossName, method: str) -> Iterator[Route]:
     yield route
 
 
-def answer(question: Question, method: str = "auto") -> tuple[Route, Answer]:
-    """Ask the routes in turn and return the first that answers.
+def answer(
+    question: Question,
+    method: str = "auto",
+    ask: Callable[[Route, Question], Answer | None] = lambda route, question: route.answer(question),
+) -> tuple[Route, Answer]:
+    """Ask the routes in turn, by ``ask``, and return the first that answers.
 
     Raises
     ------
     ValueError
         If none does.
     """
-    from shiftmetrics.models.label_flips import with_label_flips
-
     for route in routes_for(question.model, question.loss, method):
-        may_flip = math.isfinite(question.domain.label_flip)
-        found = with_label_flips(question, route.answer) if may_flip else route.answer(question)
+        of_route = functools.partial(ask, route)
+        fixed = math.isinf(question.domain.label_flip)
+        found = of_route(question) if fixed else with_label_flips(question, of_route)
         if found is not None:
             return route, found
     raise ValueError(
@@ -129,3 +136,87 @@ def answer(question: Question, method: str = "auto") -> tuple[Route, Answer]:
             f"Routes: {', '.join(ROUTES)}.",
         )
     )  # fmt: skip
+
+
+def with_label_flips(question: Question, ask_route: Callable[[Question], Answer | None]) -> Answer | None:
+    """Return the answer of a route when labels may change at the distance ``question.domain.label_flip``.
+
+    Raises
+    ------
+    ValueError
+        For a regression, which has no labels.
+    """
+    if question.classes is None:
+        raise ValueError(describe("label_flip", "inf for a regression", f"{question.domain.label_flip:g}"))
+    first = ask_route(question)
+    if first is None:
+        return None
+    if question.loss == "zero_one":
+        # Another label than the prediction makes an error wherever a row stands.
+        ones = FixedLoss(np.ones(question.n_samples))
+        return _combined(question, [first, Answer(ones, _stay(question))])
+    answers = [first]
+    for turn in range(1, len(question.classes)):
+        other = ask_route(replace(question, y=(question.y + turn) % len(question.classes)))
+        if other is None:
+            return None
+        answers.append(other)
+    return _combined(question, answers)
+
+
+def _combined(question: Question, answers: Sequence[Answer]) -> Answer:
+    """Let each row take the worst of its labels."""
+    offsets = np.full((question.n_samples, len(answers)), question.domain.label_flip)
+    offsets[:, 0] = 0.0
+    kinds = {answer.kind for answer in answers}
+    kind: Kind = "exact" if kinds == {"exact"} else "upper_bound"
+
+    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
+        assert choices is not None
+        inner, label = np.divmod(choices, len(answers))
+        placed = np.array(question.codes[rows])
+        for k, answer in enumerate(answers):
+            mine = np.flatnonzero(label == k)
+            own = np.sqrt(np.maximum(distances[mine] ** 2 - offsets[rows[mine], k] ** 2, 0.0))
+            moving = mine[own > 0.0]
+            if moving.size:
+                placed[moving] = answer.points(rows[moving], own[own > 0.0], inner[moving])
+        return placed
+
+    def flipped(_rows: IntArray, choices: IntArray | None) -> BoolArray:
+        assert choices is not None
+        return np.asarray(choices % len(answers) > 0)
+
+    def refine(dual: float) -> Answer | None:
+        better = [None if answer.refine is None else answer.refine(dual) for answer in answers]
+        if all(answer is None for answer in better):
+            return None
+        return _combined(
+            question, [old if new is None else new for old, new in zip(answers, better, strict=True)]
+        )
+
+    lower: Loss | None = None
+    if any(answer.lower is not None for answer in answers):
+        parts = [answer.loss if answer.lower is None else answer.lower for answer in answers]
+        certified = all(answer.lower is not None or answer.kind == "exact" for answer in answers)
+        lower = AlternativesLoss(parts, offsets, kind="lower_bound") if certified else None
+    return Answer(
+        AlternativesLoss([answer.loss for answer in answers], offsets, kind=kind),
+        points,
+        lower=lower,
+        refine=refine if any(answer.refine is not None for answer in answers) else None,
+        warnings=answers[0].warnings,
+        flipped=flipped,
+    )
+
+
+def _stay(question: Question) -> Callable[[IntArray, FloatArray, IntArray | None], FloatArray]:
+    def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
+        return np.asarray(question.codes[rows])
+
+    return points
+
+
+def fixed_answer(question: Question) -> Answer:
+    """Return the answer where no column may move."""
+    return Answer(FixedLoss(question.losses(question.codes, slice(None))), _stay(question))

@@ -23,6 +23,7 @@ class TreeRoute:
     """One decision tree: exact, from the boxes of its leaves."""
 
     name = "tree"
+    searches = False
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Tell whether the model, or the last step of a pipeline, is a tree of scikit-learn."""
@@ -37,6 +38,7 @@ class EnsembleRoute:
     """Sums of trees: exact along one column and where the cells are few, else bounds."""
 
     name = "ensemble"
+    searches = False
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Tell whether the model, or the last step of a pipeline, is of a library that sums trees."""

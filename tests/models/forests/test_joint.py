@@ -10,11 +10,11 @@ from sklearn.ensemble import (
 )
 
 from shiftmetrics.models import Moves
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests.boxes import LeafBoxes
 from shiftmetrics.models.forests.certificate import lower_bounds
 from shiftmetrics.models.forests.joint import certified_distances
 from shiftmetrics.models.forests.model_grid import grid_of_question
+from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 
 MODELS = {

@@ -10,9 +10,9 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
 from shiftmetrics.models.forests.scan import scan
+from shiftmetrics.models.question import question_of
 
 
 @pytest.mark.parametrize(

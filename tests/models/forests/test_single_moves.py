@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Moves
-from shiftmetrics.models.asking import question_of
 from shiftmetrics.models.forests.model_grid import grid_of_question
 from shiftmetrics.models.forests.single_moves import CellCosts, single_moves
+from shiftmetrics.models.question import question_of
 
 MODELS = {
     "forest": RandomForestClassifier(8, random_state=0),

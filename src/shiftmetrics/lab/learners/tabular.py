@@ -19,7 +19,7 @@ from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.lab.learners.fit import fit
 from shiftmetrics.lab.learners.objectives import Objective
 from shiftmetrics.lab.learners.selection import predict_scores
-from shiftmetrics.models.networks.standardize import Standardize
+from shiftmetrics.models.networks.network import Standardize
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "elu": nn.ELU, "tanh": nn.Tanh}
 

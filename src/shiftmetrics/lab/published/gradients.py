@@ -13,12 +13,11 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.lab.published.adam import AdamSteps, PointLoss, stability_criterion_adam
 from shiftmetrics.lab.published.result import PublishedResult
-from shiftmetrics.models.asking import question_of
-from shiftmetrics.models.linear.route import LinearRoute
+from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.moves import Moves, moves_of
 from shiftmetrics.models.outputs import is_network
-from shiftmetrics.models.question import Question
+from shiftmetrics.models.question import Question, question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import Loss
@@ -186,8 +185,8 @@ def _of_network(question: Question) -> PointLoss:
     """Return the loss of a torch module."""
     import torch
 
-    from shiftmetrics.models.networks.ascent import LOSSES
-    from shiftmetrics.models.networks.module import Network
+    from shiftmetrics.models.networks.climb import LOSSES
+    from shiftmetrics.models.networks.network import Network
 
     network = Network(
         question.model, classifies=question.classes is not None, row_shape=question.table.row_shape

@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.encoders import steps_of
-from shiftmetrics.models.outputs import class_scores, predicted_values
+from shiftmetrics.models.outputs import class_scores, predicted_values, steps_of
 from shiftmetrics.models.question import Question
 
 _STEP = 64.0  # standard deviations

@@ -14,8 +14,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry
-from shiftmetrics.models.linear.smooth import closed_form
-from shiftmetrics.models.linear.softmax import SoftmaxBoundLoss
+from shiftmetrics.models.linear.smooth import SoftmaxBoundLoss, closed_form
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import CandidateLoss, Loss

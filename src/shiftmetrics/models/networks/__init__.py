@@ -1,1 +1,43 @@
-"""Torch modules: attacks for errors, gradient ascent for other losses, and a certified bound from the layers."""
+"""The route of networks: attacks for the 0/1 loss, gradient ascent and column generation for the others."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics.models.outputs import ends_in_network, is_network
+from shiftmetrics.models.question import LossName, Question
+from shiftmetrics.models.route import Answer
+
+
+class TorchRoute:
+    """Upper bounds by gradients, lower ones by a Lipschitz bound.
+
+    For torch modules, estimators that hold one as ``module_``, and these and scikit-learn's networks at the end of a
+    pipeline.
+    """
+
+    name = "torch"
+    searches = True
+
+    def accepts(self, model: Any, loss: LossName) -> bool:
+        """Tell whether the model is a torch module, or ends in a network."""
+        return is_network(model) or ends_in_network(model)
+
+    def answer(self, question: Question) -> Answer | None:
+        """Attack, or climb; None where the steps before a network are not affine, or torch is not installed.
+
+        Nor where cells are missing: what a network makes of them has no gradient.
+        """
+        if find_spec("torch") is None or np.isnan(question.codes).any():
+            return None
+        from shiftmetrics.models.networks.climb import climb_network
+        from shiftmetrics.models.networks.errors import attack_network
+        from shiftmetrics.models.networks.network import network_of
+
+        network = network_of(question)
+        if network is None:
+            return None
+        return (attack_network if question.loss == "zero_one" else climb_network)(question, network)

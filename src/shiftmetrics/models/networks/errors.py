@@ -8,8 +8,8 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.attacks import AttackOptions, nearest_error
 from shiftmetrics.models.blackbox import find_counterexamples, places_of, unreached
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.networks.lower import lower_loss
-from shiftmetrics.models.networks.module import Network, mode_warning
+from shiftmetrics.models.networks.lipschitz import lower_loss
+from shiftmetrics.models.networks.network import Network, mode_warning
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import ZeroOneLoss

@@ -13,7 +13,10 @@ from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.networks.network import Network
 from shiftmetrics.models.networks.spatial import Shape, Stretch, is_spatial, shape_after, spatial_map
+from shiftmetrics.models.question import Question
+from shiftmetrics.stability.losses import HingeLoss, LogisticLoss, Loss, SquaredLoss, ZeroOneLoss
 
 _MOST_PATTERNS = 16  # units of a hidden layer whose 2^units patterns are all looked at
 _NARROW = 1e-6  # slack for what rounding in a narrower dtype does to the scores
@@ -183,7 +186,7 @@ def _is_shape(sizes: Any) -> bool:
 
 def _matrix(part: nn.Module, shape: Shape | None) -> FloatArray | Stretch | None:
     """Return the matrix of an affine part, or the diagonal of one that scales columns; None for others."""
-    from shiftmetrics.models.networks.standardize import Standardize
+    from shiftmetrics.models.networks.network import Standardize
 
     def numbers(tensor: Any) -> FloatArray:
         return np.asarray(tensor.detach().cpu().double().numpy())
@@ -234,3 +237,45 @@ def _bound_of_two(last: FloatArray, first: FloatArray) -> float:
         return float(np.sqrt(worst)) * (1.0 + 1e-9)
     signs = min(float(np.linalg.norm(rows, axis=1).sum()), np.sqrt(len(rows)) * _spectral_norm(rows))
     return 0.5 * (float(np.linalg.norm(rows.sum(axis=0))) + float(signs))
+
+
+def lower_loss(question: Question, network: Network) -> Loss | None:
+    """Return a loss whose stability is a certified lower bound of the network's, or None where none is known.
+
+    A margin that changes by at most L per unit of distance needs at least margin / L to become an error, and a loss
+    that rises with it rises at most as that of a linear model with weights of norm L does.
+    """
+    layers = layers_of(network.module, network.row_shape)
+    unit = relaxed_units(question.domain)
+    if layers is None or len(unit) != layers.n_inputs or not np.isfinite(unit).all():
+        return None
+    scaled = layers.in_units(unit)
+    scores = network.scores(question.codes)
+    if question.loss == "squared":
+        return SquaredLoss(scores - question.y, scaled.bound(np.ones(1)))
+    slopes = scaled.bound_of_gaps() if scaled.n_outputs > 1 else _of_one_margin(scaled.bound(np.ones(1)))
+    y, everyone = question.y, np.arange(len(scores))
+    gaps = scores[everyone, y][:, None] - scores  # how far ahead of each class the label is
+    gaps[everyone, y] = np.inf
+    if question.loss == "zero_one":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(slopes[y] > 0.0, np.maximum(gaps, 0.0) / slopes[y], np.inf)
+        needed[gaps <= 0.0] = 0.0
+        distances = needed.min(axis=1)
+        distances[question.is_wrong(question.codes, slice(None))] = 0.0
+        return ZeroOneLoss(distances, kind="lower_bound")
+    steepest = float(slopes.max())
+    if question.loss == "hinge":
+        return HingeLoss(gaps.min(axis=1), steepest)
+    return LogisticLoss(_soft_minimum(gaps), steepest)
+
+
+def _of_one_margin(slope: float) -> FloatArray:
+    """Return the bounds of two classes of which the first has the score 0."""
+    return np.array([[0.0, slope], [slope, 0.0]])
+
+
+def _soft_minimum(gaps: FloatArray) -> FloatArray:
+    """Return ``-log sum exp(-gaps)``: the logistic loss of it is the cross-entropy."""
+    least = gaps.min(axis=1, keepdims=True)
+    return np.asarray(least[:, 0] - np.log(np.exp(least - gaps).sum(axis=1)))

@@ -1,0 +1,221 @@
+"""A network as a differentiable function of coded rows, and the torch module behind a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import describe
+from shiftmetrics.attacks.model import evaluation_mode, parameter_of
+from shiftmetrics.models.outputs import batch_size, final_step, is_module, is_network, steps_of
+from shiftmetrics.models.question import QueryCount, Question
+
+
+class Standardize(nn.Module):
+    """Subtract a mean and divide by a scale: the normalisation belongs inside the model."""
+
+    mean: torch.Tensor
+    scale: torch.Tensor
+
+    def __init__(self, mean: FloatArray, scale: FloatArray) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.as_tensor(mean))
+        self.register_buffer("scale", torch.as_tensor(scale))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the standardised rows."""
+        return (x - self.mean) / self.scale
+
+
+def module_of(model: Any) -> torch.nn.Module:
+    """Return the module behind a model: itself, or its ``module_``."""
+    module = model if isinstance(model, torch.nn.Module) else model.module_
+    assert isinstance(module, torch.nn.Module)
+    return module
+
+
+class Network:
+    """The scores of a network at coded rows.
+
+    Parameters
+    ----------
+    model : torch.nn.Module, or an estimator with a ``module_``
+    classifies : bool
+        Whether it has scores of classes (one column is the margin of the second), or one value for each row.
+    count : QueryCount, optional
+        Counts the rows that it is asked for.
+    row_shape : tuple of int, optional
+        The shape in which the module takes a row, where that is not flat.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        classifies: bool,
+        count: QueryCount | None = None,
+        row_shape: tuple[int, ...] | None = None,
+    ) -> None:
+        self.module, self.classifies, self.row_shape = module_of(model), classifies, row_shape
+        self._count = QueryCount() if count is None else count
+        like = parameter_of(self.module)
+        self.dtype = torch.get_default_dtype() if like is None else like.dtype
+        self.device = torch.device("cpu") if like is None else like.device
+        self.was_training = any(part.training for part in self.module.modules())
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Switch to evaluation mode, and back."""
+        with evaluation_mode(self.module):
+            yield
+
+    def tensor(self, values: Any) -> Tensor:
+        """Return numbers as a float64 tensor on the device of the network (float32 where it has no float64)."""
+        wide = torch.float32 if self.device.type == "mps" else torch.float64
+        return torch.as_tensor(np.array(values, dtype=np.float64)).to(self.device, wide)
+
+    def __call__(self, points: Tensor) -> Tensor:
+        """Return scores (n, n_classes), or values (n,), in the dtype of the points."""
+        self._count.rows += len(points)
+        rows = points if self.row_shape is None else points.reshape(-1, *self.row_shape)
+        output = self.module(rows.to(self.dtype))
+        if not isinstance(output, Tensor) or output.shape[0] != points.shape[0]:
+            got = type(output).__name__ if not isinstance(output, Tensor) else f"shape {tuple(output.shape)}"
+            raise ValueError(describe("model", f"a module with {points.shape[0]} outputs, one a row", got))
+        output = output.to(points.dtype)
+        if self.classifies:
+            if output.ndim == 2 and output.shape[1] > 1:
+                return output
+            margin = output.reshape(len(points))
+            return torch.stack([torch.zeros_like(margin), margin], dim=1)
+        if output.numel() != len(points):
+            raise ValueError(
+                describe("model", "a module with one value for each row", f"shape {tuple(output.shape)}")
+            )
+        return output.reshape(len(points))
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Return scores in the dtype of the network, for attacks."""
+        return self(x)
+
+    def scores(self, points: FloatArray) -> FloatArray:
+        """Return scores (n, n_classes) or values (n,) of coded points, in evaluation mode."""
+        parts: list[FloatArray] = []
+        with self.evaluating(), torch.no_grad():
+            parts += [self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(points)]
+        return np.concatenate(parts)
+
+    def seen(self, points: FloatArray, start: FloatArray) -> FloatArray:
+        """Return points as the network sees them after rounding to its dtype; what did not move stays as it is."""
+        if self.dtype == torch.float64:
+            return points
+        narrow = np.float32 if self.dtype == torch.float32 else np.float16
+        rounded = points.astype(narrow).astype(np.float64)
+        unmoved = rounded == start.astype(narrow).astype(np.float64)
+        return np.where(unmoved, start, rounded)
+
+
+def mode_warning(network: Network) -> tuple[str, ...]:
+    """Say that a network in training mode was evaluated in the other."""
+    if not network.was_training:
+        return ()
+    return ("The model was in training mode; it was measured in evaluation mode and put back.",)
+
+
+def batches(points: FloatArray) -> Iterator[slice]:
+    """Cut rows into batches, the smaller the wider they are."""
+    n_rows, size = len(points), batch_size(points.shape[1])
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+_MOST_ROWS = 256  # to compare the module and the model at
+_TOLERANCE = 1e-7
+_ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "relu": nn.ReLU, "tanh": nn.Tanh, "logistic": nn.Sigmoid, "identity": nn.Identity,
+}  # fmt: skip
+
+
+def network_of(question: Question) -> Network | None:
+    """Return the network behind a question's model as a function of its coded rows, or None where it has none.
+
+    A network at the end of a pipeline counts when the steps before it are affine in the coded columns, as scalers and
+    projections of numbers are. That, and the whole, is checked against the model at its rows.
+    """
+    classifies = question.loss != "squared"
+    if is_network(question.model):
+        shape = question.table.row_shape
+        network = Network(question.model, classifies=classifies, count=question.count, row_shape=shape)
+        if is_module(question.model):
+            return network
+    else:
+        module = _repeated(question)
+        if module is None:
+            return None
+        network = Network(module, classifies=classifies, count=question.count)
+    rows = slice(0, _MOST_ROWS)
+    scores, said = network.scores(question.codes[rows]), question.predict(question.codes[rows])
+    same = scores.argmax(axis=1) == said if classifies else np.isclose(scores, said, rtol=1e-6, atol=1e-9)
+    return network if same.all() else None
+
+
+def _repeated(question: Question) -> nn.Module | None:
+    """Return a module that does what the steps of a pipeline do, or None."""
+    final = final_step(question.model)
+    tail = module_of(final) if is_network(final) else _layers_of_scikit(final)
+    front = [step for step in steps_of(question.model, last=True) if step is not final]
+    if tail is None or not front:
+        return tail
+    first = _affine_front(question, front)
+    return None if first is None else nn.Sequential(first, tail).eval()
+
+
+def _layers_of_scikit(model: Any) -> nn.Module | None:
+    """Return the layers of an `MLPClassifier` or `MLPRegressor`, without what turns scores into probabilities."""
+    if not hasattr(model, "coefs_") or model.activation not in _ACTIVATIONS:
+        return None
+    if model.out_activation_ == "logistic" and model.n_outputs_ > 1:
+        return None  # several labels for each row
+    layers: list[nn.Module] = []
+    for weights, intercepts in zip(model.coefs_, model.intercepts_, strict=True):
+        layers += [_linear(np.asarray(weights).T, np.asarray(intercepts)), _ACTIVATIONS[model.activation]()]
+    return nn.Sequential(*layers[:-1]).eval()
+
+
+def _affine_front(question: Question, steps: list[Any]) -> nn.Module | None:
+    """Return the affine map that the steps are at all rows, or None where they are none."""
+    if question.domain.flipping.any():
+        return None
+    codes, unit = question.codes, question.domain.unit
+
+    def front(points: FloatArray) -> FloatArray:
+        values = question.table.decode(points)
+        for step in steps:
+            values = step.transform(values)
+        if hasattr(values, "toarray"):
+            values = values.toarray()
+        return np.asarray(values, dtype=np.float64)
+
+    base = np.median(codes, axis=0)
+    probes = front(np.concatenate([base[None], base + np.diag(unit)]))
+    matrix = ((probes[1:] - probes[0]) / unit[:, None]).T
+    offset = probes[0] - matrix @ base
+    checked = codes[:_MOST_ROWS]
+    checked = np.concatenate([checked, base + 3.0 * (checked - base)])  # and beyond the rows
+    expected, found = front(checked), checked @ matrix.T + offset
+    scale = np.abs(expected).max(axis=0) + 1.0
+    return _linear(matrix, offset) if (np.abs(found - expected) <= _TOLERANCE * scale).all() else None
+
+
+def _linear(weights: FloatArray, intercepts: FloatArray) -> nn.Linear:
+    layer = nn.Linear(weights.shape[1], weights.shape[0]).double()
+    with torch.no_grad():
+        layer.weight.copy_(torch.as_tensor(weights.copy()))
+        layer.bias.copy_(torch.as_tensor(intercepts.copy()))
+    return layer
