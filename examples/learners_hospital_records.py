@@ -20,7 +20,8 @@ from scipy.stats import t
 
 from shiftmetrics import LogisticLoss, stability_criterion
 from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.learners import LogisticClassifier, PenaltyAdversarial, TiltedERM, grid_search
+from shiftmetrics.lab.learners import ERM, Adversarial, NetworkClassifier
+from shiftmetrics.lab.learners.grid import grid_search
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -34,8 +35,8 @@ print(data)
 STRENGTHS = (0.1, 0.4, 0.7, 1.0)
 OBJECTIVES = {
     "ERM": None,
-    "AT": lambda penalty: PenaltyAdversarial(penalty=penalty, n_steps=20),
-    "tilted": lambda temperature: TiltedERM(temperature=temperature),
+    "AT": lambda penalty: Adversarial(penalty=penalty, n_steps=20),
+    "tilted": lambda temperature: ERM(temperature=temperature),
 }
 THRESHOLD = 3.0
 PRICES = [(0.2, np.inf), (0.25, 1.0), (0.4, 0.4), (1.0, 0.25), (np.inf, 0.2)]  # 1/theta1 + 1/theta2 = 5
@@ -46,7 +47,8 @@ def train(objective, X, y, seed):
     cut = len(X) * 4 // 5
 
     def fit(strength):
-        model = LogisticClassifier(
+        model = NetworkClassifier(
+            hidden_units=(),
             objective=None if objective is None else objective(strength),
             epochs=100,
             learning_rate=0.05,

@@ -13,7 +13,7 @@ import torch
 from shiftmetrics import ZeroOneLoss, posterior_agreement, stability_criterion
 from shiftmetrics.attacks import AttackOptions, min_distance, nearest_error, noise, pgd, run_attack
 from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.learners import ERM, NormBallAdversarial, fit
+from shiftmetrics.lab.learners import ERM, Adversarial, fit
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 digits = load("digits")
@@ -38,14 +38,14 @@ def network(seed=0):
 # %%
 # Three models: plain training, adversarial training within a ball, and the plain one behind two defences, JPEG
 # compression before it and a reverse sigmoid after it, which lowers the confidence everywhere.
-options = {"epochs": 30, "batch_size": 128, "learning_rate": 3e-3, "rng": 0, "progress": False}
+options = {"epochs": 30, "batch_size": 128, "optimizer": 3e-3, "rng": 0, "progress": False}
 plain, robust = network(), network()
 fit(plain, X[train], y[train], objective=ERM(), **options)
 fit(
     robust,
     X[train],
     y[train],
-    objective=NormBallAdversarial(radius=0.15, n_steps=5, low=0.0, high=1.0),
+    objective=Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0),
     **options,
 )
 x_test, y_test = torch.tensor(X[test]), torch.tensor(y[test])

@@ -12,16 +12,8 @@ import torch
 
 from shiftmetrics import LogisticLoss, stability_criterion
 from shiftmetrics.lab.datasets import load, make_spurious_feature
-from shiftmetrics.lab.learners import (
-    ERM,
-    IRM,
-    LISA,
-    AccuracyScore,
-    LogisticClassifier,
-    PenaltyAdversarial,
-    fit,
-    predict_scores,
-)
+from shiftmetrics.lab.learners import ERM, IRM, LISA, Adversarial, NetworkClassifier, ValidationScore, fit
+from shiftmetrics.lab.learners.selection import predict_scores
 
 
 def network(n_inputs, seed):
@@ -40,9 +32,9 @@ def accuracy_where_it_flips(seed, objective):
     """Return the test accuracy of a network trained on two domains."""
     train = make_spurious_feature(1000, flips=(0.1, 0.3), rng=seed)
     test = make_spurious_feature(2000, flips=(0.9,), rng=100 + seed)
-    model, options = network(2, seed), {"epochs": 150, "learning_rate": 0.02, "rng": seed, "progress": False}
+    model, options = network(2, seed), {"epochs": 150, "optimizer": 0.02, "rng": seed, "progress": False}
     fit(model, train.X, train.y, domain=train.domain, objective=objective, **options)
-    return AccuracyScore(X=test.X, y=test.y)(model)
+    return ValidationScore(measure="accuracy", X=test.X, y=test.y)(model)
 
 
 flipped = {
@@ -70,7 +62,7 @@ def worst_group_accuracy(seed, transform):
     train, test = np.split(rng.permutation(len(digits)), [1000])
     X, ground = on_grounds(train, 0.95, rng)
     X_test, ground_test = on_grounds(test, 0.5, rng)
-    model, options = network(64, seed), {"epochs": 40, "batch_size": 100, "learning_rate": 5e-3, "rng": seed}
+    model, options = network(64, seed), {"epochs": 40, "batch_size": 100, "optimizer": 5e-3, "rng": seed}
     fit(model, X, label[train], transform=transform, domain=ground, progress=False, **options)
     right = predict_scores(model, X_test).argmax(axis=1) == label[test]
     return min(right[(label[test] == a) & (ground_test == b)].mean() for a in (0, 1) for b in (0, 1))
@@ -115,7 +107,9 @@ def draw(n_samples):
 
 def risk_and_stability(**options):
     """Train a logistic regression and return its loss on test data and its stability at a risk of 1."""
-    model = LogisticClassifier(learning_rate=0.02, standardize=False, random_state=0, **options).fit(X, y)
+    model = NetworkClassifier(
+        hidden_units=(), learning_rate=0.02, standardize=False, random_state=0, **options
+    ).fit(X, y)
     margins = np.where(y_test == 1, 1, -1) * model.decision_function(X_test)
     result = stability_criterion(LogisticLoss(margins, float(np.linalg.norm(model.coef_))), 1.0)
     return np.logaddexp(0, -margins).mean(), result.value
@@ -123,7 +117,7 @@ def risk_and_stability(**options):
 
 plain = [risk_and_stability(epochs=epochs) for epochs in (2, 5, 10, 20, 30, 45, 60, 90, 130, 200)]
 robust = [
-    risk_and_stability(epochs=200, objective=PenaltyAdversarial(penalty=penalty, n_steps=10))
+    risk_and_stability(epochs=200, objective=Adversarial(penalty=penalty, n_steps=10))
     for penalty in (0.2, 0.3, 0.5, 1.0, 2.0)
 ]
 figure, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")

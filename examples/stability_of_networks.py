@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.learners import LogisticClassifier, NetworkClassifier
+from shiftmetrics.lab.learners import NetworkClassifier
 from shiftmetrics.models import Moves, feature_stability, model_stability
 from shiftmetrics.views import plot
 
@@ -36,7 +36,7 @@ order = np.random.default_rng(0).permutation(len(data))
 train, test = order[: len(data) // 2], order[len(data) // 2 :][:2000]
 X, y = data.X.iloc[test], data.y[test]
 models = {
-    "logistic regression": LogisticClassifier(epochs=100, random_state=0),
+    "logistic regression": NetworkClassifier(hidden_units=(), epochs=100, random_state=0),
     "network": NetworkClassifier(epochs=100, random_state=0),
 }
 for name, model in models.items():

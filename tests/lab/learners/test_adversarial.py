@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.lab.learners import Batch, NormBallAdversarial, PenaltyAdversarial, cross_entropy, fit
+from shiftmetrics.lab.learners import Adversarial, Batch, fit
+from shiftmetrics.lab.learners.objectives import cross_entropy
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def train():
             torch.manual_seed(0)
             first, second = (torch.nn.Linear(*shape, dtype=torch.float64) for shape in ((2, 16), (16, 2)))
         model = torch.nn.Sequential(first, torch.nn.ELU(), second)
-        fit(model, X, y, objective=objective, epochs=100, learning_rate=0.02, rng=0, progress=False)
+        fit(model, X, y, objective=objective, epochs=100, optimizer=0.02, rng=0, progress=False)
         return model, Batch(torch.as_tensor(X[:25]), torch.as_tensor(y[:25]))
 
     return make
@@ -40,7 +41,7 @@ def losses_on_grid(model, x, y, moves):
 @pytest.mark.parametrize("penalty", [0.5, 5.0, 20.0])
 @pytest.mark.parametrize("features", [None, (1,)])
 def test_penalty_search_against_a_grid(train, penalty, features):
-    model, batch = train(PenaltyAdversarial(penalty=penalty, n_steps=5))
+    model, batch = train(Adversarial(penalty=penalty, n_steps=5))
     moves = GRID
     if features is not None:
         moves = GRID.clone()
@@ -49,7 +50,7 @@ def test_penalty_search_against_a_grid(train, penalty, features):
         float((losses_on_grid(model, x, y, moves) - penalty * moves.square().sum(1)).max())
         for x, y in zip(batch.x, batch.y, strict=True)
     ]
-    objective = PenaltyAdversarial(penalty=penalty, features=features)
+    objective = Adversarial(penalty=penalty, features=features)
     moved = objective.worst_inputs(model, batch)
     with torch.no_grad():
         found = cross_entropy(model(moved), batch.y) - penalty * (moved - batch.x).square().sum(1)
@@ -63,11 +64,11 @@ def test_penalty_search_against_a_grid(train, penalty, features):
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 @pytest.mark.parametrize("radius", [0.1, 0.4])
 def test_ball_search_against_a_grid(train, norm, radius):
-    model, batch = train(NormBallAdversarial(radius=radius, norm=norm, n_steps=5))
+    model, batch = train(Adversarial(radius=radius, norm=norm, n_steps=5))
     length = GRID.abs().amax(1) if norm == "linf" else GRID.norm(dim=1)
     moves = GRID[length <= radius + 1e-12]
     best = [float(losses_on_grid(model, x, y, moves).max()) for x, y in zip(batch.x, batch.y, strict=True)]
-    objective = NormBallAdversarial(radius=radius, norm=norm)
+    objective = Adversarial(radius=radius, norm=norm)
     moved = objective.worst_inputs(model, batch._replace(generator=torch.Generator().manual_seed(0)))
     move = moved - batch.x
     size = move.abs().amax(1) if norm == "linf" else move.norm(dim=1)
@@ -95,7 +96,7 @@ def test_ball_around_a_linear_model_in_closed_form(norm, dual, features):
     moving = weights if features is None else weights[list(features)]
     margin = (2 * LABELS.numpy() - 1) * (ROWS.numpy() @ weights)
     expected = np.mean(np.log1p(np.exp(-(margin - 0.3 * np.linalg.norm(moving, dual)))))
-    objective = NormBallAdversarial(radius=0.3, norm=norm, n_steps=100, features=features)
+    objective = Adversarial(radius=0.3, norm=norm, n_steps=100, features=features)
     value = objective(linear(weights), Batch(ROWS, LABELS, generator=torch.Generator().manual_seed(0)))
     # In l2, steps of a fixed length turn the move towards the gradient only so far (by a factor exp(-2.5)).
     assert float(value.detach()) == pytest.approx(expected, rel=1e-9 if norm == "linf" else 5e-3)
@@ -114,12 +115,12 @@ def test_penalty_on_a_linear_model_against_the_one_dimensional_problem():
         ).fun
         for m in margin
     ]
-    value = PenaltyAdversarial(penalty=penalty, n_steps=200)(linear(weights), Batch(ROWS, LABELS))
+    value = Adversarial(penalty=penalty, n_steps=200)(linear(weights), Batch(ROWS, LABELS))
     assert float(value.detach()) == pytest.approx(np.mean(expected), rel=1e-6)
 
 
 @pytest.mark.parametrize(
-    "objective", [PenaltyAdversarial(penalty=1.0, n_steps=3), NormBallAdversarial(radius=0.2, n_steps=3)]
+    "objective", [Adversarial(penalty=1.0, n_steps=3), Adversarial(radius=0.2, n_steps=3)]
 )
 def test_the_search_leaves_the_model_as_it_was(objective):
     model = torch.nn.Sequential(
@@ -137,7 +138,7 @@ def test_the_search_leaves_the_model_as_it_was(objective):
 
 def test_images_keep_their_shape_and_bounds(network):
     x = torch.rand(6, 1, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    objective = NormBallAdversarial(radius=0.5, low=0.0, high=1.0)
+    objective = Adversarial(radius=0.5, low=0.0, high=1.0)
     moved = objective.worst_inputs(network(16), Batch(x, torch.zeros(6, dtype=torch.int64)))
     assert moved.shape == x.shape
     assert float(moved.min()) >= 0.0
@@ -146,28 +147,26 @@ def test_images_keep_their_shape_and_bounds(network):
 
 
 def test_radius_zero_is_the_identity(network):
-    moved = NormBallAdversarial(radius=0.0, norm="l2").worst_inputs(network(3), Batch(ROWS, LABELS))
+    moved = Adversarial(radius=0.0, norm="l2").worst_inputs(network(3), Batch(ROWS, LABELS))
     torch.testing.assert_close(moved, ROWS, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: PenaltyAdversarial(penalty=0.0), "penalty must be a number greater than 0"),
-        (lambda: NormBallAdversarial(radius=-1.0), "radius must be a number at least 0"),
-        (lambda: NormBallAdversarial(radius=1.0, norm="l1"), "norm must be one of 'linf', 'l2'"),
+        (lambda: Adversarial(penalty=0.0), "penalty must be a number greater than 0"),
+        (lambda: Adversarial(radius=-1.0), "radius must be a number at least 0"),
+        (lambda: Adversarial(radius=1.0, norm="l1"), "norm must be one of 'linf', 'l2'"),
         (
-            lambda: PenaltyAdversarial(penalty=1.0, features=(3,))(linear([1.0] * 3), Batch(ROWS, LABELS)),
+            lambda: Adversarial(penalty=1.0, features=(3,))(linear([1.0] * 3), Batch(ROWS, LABELS)),
             r"features must be positions from 0 to 2, got \[3\]",
         ),
         (
-            lambda: PenaltyAdversarial(penalty=1.0, features=())(linear([1.0] * 3), Batch(ROWS, LABELS)),
+            lambda: Adversarial(penalty=1.0, features=())(linear([1.0] * 3), Batch(ROWS, LABELS)),
             "features must be positions",
         ),
         (
-            lambda: NormBallAdversarial(radius=0.1, low=0.0, high=1.0)(
-                linear([1.0] * 3), Batch(ROWS, LABELS)
-            ),
+            lambda: Adversarial(radius=0.1, low=0.0, high=1.0)(linear([1.0] * 3), Batch(ROWS, LABELS)),
             "x must be within the bounds 0.0 and 1.0, got values from -2",
         ),
     ],

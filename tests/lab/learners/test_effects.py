@@ -5,17 +5,8 @@ import pytest
 import torch
 
 from shiftmetrics.lab.datasets import load, make_spurious_feature
-from shiftmetrics.lab.learners import (
-    ERM,
-    IRM,
-    LISA,
-    AccuracyScore,
-    LogisticClassifier,
-    PenaltyAdversarial,
-    TiltedERM,
-    fit,
-    predict_scores,
-)
+from shiftmetrics.lab.learners import ERM, IRM, LISA, Adversarial, NetworkClassifier, ValidationScore, fit
+from shiftmetrics.lab.learners.selection import predict_scores
 from shiftmetrics.stability import FixedLoss, LogisticLoss, stability_criterion
 
 SEEDS = range(5)
@@ -51,7 +42,7 @@ def test_irm_ignores_a_feature_that_flips(network, paired_interval):
         train = make_spurious_feature(1000, flips=(0.1, 0.3), rng=seed)
         test = make_spurious_feature(2000, flips=(0.9,), rng=100 + seed)
         erm, irm = (
-            AccuracyScore(X=test.X, y=test.y)(
+            ValidationScore(measure="accuracy", X=test.X, y=test.y)(
                 fit(
                     network(seed=seed),
                     train.X,
@@ -59,7 +50,7 @@ def test_irm_ignores_a_feature_that_flips(network, paired_interval):
                     domain=train.domain,
                     objective=objective,
                     epochs=200,
-                    learning_rate=0.02,
+                    optimizer=0.02,
                     rng=seed,
                     progress=False,
                 ).model
@@ -97,7 +88,7 @@ def test_lisa_washes_out_the_domain(network, paired_interval, within_domain):
                 transform=transform,
                 epochs=40,
                 batch_size=100,
-                learning_rate=5e-3,
+                optimizer=5e-3,
                 rng=seed,
                 progress=False,
             )
@@ -121,8 +112,8 @@ def test_penalty_training_is_more_stable_at_equal_clean_risk(paired_interval):
             return float(np.logaddexp(0, -margin).mean()), stability
 
         robust = linear(11, seed)
-        objective = PenaltyAdversarial(penalty=0.3, n_steps=10)
-        fit(robust, X, y, objective=objective, epochs=150, learning_rate=0.05, rng=seed, progress=False)
+        objective = Adversarial(penalty=0.3, n_steps=10)
+        fit(robust, X, y, objective=objective, epochs=150, optimizer=0.05, rng=seed, progress=False)
         risk, stability = evaluate(robust)
         # The point on the path of plain training whose clean risk is nearest.
         plain = linear(11, seed)
@@ -152,11 +143,11 @@ def test_targeted_training_protects_its_feature_and_spares_the_rest(paired_inter
         stability, error = [], []
         for objective in (
             ERM(),
-            PenaltyAdversarial(penalty=0.3, n_steps=10, features=(target,)),
-            PenaltyAdversarial(penalty=0.3, n_steps=10),
+            Adversarial(penalty=0.3, n_steps=10, features=(target,)),
+            Adversarial(penalty=0.3, n_steps=10),
         ):
             model = linear(4, seed)
-            fit(model, X, y, objective=objective, epochs=150, learning_rate=0.05, rng=seed, progress=False)
+            fit(model, X, y, objective=objective, epochs=150, optimizer=0.05, rng=seed, progress=False)
             margin, weights = margins(model, X_test, y_test)
             stability.append(
                 stability_criterion(LogisticLoss(margin, abs(float(weights[target]))), 1.0).value
@@ -182,8 +173,10 @@ def test_tilting_serves_the_worst_subpopulation(paired_interval, options):
 
         (X, y, _), (X_test, y_test, group) = draw(1000), draw(4000)
         losses = []
-        for objective in (None, TiltedERM(**options)):
-            model = LogisticClassifier(objective=objective, epochs=150, learning_rate=0.05, random_state=seed)
+        for objective in (None, ERM(**options)):
+            model = NetworkClassifier(
+                hidden_units=(), objective=objective, epochs=150, learning_rate=0.05, random_state=seed
+            )
             probabilities = model.fit(X, y).predict_proba(X_test)
             losses.append(-np.log(probabilities[np.arange(len(y_test)), y_test]))
         minority.append(losses[0][group == 1].mean() - losses[1][group == 1].mean())

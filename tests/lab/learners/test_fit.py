@@ -5,19 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
-from shiftmetrics.lab.learners import (
-    ERM,
-    LISA,
-    PAPER_GRID,
-    AccuracyScore,
-    AgreementRateScore,
-    Batch,
-    EarlyStopping,
-    PosteriorAgreementScore,
-    fit,
-    grid_search,
-    predict_scores,
-)
+from shiftmetrics.lab.learners import ERM, LISA, Batch, EarlyStopping, ValidationScore, fit
+from shiftmetrics.lab.learners.grid import PAPER_GRID, grid_search
+from shiftmetrics.lab.learners.selection import predict_scores
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((200, 2))
@@ -25,9 +15,9 @@ Y = (X[:, 0] + 0.3 * RNG.standard_normal(200) > 0).astype(int)
 
 
 def test_the_loss_falls_and_the_rule_is_learnt(network):
-    result = fit(network(), X, Y, epochs=100, learning_rate=0.02, rng=0, progress=False)
+    result = fit(network(), X, Y, epochs=100, optimizer=0.02, rng=0, progress=False)
     assert result.losses[-1] < 0.5 * result.losses[0]
-    assert AccuracyScore(X=X, y=Y)(result.model) > 0.9
+    assert ValidationScore(measure="accuracy", X=X, y=Y)(result.model) > 0.9
     assert result.best_epoch == len(result.losses) == 100
     assert not result.stopped
     assert not result.model.training
@@ -116,12 +106,12 @@ def test_early_stopping_keeps_the_best_model(network):
 def test_early_stopping_by_three_scores(network):
     shifted = X + 0.3 * np.random.default_rng(5).standard_normal(X.shape)
     for score in (
-        AccuracyScore(X=shifted, y=Y),
-        AgreementRateScore(X_shifted=shifted, X=X),
-        PosteriorAgreementScore(X_shifted=shifted, X=X),
+        ValidationScore(measure="accuracy", X=shifted, y=Y),
+        ValidationScore(measure="agreement_rate", X_shifted=shifted, X=X),
+        ValidationScore(measure="posterior_agreement", X_shifted=shifted, X=X),
     ):
         stopping = EarlyStopping(score=score, patience=5)
-        result = fit(network(), X, Y, epochs=30, learning_rate=0.02, stopping=stopping, rng=0, progress=False)
+        result = fit(network(), X, Y, epochs=30, optimizer=0.02, stopping=stopping, rng=0, progress=False)
         assert score(result.model) == pytest.approx(result.scores.max(), abs=1e-9)
         assert result.scores[result.best_epoch - 1] == result.scores.max()
 
@@ -133,9 +123,11 @@ def test_agreement_scores_are_those_of_the_measure(network):
     a, b = predict_scores(model, shifted), predict_scores(model, X)
     for prior in ("predicted", None):
         expected = posterior_agreement(a, b, prior=prior).value
-        assert PosteriorAgreementScore(X_shifted=shifted, X=X, prior=prior)(model) == pytest.approx(expected)
+        assert ValidationScore(measure="posterior_agreement", X_shifted=shifted, X=X, prior=prior)(
+            model
+        ) == pytest.approx(expected)
     rate = np.mean(a.argmax(1) == b.argmax(1))
-    assert AgreementRateScore(X_shifted=shifted, X=X)(model) == rate
+    assert ValidationScore(measure="agreement_rate", X_shifted=shifted, X=X)(model) == rate
 
 
 def test_a_collapsed_model_is_not_selected():
@@ -143,8 +135,12 @@ def test_a_collapsed_model_is_not_selected():
     with torch.no_grad():
         constant.weight.zero_()
         constant.bias.copy_(torch.tensor([1.0, 0.0]))
-    assert PosteriorAgreementScore(X_shifted=X, X=X)(constant) == pytest.approx(0.0, abs=1e-9)
-    assert PosteriorAgreementScore(X_shifted=X, X=X, prior=None)(constant) == pytest.approx(np.log(2))
+    assert ValidationScore(measure="posterior_agreement", X_shifted=X, X=X)(constant) == pytest.approx(
+        0.0, abs=1e-9
+    )
+    assert ValidationScore(measure="posterior_agreement", X_shifted=X, X=X, prior=None)(
+        constant
+    ) == pytest.approx(np.log(2))
 
 
 def test_prediction_in_batches_restores_the_mode(network):
@@ -179,7 +175,7 @@ def test_progress_can_be_switched_off(network, bars_at_once, capsys):
         ({"y": ["a"] * 200}, TypeError, "y must"),
         ({"epochs": 0}, ValueError, "epochs must be an integer at least 1"),
         ({"batch_size": 0}, ValueError, "batch_size must be an integer at least 1"),
-        ({"learning_rate": 0.0}, ValueError, "learning_rate must be a number greater than 0"),
+        ({"optimizer": 0.0}, ValueError, "optimizer must be a number greater than 0"),
         ({"rng": "x"}, TypeError, "rng must be a seed"),
         (
             {"objective": lambda model, batch: model(batch.x).sum() * np.inf},

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.lab.learners import LISA, Batch, cutmix, mixup
+from shiftmetrics.lab.learners import LISA, Batch
+from shiftmetrics.lab.learners.interpolation import cutmix, mixup
 
 
 def tagged_batch(n_samples=200, seed=0):

@@ -7,16 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from shiftmetrics.lab.learners import (
-    ERM,
-    IRM,
-    Batch,
-    TiltedERM,
-    cross_entropy,
-    irm_penalty,
-    squared_error,
-    tilted_mean,
-)
+from shiftmetrics.lab.learners import ERM, IRM, Batch
+from shiftmetrics.lab.learners.objectives import cross_entropy, irm_penalty, squared_error, tilted_mean
 
 RNG = np.random.default_rng(0)
 SCORES = torch.as_tensor(RNG.standard_normal((20, 3)))
@@ -129,35 +121,34 @@ def test_the_two_conventions_are_inverse():
     temperature = 0.4
     losses = cross_entropy(SCORES, LABELS).numpy()
     expected = temperature * np.log(np.mean(np.exp(losses / temperature)))
-    assert float(TiltedERM(temperature=temperature)(model, batch)) == pytest.approx(expected)
-    assert float(TiltedERM(tilt=1 / temperature)(model, batch)) == pytest.approx(expected)
-    assert float(TiltedERM(temperature=np.inf)(model, batch)) == pytest.approx(losses.mean())
-    assert float(TiltedERM(tilt=0.0)(model, batch)) == pytest.approx(losses.mean())
+    assert float(ERM(temperature=temperature)(model, batch)) == pytest.approx(expected)
+    assert float(ERM(tilt=1 / temperature)(model, batch)) == pytest.approx(expected)
+    assert float(ERM(temperature=np.inf)(model, batch)) == pytest.approx(losses.mean())
+    assert float(ERM(tilt=0.0)(model, batch)) == pytest.approx(losses.mean())
 
 
 def test_tilting_domains():
     domain = torch.as_tensor([0] * 15 + [1] * 5)
     losses = cross_entropy(SCORES, LABELS)
     means = torch.stack([losses[:15].mean(), losses[15:].mean()])
-    value = TiltedERM(tilt=3.0, level="domains")(torch.nn.Identity(), Batch(SCORES, LABELS, domain))
+    value = ERM(tilt=3.0, level="domains")(torch.nn.Identity(), Batch(SCORES, LABELS, domain))
     assert float(value) == pytest.approx(float(tilted_mean(means, 3.0)))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: TiltedERM(), "Exactly one of tilt and temperature must be given, got tilt=None"),
-        (lambda: TiltedERM(tilt=1.0, temperature=1.0), "Exactly one of tilt and temperature"),
-        (lambda: TiltedERM(temperature=0.0), "temperature must be a number greater than 0"),
-        (lambda: TiltedERM(tilt=np.nan), "tilt must be"),
-        (lambda: TiltedERM(tilt=1.0, level="groups"), "level must be one of 'rows', 'domains'"),
+        (lambda: ERM(tilt=1.0, temperature=1.0), "At most one of tilt and temperature"),
+        (lambda: ERM(temperature=0.0), "temperature must be a number greater than 0"),
+        (lambda: ERM(tilt=np.nan), "tilt must be"),
+        (lambda: ERM(tilt=1.0, level="groups"), "level must be one of 'rows', 'domains'"),
         (lambda: IRM(penalty=-1.0), "penalty must be a number at least 0"),
         (
             lambda: IRM(penalty=1.0)(torch.nn.Identity(), Batch(SCORES, LABELS)),
             "domain must be given for IRM",
         ),
         (
-            lambda: TiltedERM(tilt=1.0, level="domains")(torch.nn.Identity(), Batch(SCORES, LABELS)),
+            lambda: ERM(tilt=1.0, level="domains")(torch.nn.Identity(), Batch(SCORES, LABELS)),
             "domain must be given for level",
         ),
     ],

@@ -11,19 +11,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shiftmetrics.lab.learners import (
-    LISA,
-    LogisticClassifier,
-    NetworkClassifier,
-    NormBallAdversarial,
-    PenaltyAdversarial,
-    TiltedERM,
-)
+from shiftmetrics.lab.learners import ERM, LISA, Adversarial, NetworkClassifier
 
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [NetworkClassifier(epochs=80, random_state=0), LogisticClassifier(epochs=80, random_state=0)]
+    [
+        NetworkClassifier(epochs=80, random_state=0),
+        NetworkClassifier(hidden_units=(), epochs=80, random_state=0),
+    ]
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -35,9 +31,9 @@ X, Y = make_classification(400, 6, n_informative=3, n_redundant=1, flip_y=0.2, r
 @pytest.mark.parametrize("standardize", [True, False])
 def test_logistic_classifier_is_logistic_regression(standardize):
     scaled = X * np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0]) + 1.0
-    ours = LogisticClassifier(epochs=3000, learning_rate=0.01, standardize=standardize, random_state=0).fit(
-        scaled, Y
-    )
+    ours = NetworkClassifier(
+        hidden_units=(), epochs=3000, learning_rate=0.01, standardize=standardize, random_state=0
+    ).fit(scaled, Y)
     theirs = LogisticRegression(C=np.inf, max_iter=10_000, tol=1e-10).fit(scaled, Y)
     np.testing.assert_allclose(ours.predict_proba(scaled), theirs.predict_proba(scaled), atol=2e-3)
     np.testing.assert_allclose(
@@ -47,7 +43,7 @@ def test_logistic_classifier_is_logistic_regression(standardize):
 
 def test_coefficients_of_several_classes():
     rows, labels = load_iris(return_X_y=True)
-    model = LogisticClassifier(random_state=0).fit(rows, labels)
+    model = NetworkClassifier(hidden_units=(), random_state=0).fit(rows, labels)
     assert model.coef_.shape == (3, 4)
     np.testing.assert_allclose(
         rows @ model.coef_.T + model.intercept_, model.decision_function(rows), atol=1e-9
@@ -70,7 +66,7 @@ def test_seed_clone_pipeline_and_grid_search():
     np.testing.assert_array_equal(first.predict_proba(X), again.predict_proba(X))
     pipeline = make_pipeline(StandardScaler(), NetworkClassifier(epochs=20, random_state=3)).fit(X, Y)
     assert pipeline.predict(X).shape == (400,)
-    grid = {"objective": [TiltedERM(temperature=0.5), PenaltyAdversarial(penalty=1.0, n_steps=2), None]}
+    grid = {"objective": [ERM(temperature=0.5), Adversarial(penalty=1.0, n_steps=2), None]}
     search = GridSearchCV(NetworkClassifier(epochs=10, random_state=0), grid, cv=2).fit(X, Y)
     assert search.best_params_["objective"] in grid["objective"]
 
@@ -88,7 +84,7 @@ def test_the_module_takes_raw_rows():
 @pytest.mark.parametrize(
     "options",
     [
-        {"objective": NormBallAdversarial(radius=0.1, n_steps=2)},
+        {"objective": Adversarial(radius=0.1, n_steps=2)},
         {"augmentation": LISA(n_classes=2)},
         {"activation": "elu", "hidden_units": (8, 4), "batch_size": 64},
         {"weight_decay": 0.1, "activation": "tanh"},

@@ -9,47 +9,21 @@ try:
 except ImportError as error:
     raise ImportError("shiftmetrics.lab.learners needs torch: pip install 'shiftmetrics[torch]'") from error
 
-from shiftmetrics.lab.learners.adversarial import NormBallAdversarial, PenaltyAdversarial
-from shiftmetrics.lab.learners.fit import FitResult, fit
-from shiftmetrics.lab.learners.grid import PAPER_GRID, GridResult, grid_search
-from shiftmetrics.lab.learners.interpolation import LISA, cutmix, mixup
-from shiftmetrics.lab.learners.invariance import IRM, irm_penalty
-from shiftmetrics.lab.learners.objectives import ERM, Batch, Objective, cross_entropy, squared_error
-from shiftmetrics.lab.learners.selection import (
-    AccuracyScore,
-    AgreementRateScore,
-    EarlyStopping,
-    PosteriorAgreementScore,
-    predict_scores,
-)
-from shiftmetrics.lab.learners.tabular import LogisticClassifier, NetworkClassifier
-from shiftmetrics.lab.learners.tilted import TiltedERM, tilted_mean
+from shiftmetrics.lab.learners.adversarial import Adversarial
+from shiftmetrics.lab.learners.fit import fit
+from shiftmetrics.lab.learners.interpolation import LISA
+from shiftmetrics.lab.learners.objectives import ERM, IRM, Batch
+from shiftmetrics.lab.learners.selection import EarlyStopping, ValidationScore
+from shiftmetrics.lab.learners.tabular import NetworkClassifier
 
 __all__ = [
     "ERM",
     "IRM",
     "LISA",
-    "PAPER_GRID",
-    "AccuracyScore",
-    "AgreementRateScore",
+    "Adversarial",
     "Batch",
     "EarlyStopping",
-    "FitResult",
-    "GridResult",
-    "LogisticClassifier",
     "NetworkClassifier",
-    "NormBallAdversarial",
-    "Objective",
-    "PenaltyAdversarial",
-    "PosteriorAgreementScore",
-    "TiltedERM",
-    "cross_entropy",
-    "cutmix",
+    "ValidationScore",
     "fit",
-    "grid_search",
-    "irm_penalty",
-    "mixup",
-    "predict_scores",
-    "squared_error",
-    "tilted_mean",
 ]

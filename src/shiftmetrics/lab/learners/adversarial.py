@@ -1,4 +1,4 @@
-"""Adversarial training: rows are moved to raise their loss, at a price (WRM) or within a ball, before each step."""
+"""Adversarial training by penalty (WRM) or within a ball."""
 
 from __future__ import annotations
 
@@ -17,147 +17,133 @@ from shiftmetrics.lab.learners.objectives import Batch, RowLoss, cross_entropy
 
 
 @dataclass(frozen=True, kw_only=True)
-class PenaltyAdversarial:
-    """Adversarial training by penalty (WRM): each row may move anywhere, at a price.
+class Adversarial:
+    """Adversarial training: each row is moved to raise its loss, at a price or within a ball, before each step.
 
-    Minimises the mean of ``sup_x' loss(x', y) - penalty * |x' - x|^2``, equation (4.1) of the stability paper; with
-    ``features`` only those features move, its targeted training (4.3).
+    With ``penalty`` it minimises the mean of ``sup_x' loss(x', y) - penalty * |x' - x|^2`` (WRM), equation (4.1) of
+    the stability paper; with ``features`` only those features move, its targeted training (4.3). With ``radius`` it
+    minimises the mean of ``max loss(x', y)`` over ``|x' - x| <= radius``.
 
     Parameters
     ----------
-    penalty : float
+    penalty : float, optional
         Price gamma of a squared move: the smaller, the stronger the training. The supremum is finite, and the
         search for it reliable, where the loss curves less than the penalty.
-    n_steps : int, default 20
+    radius : float, optional
+        Of the ball around each row; 0 is ERM. Exactly one of ``penalty`` and ``radius`` is given.
+    norm : {"linf", "l2"}, default "linf"
+        Of the ball.
+    n_steps : int, optional
         Ascent steps of the (local) search; the best point met on the way counts, so more steps never weaken it.
+        Default: 20 with a penalty; 10 within a ball, each of length ``2.5 * radius / n_steps``, from a random point.
     features : sequence of int, optional
         Positions of the features (on the last axis) that may move. Default: all.
+    low, high : float, optional
+        Bounds of the inputs within a ball, such as 0 and 1 for pixels.
     loss : callable, default `cross_entropy`
         Loss of each row.
 
-    Notes
-    -----
-    The search climbs from the row itself. At the default number of steps it found at least 97 % of the gain that a
-    fine grid finds on networks with smooth units (ELU) trained with the same penalty, from 0.5 to 20; with ReLU units
-    between 56 and 99 %. Prefer smooth units.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of ``penalty`` and ``radius`` is given, or if an option is out of range.
+
+    Notes ----- The search by penalty climbs from the row itself. At the default number of steps it found at least
+    97 % of the gain that a fine grid finds on networks with smooth units (ELU) trained with the same penalty, from
+    0.5 to 20; with ReLU units between 56 and 99 %. Prefer smooth units.
 
     References
     ----------
     Sinha, Namkoong, Volpi, Duchi, "Certifying Some Distributional Robustness with Principled Adversarial Training"
-    (arXiv:1710.10571); Blanchet, Cui, Li, Liu (arXiv:2405.03198).
+    (arXiv:1710.10571); Madry et al., "Towards Deep Learning Models Resistant to Adversarial Attacks"
+    (arXiv:1706.06083); Blanchet, Cui, Li, Liu (arXiv:2405.03198).
 
     Examples
     --------
     >>> import torch
     >>> model = torch.nn.Linear(2, 2)
     >>> batch = Batch(torch.zeros(4, 2), torch.tensor([0, 1, 0, 1]))
-    >>> moved = PenaltyAdversarial(penalty=1.0, features=(0,)).worst_inputs(model, batch)
+    >>> moved = Adversarial(penalty=1.0, features=(0,)).worst_inputs(model, batch)
     >>> bool((moved[:, 0] != 0).all()), bool((moved[:, 1] == 0).all())
     (True, True)
-    """
-
-    penalty: float
-    n_steps: int = 20
-    features: Sequence[int] | None = None
-    loss: RowLoss = cross_entropy
-
-    def __post_init__(self) -> None:
-        check_number(self.penalty, "penalty", low=0.0, open_low=True)
-        check_integer(self.n_steps, "n_steps", low=1)
-
-    def worst_inputs(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Return the moved rows."""
-        movable = _movable(batch.x, self.features)
-
-        def gain(move: Tensor, losses: Tensor) -> Tensor:
-            return losses - self.penalty * move.square().sum(dim=1)
-
-        def step(move: Tensor, gradient: Tensor, number: int) -> Tensor:
-            # With a step of 1 / (2 penalty) the first one lands on the optimum of a linear loss.
-            rate = 1.0 / (2.0 * self.penalty * math.sqrt(number + 1.0))
-            return move + rate * (gradient - 2.0 * self.penalty * move)
-
-        return _search(model, batch, self.loss, movable, gain, step, self.n_steps, torch.zeros_like(movable))
-
-    def __call__(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Return the mean penalised loss at the moved rows."""
-        moved = self.worst_inputs(model, batch)
-        cost = (moved - batch.x).reshape(len(moved), -1).square().sum(dim=1)
-        return (self.loss(model(moved), batch.y) - self.penalty * cost).mean()
-
-
-@dataclass(frozen=True, kw_only=True)
-class NormBallAdversarial:
-    """Adversarial training within a ball around each row.
-
-    Minimises the mean of ``max loss(x', y)`` over ``|x' - x| <= radius``, searched by projected gradient steps.
-
-    Parameters
-    ----------
-    radius : float
-        Of the ball; 0 is ERM.
-    norm : {"linf", "l2"}, default "linf"
-        Of the ball.
-    n_steps : int, default 10
-        Ascent steps of length ``2.5 * radius / n_steps`` from a random point of the ball; the best point counts.
-    features : sequence of int, optional
-        Positions of the features (on the last axis) that may move. Default: all.
-    low, high : float, optional
-        Bounds of the inputs, such as 0 and 1 for pixels.
-    loss : callable, default `cross_entropy`
-        Loss of each row.
-
-    References
-    ----------
-    Madry et al., "Towards Deep Learning Models Resistant to Adversarial Attacks" (arXiv:1706.06083).
-
-    Examples
-    --------
-    >>> import torch
-    >>> batch = Batch(torch.zeros(4, 2), torch.tensor([0, 1, 0, 1]))
-    >>> moved = NormBallAdversarial(radius=0.1).worst_inputs(torch.nn.Linear(2, 2), batch)
-    >>> round(float(moved.abs().max()), 6)
+    >>> round(float(Adversarial(radius=0.1).worst_inputs(model, batch).abs().max()), 6)
     0.1
     """
 
-    radius: float
+    penalty: float | None = None
+    radius: float | None = None
     norm: Literal["linf", "l2"] = "linf"
-    n_steps: int = 10
+    n_steps: int | None = None
     features: Sequence[int] | None = None
     low: float | None = None
     high: float | None = None
     loss: RowLoss = cross_entropy
 
     def __post_init__(self) -> None:
-        check_number(self.radius, "radius", low=0.0)
+        if (self.penalty is None) == (self.radius is None):
+            raise ValueError(
+                f"Exactly one of penalty and radius must be given, got penalty={self.penalty} and "
+                f"radius={self.radius}."
+            )
+        if self.penalty is not None:
+            check_number(self.penalty, "penalty", low=0.0, open_low=True)
+            if self.low is not None or self.high is not None:
+                raise ValueError(
+                    describe("low and high", "None with a penalty", f"{self.low} and {self.high}")
+                )
+        if self.radius is not None:
+            check_number(self.radius, "radius", low=0.0)
         check_choice(self.norm, "norm", ("linf", "l2"))
-        check_integer(self.n_steps, "n_steps", low=1)
+        if self.n_steps is not None:
+            check_integer(self.n_steps, "n_steps", low=1)
 
     def worst_inputs(self, model: nn.Module, batch: Batch) -> Tensor:
         """Return the moved rows."""
         movable = _movable(batch.x, self.features)
-        radius = torch.full((len(batch.x),), self.radius, dtype=batch.x.dtype, device=batch.x.device)
+        if self.penalty is not None:
+            return self._by_penalty(model, batch, movable, self.penalty)
+        assert self.radius is not None  # exactly one is given
+        return self._within_ball(model, batch, movable, self.radius)
+
+    def __call__(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Return the mean loss at the moved rows, less the price of the moves where there is one."""
+        moved = self.worst_inputs(model, batch)
+        losses = self.loss(model(moved), batch.y)
+        if self.penalty is not None:
+            losses = losses - self.penalty * (moved - batch.x).reshape(len(moved), -1).square().sum(dim=1)
+        return losses.mean()
+
+    def _by_penalty(self, model: nn.Module, batch: Batch, movable: Tensor, penalty: float) -> Tensor:
+        def gain(move: Tensor, losses: Tensor) -> Tensor:
+            return losses - penalty * move.square().sum(dim=1)
+
+        def step(move: Tensor, gradient: Tensor, number: int) -> Tensor:
+            # With a step of 1 / (2 penalty) the first one lands on the optimum of a linear loss.
+            rate = 1.0 / (2.0 * penalty * math.sqrt(number + 1.0))
+            return move + rate * (gradient - 2.0 * penalty * move)
+
+        start = torch.zeros_like(movable)
+        return _search(model, batch, self.loss, movable, gain, step, self.n_steps or 20, start)
+
+    def _within_ball(self, model: nn.Module, batch: Batch, movable: Tensor, radius: float) -> Tensor:
+        radii = torch.full((len(batch.x),), radius, dtype=batch.x.dtype, device=batch.x.device)
         flat = batch.x.reshape(len(batch.x), -1)
         _check_bounds(flat, self.low, self.high)
+        n_steps = self.n_steps or 10
 
         def inside(move: Tensor) -> Tensor:
-            move = project_ball(move, radius, self.norm)
+            move = project_ball(move, radii, self.norm)
             if self.low is None and self.high is None:
                 return move
             return (flat + move).clamp(self.low, self.high) - flat
 
         def step(move: Tensor, gradient: Tensor, number: int) -> Tensor:
-            length = 2.5 * self.radius / self.n_steps
-            return inside(move + length * steepest(gradient, self.norm))
+            return inside(move + 2.5 * radius / n_steps * steepest(gradient, self.norm))
 
         generator = batch.generator or torch.Generator().manual_seed(0)
-        start = random_move(movable.cpu(), movable[0].cpu(), radius.cpu(), self.norm, generator)
+        start = random_move(movable.cpu(), movable[0].cpu(), radii.cpu(), self.norm, generator)
         start = inside(start.to(flat))
-        return _search(model, batch, self.loss, movable, lambda _, losses: losses, step, self.n_steps, start)
-
-    def __call__(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Return the mean loss at the moved rows."""
-        return self.loss(model(self.worst_inputs(model, batch)), batch.y).mean()
+        return _search(model, batch, self.loss, movable, lambda _, losses: losses, step, n_steps, start)
 
 
 def _search(

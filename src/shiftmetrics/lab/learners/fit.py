@@ -53,9 +53,7 @@ def fit(
     domain: Any = None,
     epochs: int = 100,
     batch_size: int | None = None,
-    learning_rate: float = 1e-3,
-    weight_decay: float = 0.0,
-    optimizer: torch.optim.Optimizer | None = None,
+    optimizer: torch.optim.Optimizer | float = 1e-3,
     stopping: EarlyStopping | None = None,
     rng: Any = None,
     progress: bool = True,
@@ -81,10 +79,8 @@ def fit(
         Passes over the data.
     batch_size : int, optional
         Rows of a batch. Default: all.
-    learning_rate, weight_decay : float
-        Of Adam (decoupled weight decay).
-    optimizer : torch.optim.Optimizer, optional
-        Takes the place of Adam; ``learning_rate`` and ``weight_decay`` are then ignored.
+    optimizer : torch.optim.Optimizer or float, default 1e-3
+        Of the model's parameters; a number is the learning rate of Adam.
     stopping : EarlyStopping, optional
         Stops and keeps the best model.
     rng : int, Generator or None
@@ -106,19 +102,18 @@ def fit(
     >>> import torch
     >>> _ = torch.manual_seed(0)
     >>> X, y = torch.tensor([[-1.0], [1.0]]), torch.tensor([0, 1])
-    >>> result = fit(torch.nn.Linear(1, 2), X, y, epochs=50, learning_rate=0.1, rng=0, progress=False)
+    >>> result = fit(torch.nn.Linear(1, 2), X, y, epochs=50, optimizer=0.1, rng=0, progress=False)
     >>> result.model(X).argmax(dim=1).tolist(), bool(result.losses[-1] < result.losses[0])
     ([0, 1], True)
     """
     objective = ERM() if objective is None else objective
     epochs = check_integer(epochs, "epochs", low=1)
-    check_number(learning_rate, "learning_rate", low=0.0, open_low=True)
-    check_number(weight_decay, "weight_decay", low=0.0)
     data = _data(model, X, y, domain, batch_size)
     seed = int(check_rng(rng).integers(2**62))
     generator = torch.Generator().manual_seed(seed)
-    if optimizer is None:
-        optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        rate = check_number(optimizer, "optimizer", low=0.0, open_low=True)
+        optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     losses: list[float] = []
     scores: list[float] = []
     best_epoch, best_score, best_state = 0, -math.inf, None

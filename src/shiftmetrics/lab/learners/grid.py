@@ -58,7 +58,7 @@ def grid_search(
     train : callable
         Maps a value to a trained model. Seed it alike for all values.
     score : callable
-        Maps a model to a number, higher being better, such as `AccuracyScore`.
+        Maps a model to a number, higher being better, such as `ValidationScore`.
     values : sequence of float, default `PAPER_GRID`
         What to try, in order of preference: the first one wins a tie.
     progress : bool, default True

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray, as_array
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 
@@ -60,84 +60,60 @@ def as_input(X: Any, model: nn.Module) -> torch.Tensor:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AccuracyScore:
-    """Accuracy on validation data.
+class ValidationScore:
+    """Score of a model on validation data; higher is better.
 
     Parameters
     ----------
+    measure : {"accuracy", "agreement_rate", "posterior_agreement"}
+        "accuracy" needs ``y``. The others compare the shifted rows with their originals and need no labels: the share
+        of pairs predicted alike (AFR_P), and posterior agreement in nats.
     X : array of shape (n_samples, ...)
         Inputs.
-    y : array of shape (n_samples,)
+    y : array of shape (n_samples,), optional
         Labels.
-
-    Examples
-    --------
-    >>> import torch
-    >>> 0.0 <= AccuracyScore(X=[[0.0], [1.0]], y=[0, 1])(torch.nn.Linear(1, 2)) <= 1.0
-    True
-    """
-
-    X: Any
-    y: Any
-
-    def __call__(self, model: nn.Module) -> float:
-        """Return the share of rows that the model predicts right."""
-        return float(np.mean(predict_scores(model, self.X).argmax(axis=1) == np.asarray(self.y)))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AgreementRateScore:
-    """Share of pairs predicted alike (AFR_P): no labels are needed.
-
-    Parameters
-    ----------
-    X_shifted, X : array of shape (n_samples, ...)
-        The shifted rows and their originals.
-
-    Examples
-    --------
-    >>> import torch
-    >>> AgreementRateScore(X_shifted=[[0.0], [1.0]], X=[[0.0], [1.0]])(torch.nn.Linear(1, 2))
-    1.0
-    """
-
-    X_shifted: Any
-    X: Any
-
-    def __call__(self, model: nn.Module) -> float:
-        """Return the share of pairs that the model predicts alike."""
-        shifted, original = (predict_scores(model, part).argmax(axis=1) for part in (self.X_shifted, self.X))
-        return float(np.mean(shifted == original))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PosteriorAgreementScore:
-    """Posterior agreement of shifted with original scores, in nats: no labels are needed.
-
-    Parameters
-    ----------
-    X_shifted, X : array of shape (n_samples, ...)
-        The shifted rows and their originals.
+    X_shifted : array of shape (n_samples, ...), optional
+        The same rows, shifted.
     prior : array, "predicted" or None, default "predicted"
-        Class prior. With None, as in the papers, a constant classifier agrees perfectly with itself, so that
-        selection may pick one that has collapsed; with the predicted prior it scores 0.
+        Class prior of posterior agreement. With None, as in the papers, a constant classifier agrees perfectly with
+        itself, so that selection may pick one that has collapsed; with the predicted prior it scores 0.
+
+    Raises
+    ------
+    ValueError
+        If the measure is unknown, or what it needs is missing.
 
     Examples
     --------
     >>> import torch
-    >>> score = PosteriorAgreementScore(X_shifted=[[-1.0], [1.1]], X=[[-1.1], [1.0]])
+    >>> 0.0 <= ValidationScore(measure="accuracy", X=[[0.0], [1.0]], y=[0, 1])(torch.nn.Linear(1, 2)) <= 1.0
+    True
+    >>> score = ValidationScore(measure="posterior_agreement", X=[[-1.1], [1.0]], X_shifted=[[-1.0], [1.1]])
     >>> score(torch.nn.Linear(1, 2, bias=False)) > 0.69
     True
     """
 
-    X_shifted: Any
+    measure: str
     X: Any
+    y: Any = None
+    X_shifted: Any = None
     prior: Any = "predicted"
 
+    def __post_init__(self) -> None:
+        check_choice(self.measure, "measure", ("accuracy", "agreement_rate", "posterior_agreement"))
+        needed = "y" if self.measure == "accuracy" else "X_shifted"
+        if getattr(self, needed) is None:
+            raise ValueError(describe(needed, f"given for {self.measure!r}", "None"))
+
     def __call__(self, model: nn.Module) -> float:
-        """Return the posterior agreement of the two samples' scores."""
-        scores = predict_scores(model, self.X_shifted)
-        return float(posterior_agreement(scores, predict_scores(model, self.X), prior=self.prior).value)
+        """Return the score of the model."""
+        scores = predict_scores(model, self.X)
+        if self.measure == "accuracy":
+            return float(np.mean(scores.argmax(axis=1) == np.asarray(self.y)))
+        shifted = predict_scores(model, self.X_shifted)
+        if self.measure == "agreement_rate":
+            return float(np.mean(shifted.argmax(axis=1) == scores.argmax(axis=1)))
+        return float(posterior_agreement(shifted, scores, prior=self.prior).value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,8 +123,7 @@ class EarlyStopping:
     Parameters
     ----------
     score : callable
-        Maps the model to a number, higher being better: `AccuracyScore`, `AgreementRateScore`,
-        `PosteriorAgreementScore` or your own.
+        Maps the model to a number, higher being better: `ValidationScore` or your own.
     patience : int, default 20
         Epochs without a better score after which training stops.
     min_gain : float, default 0.0

@@ -1,4 +1,4 @@
-"""scikit-learn classifiers for tables, trained with any objective: a small network and logistic regression."""
+"""A scikit-learn classifier for tables, trained with any objective: a small network or logistic regression."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_choice, check_integer
+from shiftmetrics._core.validation import check_choice, check_integer, check_number
 from shiftmetrics.lab.learners.fit import fit
 from shiftmetrics.lab.learners.objectives import Objective
 from shiftmetrics.lab.learners.selection import predict_scores
@@ -30,16 +30,19 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     hidden_units : sequence of int, default (16,)
-        Width of each hidden layer; empty for a linear model.
+        Width of each hidden layer; empty for logistic regression: with the default objective and enough epochs it is
+        scikit-learn's unpenalised ``LogisticRegression``.
     activation : {"relu", "elu", "tanh"}, default "relu"
         Between layers.
     objective : callable, optional
-        What to minimise, such as `TiltedERM` or `PenaltyAdversarial`; `ERM` by default. Adversarial objectives move
+        What to minimise, such as `Adversarial`; `ERM` by default. Adversarial objectives move
         the standardised rows, so that a move by one standard deviation counts 1.
     augmentation : callable, optional
         Changes each batch, such as `LISA`.
-    epochs, batch_size, learning_rate, weight_decay
-        See `fit`. (The paper uses Adam at 1e-3, and gives no number of epochs.)
+    epochs, batch_size
+        See `fit`. (The paper gives no number of epochs.)
+    learning_rate, weight_decay : float
+        Of Adam, with decoupled weight decay. (The paper uses 1e-3.)
     standardize : bool, default True
         Whether columns are centred and scaled first, inside the model.
     random_state : int, RandomState or None
@@ -53,6 +56,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Maps raw rows (float64) to scores of shape (n_samples, n_classes).
     losses_ : ndarray of shape (n_epochs,)
         The objective in each epoch.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Without hidden layers: weights in the units of the raw columns; with two classes, those of the margin.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts likewise.
     n_features_in_, feature_names_in_
         As scikit-learn has them.
 
@@ -65,6 +72,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> NetworkClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
+    True
+    >>> linear = NetworkClassifier(hidden_units=(), random_state=0).fit(X, y)
+    >>> bool(abs(X @ linear.coef_.T + linear.intercept_ - linear.decision_function(X)).max(axis=None) < 1e-9)
     True
     """
 
@@ -111,6 +121,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Itself.
         """
         check_choice(self.activation, "activation", tuple(_ACTIVATIONS))
+        check_number(self.learning_rate, "learning_rate", low=0.0, open_low=True)
+        check_number(self.weight_decay, "weight_decay", low=0.0)
         rows, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -133,8 +145,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             domain=domain,
             epochs=self.epochs,
             batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
+            optimizer=torch.optim.AdamW(
+                network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
+            ),
             rng=seed,
             progress=False,
         )
@@ -173,69 +186,24 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the (weighted) share of rows that are predicted right."""
         return float(super().score(X, y, sample_weight))
 
-
-class LogisticClassifier(NetworkClassifier):
-    """Logistic regression for tables, trained with any objective.
-
-    Its parameters are those of `NetworkClassifier` without hidden layers. With the default objective and enough
-    epochs it is scikit-learn's unpenalised ``LogisticRegression``.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in the units of the raw columns; with two classes, those of the margin.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts likewise.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LogisticClassifier(random_state=0).fit(X, y)
-    >>> bool(abs(X @ model.coef_[0] + model.intercept_[0] - model.decision_function(X)).max() < 1e-9)
-    True
-    """
-
-    def __init__(
-        self,
-        *,
-        objective: Objective | None = None,
-        augmentation: Any = None,
-        epochs: int = 300,
-        batch_size: int | None = None,
-        learning_rate: float = 1e-2,
-        weight_decay: float = 0.0,
-        standardize: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden_units=(),
-            objective=objective,
-            augmentation=augmentation,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            standardize=standardize,
-            random_state=random_state,
-        )
-
     @property
     def coef_(self) -> FloatArray:
-        """Weights in the units of the raw columns."""
+        """Weights in the units of the raw columns, without hidden layers; with two classes, those of the margin."""
         return self._linear()[0]
 
     @property
     def intercept_(self) -> FloatArray:
-        """Intercepts in the units of the raw columns."""
+        """Intercepts likewise."""
         return self._linear()[1]
 
     def _linear(self) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self)
         module: Any = self.module_
-        scaling, layer = module[0], module[1][0]
-        weights = layer.weight.detach().numpy() / scaling.scale.numpy()
-        intercepts = layer.bias.detach().numpy() - weights @ scaling.mean.numpy()
+        scaling, layers = module
+        if len(layers) > 1:
+            raise AttributeError("coef_ and intercept_ exist for hidden_units=() only.")
+        weights = layers[0].weight.detach().numpy() / scaling.scale.numpy()
+        intercepts = layers[0].bias.detach().numpy() - weights @ scaling.mean.numpy()
         if len(self.classes_) == 2:
             return weights[1:] - weights[:1], intercepts[1:] - intercepts[:1]
         return weights, intercepts

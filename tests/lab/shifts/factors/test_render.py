@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics.lab.shifts.factors import FactorSpec, uncorrelated_factors
+from shiftmetrics.lab.shifts.factors import FactorSpec
+from shiftmetrics.lab.shifts.factors.designs import uncorrelated_factors
 from shiftmetrics.lab.shifts.factors.render import HUE_DEGREES, render_factors, texture_field, tint
 from shiftmetrics.lab.shifts.factors.spec import FACTORS
 

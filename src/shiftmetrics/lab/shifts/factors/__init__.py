@@ -2,10 +2,10 @@
 
 Written after the descriptions of a modified DiagViB-6 in Carvalho et al. (TMLR 2025, arXiv:2503.16271), appendix E,
 and V. Jimenez Rodriguez (master thesis, ETH Zurich 2024), chapters 4 and 5. `FactorSpec` is one choice of factors;
-`factor_environments` draws digits under several; `co_occurrence_samples` ties a factor to the digit.
+`factor_environments` draws digits under several. `shiftmetrics.lab.shifts.factors.designs` draws factors that tell nothing
+about the digit, or tie one to it.
 """
 
-from shiftmetrics.lab.shifts.factors.designs import co_occurrence_samples, uncorrelated_factors
 from shiftmetrics.lab.shifts.factors.environments import factor_environments, split_instances
 from shiftmetrics.lab.shifts.factors.published import ENVIRONMENTS
 from shiftmetrics.lab.shifts.factors.spec import FactorSpec
@@ -13,8 +13,6 @@ from shiftmetrics.lab.shifts.factors.spec import FactorSpec
 __all__ = [
     "ENVIRONMENTS",
     "FactorSpec",
-    "co_occurrence_samples",
     "factor_environments",
     "split_instances",
-    "uncorrelated_factors",
 ]

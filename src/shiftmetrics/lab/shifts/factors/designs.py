@@ -134,7 +134,7 @@ def co_occurrence_samples(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shiftmetrics.lab.shifts.factors import co_occurrence_samples
+    >>> from shiftmetrics.lab.shifts.factors.designs import co_occurrence_samples
     >>> bunch = load_digits()
     >>> first, second = co_occurrence_samples(
     ...     bunch.images / 16, bunch.target, "ZGO", instances=range(60), rng=0
@@ -202,7 +202,7 @@ def uncorrelated_factors(
 
     Examples
     --------
-    >>> from shiftmetrics.lab.shifts.factors import uncorrelated_factors
+    >>> from shiftmetrics.lab.shifts.factors.designs import uncorrelated_factors
     >>> factors = uncorrelated_factors([4, 9] * 3, vary=["lightness"], rng=0)
     >>> sorted(factors["lightness"][::2].tolist())
     ['bright', 'dark', 'normal']
