@@ -2,8 +2,8 @@
 
 Written after the descriptions of a modified DiagViB-6 in Carvalho et al. (TMLR 2025, arXiv:2503.16271), appendix E,
 and V. Jimenez Rodriguez (master thesis, ETH Zurich 2024), chapters 4 and 5. `FactorSpec` is one choice of factors;
-`factor_environments` draws digits under several. `shiftmetrics.lab.shifts.factors.designs` draws factors that tell nothing
-about the digit, or tie one to it.
+`factor_environments` draws digits under several. `shiftmetrics.lab.shifts.factors.designs` draws factors that tell
+nothing about the digit, or tie one to it.
 """
 
 from shiftmetrics.lab.shifts.factors.environments import factor_environments, split_instances
