@@ -1,65 +1,45 @@
-"""A search over hyper-parameters that looks at no labels when it judges a candidate."""
+"""A search over hyper-parameters that uses no labels to judge a candidate."""
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterGrid, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    ParameterGrid,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
 from sklearn.utils import _safe_indexing, check_random_state, indexable
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
-from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.numerics import entropy
-from shiftmetrics._core.record import StatusEnum as Status
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
-from shiftmetrics.adapters.sklearn.scorer import AgreementScorer, agreement_scorer, response_of, shifted_pair
+from shiftmetrics.adapters.sklearn.scorer import AgreementScorer, response_of
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison import has_collapsed
 
 MEASURED = ("equivalent_error", "disagreement", "effective_classes")
 
-
-class SelectionStatus(Status):
-    """What became of a candidate, or of the whole search."""
-
-    fit = ("fit", True, "It uses the classes, so that its agreement can be compared.")
-    collapsed = (
-        "collapsed",
-        False,
-        "It predicts far fewer classes than there are, and agrees with itself for that reason. "
-        "Offer candidates that use the classes.",
-    )
+FIT = Status("fit", "It uses the classes, so that its agreement can be compared.")
+COLLAPSED = Status(
+    "collapsed",
+    "It predicts far fewer classes than there are, and agrees with itself for that reason.",
+    "Offer candidates that use the classes.",
+    ok=False,
+)
 
 
-class _Fold(NamedTuple):
-    """Rows of one split: to fit on, in one part or two, and, shifted and not, to agree on."""
-
-    parts: list[Any]
-    sample: Any
-    reference: Any
-    expected: float
-
-
-def _refitted_has(method: str) -> Callable[[Any], bool]:
-    def check(search: Any) -> bool:
-        getattr(getattr(search, "best_estimator_", search.estimator), method)
-        return True
-
-    return check
-
-
-class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
     """Search hyper-parameters by agreement on held-out rows; labels train the candidates but do not judge them.
 
-    With a ``shift``, each candidate's predictions for held-out rows are set against those for the shifted copies.
+    With a ``shift``, each candidate's predictions for held-out rows are compared with those for the shifted copies.
     Without one, two copies of it are fitted on disjoint halves of the training rows, and must agree on the held-out
     ones.
 
@@ -70,13 +50,13 @@ class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     param_grid : mapping, sequence of mappings, or iterable of settings
         As in ``GridSearchCV``; any other iterable, such as a ``ParameterSampler``, is tried as it stands.
     shift : callable, optional
-        As in `agreement_scorer`. Default: agreement between models fitted on disjoint halves.
+        As in `AgreementScorer`. Default: agreement between models fitted on disjoint halves.
     strength : float, optional
         How much of the shift.
     response_method : {"auto", "decision_function", "predict_proba", "predict_log_proba"}, default "auto"
-        As in `agreement_scorer`.
+        As in `AgreementScorer`.
     prior : array, "predicted" or None, default "predicted"
-        As in `agreement_scorer`.
+        As in `AgreementScorer`.
     cv : int, splitter or iterable, default 5
         As in scikit-learn; a number means stratified folds.
     refit : bool, default True
@@ -95,8 +75,8 @@ class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         The candidate of the highest mean agreement (nats per sample) among those that have not collapsed.
     best_estimator_, classes_, n_features_in_, feature_names_in_
         Of the refitted estimator.
-    status_ : SelectionStatus
-        ``collapsed`` where every candidate has.
+    status_ : Status
+        With the code "collapsed", and not ok, where every candidate has collapsed; else "fit".
     n_splits_ : int
         Number of splits.
 
@@ -145,7 +125,7 @@ class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         y : array of shape (n_samples,)
             Labels to train on.
         groups : array of shape (n_samples,), optional
-            Rows that belong together stay together in folds and halves, if the splitter heeds groups.
+            Rows that belong together stay together in folds and halves, if the splitter uses groups.
         **fit_params
             For ``fit`` of the estimator; those of length n_samples, such as ``sample_weight``, are split.
 
@@ -160,35 +140,27 @@ class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         scorer = None
         if self.shift is not None:
-            scorer = agreement_scorer(
-                self.shift,
-                strength=self.strength,
-                response_method=self.response_method,
-                prior=self.prior,
-                rng=seed,
-            )
+            scorer = AgreementScorer(self.shift, self.strength, self.response_method, self.prior, seed)
         candidates = _candidates(self.param_grid)
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
-        folds = [self._fold(X, y, groups, train, test, scorer, seed) for train, test in splits]
-        found = Parallel(n_jobs=self.n_jobs)(
-            delayed(_measure)(
-                clone(self.estimator).set_params(**clone(params, safe=False)),
-                fold, X, y, fit_params, self.response_method, self.prior,
-            )
-            for params in candidates
-            for fold in folds
-        )  # fmt: skip
-        table = {
-            key: np.asarray([part[key] for part in found]).reshape(len(candidates), -1) for key in found[0]
-        }
+        search = GridSearchCV(
+            _Copies(self.estimator, halves=scorer is None, seed=seed),
+            [{f"estimator__{name}": [value] for name, value in params.items()} for params in candidates],
+            scoring=_Score(scorer, self.response_method, self.prior),
+            refit=False,
+            cv=splits,
+            n_jobs=self.n_jobs,
+            error_score="raise",
+        )
+        # Under names of their own: scikit-learn warns of a sample_weight that the scoring does not use.
+        search.fit(X, y, rows_together=groups, **{f"fit_{name}": part for name, part in fit_params.items()})
         self.n_splits_ = len(splits)
-        self.cv_results_ = _results_table(candidates, table, [fold.expected for fold in folds])
+        self.cv_results_ = _results_table(candidates, search.cv_results_)
         self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        fallen = self.cv_results_["status"] == "collapsed"
-        self.status_ = SelectionStatus.collapsed if fallen.all() else SelectionStatus.fit
-        if fallen.all():
+        self.status_ = COLLAPSED if (self.cv_results_["status"] == COLLAPSED.code).all() else FIT
+        if not self.status_.ok:
             warnings.warn(f"All {len(candidates)} candidates: {self.status_.text}", stacklevel=2)
         if self.refit:
             self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
@@ -197,24 +169,38 @@ class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return self
 
-    def _fold(
-        self, X: Any, y: Any, groups: Any, train: Any, test: Any, scorer: AgreementScorer | None, seed: int
-    ) -> _Fold:
-        held_out, labels = _safe_indexing(X, test), np.asarray(_safe_indexing(y, test))
-        expected = float(np.exp(entropy(np.unique(labels, return_counts=True)[1] / len(labels))))
-        if scorer is not None:
-            sample, reference = shifted_pair(
-                scorer.shift, held_out, strength=scorer.strength, seed=scorer.seed
-            )
-            return _Fold([train], sample, reference, expected)
-        known = np.asarray(_safe_indexing(y, train))
-        if groups is None:
-            halves = StratifiedKFold(2, shuffle=True, random_state=seed).split(train, known)
-        else:
-            own = np.asarray(_safe_indexing(groups, train))
-            halves = StratifiedGroupKFold(2, shuffle=True, random_state=seed).split(train, known, own)
-        first, second = next(halves)
-        classes = [np.unique(known[half]).tolist() for half in (first, second)]
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the refitted estimator: what labels say of the choice."""
+        return float(ClassifierMixin.score(self, X, y, sample_weight))
+
+
+class _Copies(BaseEstimator):  # type: ignore[misc]
+    """A copy of an estimator fitted on all rows, or two that are fitted on disjoint halves of them."""
+
+    def __init__(self, estimator: Any, *, halves: bool, seed: int) -> None:
+        self.estimator, self.halves, self.seed = estimator, halves, seed
+
+    def fit(self, X: Any, y: Any, rows_together: Any = None, **fit_params: Any) -> Self:
+        self.fitted_ = []
+        for rows in self._parts(np.asarray(y), rows_together):
+            part = {
+                name.removeprefix("fit_"): _safe_indexing(value, rows)
+                if _is_per_row(value, len(y))
+                else value
+                for name, value in fit_params.items()
+            }
+            fitted = clone(self.estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
+            self.fitted_.append(fitted)
+        return self
+
+    def _parts(self, y: Any, groups: Any) -> tuple[Any, ...]:
+        if not self.halves:
+            return (np.arange(len(y)),)
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        halves: tuple[Any, ...] = next(
+            kind(2, shuffle=True, random_state=self.seed).split(np.empty(len(y)), y, groups)
+        )
+        classes = [np.unique(y[half]).tolist() for half in halves]
         if classes[0] != classes[1]:
             raise ValueError(
                 describe(
@@ -224,59 +210,26 @@ class AgreementSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
                     "Merge rare classes, give fewer folds, or judge by a shift.",
                 )
             )
-        return _Fold([train[first], train[second]], held_out, held_out, expected)
+        return halves
 
-    @property
-    def classes_(self) -> Any:
-        """Class labels of the refitted estimator."""
-        return self._refitted().classes_
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features of the refitted estimator."""
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted.")
-        return int(self.best_estimator_.n_features_in_)
+class _Score:
+    """Agreement of the copies on held-out rows; labels only count how many classes there are."""
 
-    @available_if(_refitted_has("predict"))  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> Any:
-        """Return the classes that the refitted estimator predicts."""
-        return self._refitted().predict(X)
+    def __init__(self, scorer: AgreementScorer | None, response_method: str, prior: Any) -> None:
+        self.scorer, self.response_method, self.prior = scorer, response_method, prior
 
-    @available_if(_refitted_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
-        """Return the class probabilities of the refitted estimator."""
-        return self._refitted().predict_proba(X)
-
-    @available_if(_refitted_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithms of the class probabilities of the refitted estimator."""
-        return self._refitted().predict_log_proba(X)
-
-    @available_if(_refitted_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Any:
-        """Return the decision function of the refitted estimator."""
-        return self._refitted().decision_function(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of the refitted estimator: what labels say of the choice."""
-        return float(super().score(X, y, sample_weight))
-
-    def _refitted(self) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import get_tags
-
-        tags = super().__sklearn_tags__()
-        own = get_tags(self.estimator)
-        tags.classifier_tags = own.classifier_tags
-        tags.input_tags.sparse, tags.input_tags.pairwise = own.input_tags.sparse, own.input_tags.pairwise
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "cv_results_")
+    def __call__(self, copies: _Copies, X: Any, y: Any) -> dict[str, float]:
+        sample, reference = (X, X) if self.scorer is None else self.scorer.pair(X)
+        scores, kind = response_of(copies.fitted_[0], sample, self.response_method)
+        reference_scores, _ = response_of(copies.fitted_[-1], reference, self.response_method)
+        result = posterior_agreement(scores, reference_scores, kind=kind, prior=self.prior, keep_rows=False)
+        shares = np.unique(np.asarray(y), return_counts=True)[1] / len(y)
+        return {
+            "score": result.value,
+            **{what: getattr(result, what) for what in MEASURED},
+            "expected_classes": float(np.exp(entropy(shares))),
+        }
 
 
 def _candidates(param_grid: Any) -> list[dict[str, Any]]:
@@ -293,65 +246,28 @@ def _candidates(param_grid: Any) -> list[dict[str, Any]]:
     return candidates
 
 
-def _measure(
-    estimator: Any,
-    fold: _Fold,
-    X: Any,
-    y: Any,
-    fit_params: Mapping[str, Any],
-    response_method: str,
-    prior: Any,
-) -> dict[str, float]:
-    """Fit one candidate on the part or parts of a fold, and let the two sides agree."""
-    start = time.perf_counter()
-    fitted = []
-    for rows in fold.parts:
-        own = {
-            name: _safe_indexing(value, rows) if _is_per_row(value, len(y)) else value
-            for name, value in fit_params.items()
-        }
-        fitted.append(clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **own))
-    middle = time.perf_counter()
-    scores, kind = response_of(fitted[0], fold.sample, response_method)
-    reference_scores, _ = response_of(fitted[-1], fold.reference, response_method)
-    result = posterior_agreement(scores, reference_scores, kind=kind, prior=prior, keep_rows=False)
-    return {
-        "score": result.value,
-        "fit_time": middle - start,
-        "score_time": time.perf_counter() - middle,
-        **{what: getattr(result, what) for what in MEASURED},
-    }
-
-
 def _is_per_row(value: Any, n_rows: int) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_rows
 
 
-def _results_table(
-    candidates: list[dict[str, Any]], table: Mapping[str, FloatArray], expected: Sequence[float]
-) -> dict[str, Any]:
-    """Return the columns of ``cv_results_``; the rows of ``table`` are candidates, its columns splits."""
-    results: dict[str, Any] = {}
-    for key in ("fit_time", "score_time"):
-        results[f"mean_{key}"], results[f"std_{key}"] = table[key].mean(axis=1), table[key].std(axis=1)
-    for name in sorted({name for params in candidates for name in params}):
-        column: Any = np.ma.MaskedArray(np.empty(len(candidates), dtype=object), mask=True)
-        for position, params in enumerate(candidates):
-            if name in params:
-                column[position] = params[name]
-        results[f"param_{name}"] = column
+def _results_table(candidates: list[dict[str, Any]], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of ``cv_results_`` from those of the search over `_Copies`."""
+    times = {f"{how}_{what}_time" for how in ("mean", "std") for what in ("fit", "score")}
+    results: dict[str, Any] = {name: found[name] for name in found if name in times}
+    results |= {
+        f"param_{name.removeprefix('param_estimator__')}": column
+        for name, column in found.items()
+        if name.startswith("param_")
+    }
     results["params"] = candidates
-    for split in range(table["score"].shape[1]):
-        results[f"split{split}_test_score"] = table["score"][:, split]
-    mean = table["score"].mean(axis=1)
-    results["mean_test_score"], results["std_test_score"] = mean, table["score"].std(axis=1)
-    for what in MEASURED:
-        results[f"mean_{what}"] = table[what].mean(axis=1)
-    wanted = float(np.mean(expected))
-    fallen = np.asarray([has_collapsed(float(used), wanted) for used in results["mean_effective_classes"]])
-    results["status"] = np.where(fallen, str(SelectionStatus.collapsed), str(SelectionStatus.fit))
-    ahead = (fallen[None, :] < fallen[:, None]) | (
-        (fallen[None, :] == fallen[:, None]) & (mean[None, :] > mean[:, None])
+    results |= {name: found[name] for name in found if name.endswith("test_score") and name[:4] != "rank"}
+    results |= {f"mean_{what}": found[f"mean_test_{what}"] for what in MEASURED}
+    expected = float(np.mean(found["mean_test_expected_classes"]))
+    collapsed = np.asarray(
+        [has_collapsed(float(used), expected) for used in results["mean_effective_classes"]]
     )
+    results["status"] = np.where(collapsed, COLLAPSED.code, FIT.code)
+    mean = results["mean_test_score"]
+    ahead = (collapsed < collapsed[:, None]) | ((collapsed == collapsed[:, None]) & (mean > mean[:, None]))
     results["rank_test_score"] = (1 + ahead.sum(axis=1)).astype(np.int32)
     return results
