@@ -194,7 +194,7 @@ def test_an_interval_draws_groups_together(run, fails, folder):
         "--label",
         "truth",
     ]
-    options = ["--confidence", 0.9, "--resamples", 60, "--seed", 3, "--groups", "scene"]
+    options = ["--confidence", 0.9, "--draws", 60, "--seed", 3, "--groups", "scene"]
     columns = ["cat", "dog", "eel"]
     assert run(*arguments, *options, "--json", folder / "out.json", "-q").exit_code == 0
     written = Result.from_json(folder / "out.json")

@@ -24,7 +24,7 @@ def models(folder):
 def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     result = run(
         "compare", *models, "--reference", folder / "clean.csv", "--id", "image", "--label", "truth",
-        "--groups", "scene", "--json", folder / "out.json", "--report", folder / "out.html", "--resamples", 200,
+        "--groups", "scene", "--json", folder / "out.json", "--report", folder / "out.html", "--draws", 200,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "calm is the best of 2 models" in result.stdout
@@ -61,7 +61,7 @@ def test_each_model_may_have_its_reference(run, folder, models):
 
 def test_files_give_their_names(run, folder, models):
     result = run("compare", folder / "calm.csv", folder / "upset.csv", "--columns", "cat,dog,eel", "--reference",
-                 folder / "clean.csv", "--id", "image", "--resamples", 50)  # fmt: skip
+                 folder / "clean.csv", "--id", "image", "--draws", 50)  # fmt: skip
     assert "calm.csv is the best" in result.stdout
 
 
@@ -74,7 +74,7 @@ def test_errors_name_what_was_typed(fails, folder, models):
     assert "got 3 times" in fails("compare", *models, *clean, *three)
     assert "--groups must name a column" in fails("compare", *models, *clean, "--groups", "nothing")
     assert "--confidence must be" in fails("compare", *models, *clean, "--confidence", "95")
-    assert "--resamples must be" in fails("compare", *models, *clean, "--resamples", "1")
+    assert "--draws must be" in fails("compare", *models, *clean, "--draws", "1")
 
 
 def test_results_of_stability_are_ranked(run, folder):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from shiftmetrics.tools.cli.objects import as_content, load_attribute
+from shiftmetrics.tools.cli.sources import as_content, load_attribute
 
 MODULE = """
 import numpy as np
@@ -54,8 +54,8 @@ def place(folder, monkeypatch, request):
         ("stability M:patients --distances distance -r 0.4", "stability patients.csv --distances distance -r 0.4"),
         ("novelty M:Runs.new M:Runs.reference", "novelty points.npz:new points.npz:reference"),
         (
-            "compare a=noisy.joblib b=M:clean --reference clean.joblib --id image --resamples 50",
-            "compare a=noisy.csv b=clean.csv --reference clean.csv --id image --label truth --resamples 50",
+            "compare a=noisy.joblib b=M:clean --reference clean.joblib --id image --draws 50",
+            "compare a=noisy.csv b=clean.csv --reference clean.csv --id image --label truth --draws 50",
         ),
     ],
 )  # fmt: skip

@@ -216,7 +216,7 @@ def test_a_release_gate_on_networks_under_noise(run, data_folder, tmp_path):
     for level in (1, 3):
         run(
             "agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--confidence", 0.95,
-            "--resamples", 200, "--json", tmp_path / f"noise-{level}.json", "-q",
+            "--draws", 200, "--json", tmp_path / f"noise-{level}.json", "-q",
         )  # fmt: skip
     rule = (
         '[[rule]]\nname = "at noise {0}"\nresult = "noise-{0}"\nfield = "equivalent_error"\nat_most = 0.03\n'

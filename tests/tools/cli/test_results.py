@@ -6,7 +6,8 @@ import pytest
 from shiftmetrics._core.collection import write_results
 from shiftmetrics.lab.distances import cosine_distance
 from shiftmetrics.stability import FixedLoss, stability_criterion
-from shiftmetrics.tools.cli.results import check_outputs, read_result_files
+from shiftmetrics.tools.cli.outputs import check_outputs
+from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import Rule, check_results
 

@@ -47,7 +47,7 @@ def test_slips_are_found_before_anything_is_computed(fails, write, folder, monke
     def computed(*_, **__):
         raise AssertionError("computed")
 
-    monkeypatch.setattr("shiftmetrics.agreement.posterior_agreement", computed)
+    monkeypatch.setattr("shiftmetrics.tools.cli.agreement.posterior_agreement", computed)
     assert old in CONFIG
     before = {path.name for path in folder.iterdir()} | {"config.toml"}
     assert message in fails("run", write(CONFIG.replace(old, new, 1)))

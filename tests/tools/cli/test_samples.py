@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tools.cli.pairing import align_samples, check_labels, same_labels
-from shiftmetrics.tools.cli.samples import read_sample, split_names
+from shiftmetrics.tools.cli.options import split_names
+from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labels, shared
 
 RNG = np.random.default_rng(0)
 SCORES = pd.DataFrame(RNG.normal(size=(6, 3)), columns=["cat", "dog", "eel"])
@@ -28,7 +28,7 @@ def test_ids_labels_and_weights_are_taken_out_of_the_scores(tmp_path):
     )
     np.testing.assert_allclose(sample.numbers(), SCORES)
     assert sample.columns == ["cat", "dog", "eel"]
-    assert sample.row_names == list("fedcba")
+    assert sample.ids == list("fedcba")
     assert sample.label.tolist() == [0, 1, 2, 0, 1, 2]
     assert sample.weight.tolist() == [1.5] * 6
 
@@ -180,7 +180,7 @@ def test_labels_may_come_from_a_file(tmp_path):
     label = f"{tmp_path / 's.npz'}:truth"
     sample = read_sample(f"{tmp_path / 's.npz'}:scores", "SHIFTED", role="scores", label=label)
     assert sample.label.tolist() == list(range(6))
-    check_labels(label, sample)
+    shared("--label", label, sample)
     np.save(tmp_path / "short.npy", np.arange(5))
     sample = read_sample(
         f"{tmp_path / 's.npz'}:scores", "SHIFTED", role="scores", label=str(tmp_path / "short.npy")
@@ -188,6 +188,6 @@ def test_labels_may_come_from_a_file(tmp_path):
     with pytest.raises(
         ValueError, match="--label must have a value for each row of SHIFTED, got 5 for 6 rows"
     ):
-        check_labels("short.npy", sample)
+        shared("--label", "short.npy", sample)
     with pytest.raises(ValueError, match="--label must be a file here"):
         read_sample(f"{tmp_path / 's.npz'}:scores", "SHIFTED", role="scores", label="truth")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.tools.rules import Rule, check_results, write_junit
+from shiftmetrics.tools.rules import Rule, check_results
 
 # Of the schema that Jenkins publishes for its JUnit plugin: attributes that must be there, then those that may.
 ATTRIBUTES = {
@@ -47,7 +47,8 @@ def check_schema(element):
 def write(gauge, tmp_path):
     def write(*rules, names=("it",)):
         checked = check_results({name: gauge() for name in names}, rules)
-        root = ET.parse(write_junit(checked, tmp_path / "junit.xml")).getroot()
+        checked.to_junit(tmp_path / "junit.xml")
+        root = ET.parse(tmp_path / "junit.xml").getroot()
         check_schema(root)
         return root
 
@@ -78,7 +79,7 @@ def test_each_rule_and_result_is_a_test_case(write):
 def test_any_text_makes_a_file_that_parses(gauge, tmp_path_factory, name, reason):
     path = tmp_path_factory.getbasetemp() / "any.xml"
     checked = check_results({name: gauge()}, [Rule(name=name, at_least=5, reason=reason)])
-    write_junit(checked, path)
+    checked.to_junit(path)
     (case,) = ET.parse(path).getroot().iter("testcase")
     assert case.find("failure").get("message") == "value 1: not at least 5."
 
@@ -86,6 +87,6 @@ def test_any_text_makes_a_file_that_parses(gauge, tmp_path_factory, name, reason
 def test_a_folder_that_is_not_there_is_refused(write, gauge, tmp_path):
     checked = check_results({"it": gauge()}, [Rule(at_least=0)])
     with pytest.raises(ValueError, match="output folder must exist"):
-        write_junit(checked, tmp_path / "nowhere" / "junit.xml")
+        checked.to_junit(tmp_path / "nowhere" / "junit.xml")
     with pytest.raises(ValueError, match="must be a file, got the folder"):
-        write_junit(checked, tmp_path)
+        checked.to_junit(tmp_path)

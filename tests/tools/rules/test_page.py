@@ -18,7 +18,7 @@ def test_every_block_is_a_file_of_rules(position, tmp_path):
 
 
 def test_every_key_is_explained():
-    from shiftmetrics.tools.rules.reading import KEYS
+    from shiftmetrics.tools.rules.rule import KEYS
 
     table = PAGE.read_text(encoding="utf-8").partition("## What a rule says")[2].partition("##")[0]
     assert set(KEYS) <= set(re.findall(r"`(\w+)`", table))

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from shiftmetrics.tools.rules import Rule, check_results
-from shiftmetrics.tools.rules.tables import rows_of
+from shiftmetrics.tools.rules.fields import rows_of
 
 
 def outcomes(result, **keys):

@@ -1,31 +1,87 @@
-"""The command line application: its commands and the options before them."""
+"""The command line application: each command's file is imported when the command is used."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+import importlib
+import os
+import sys
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from shiftmetrics._version import __version__
-from shiftmetrics.tools.cli.agreement import agreement
-from shiftmetrics.tools.cli.check import check
-from shiftmetrics.tools.cli.compare import compare
-from shiftmetrics.tools.cli.demo import demo
-from shiftmetrics.tools.cli.doctor import doctor
-from shiftmetrics.tools.cli.errors import CommandGroup
-from shiftmetrics.tools.cli.novelty import novelty
-from shiftmetrics.tools.cli.report import report
-from shiftmetrics.tools.cli.run import run
-from shiftmetrics.tools.cli.stability import stability
+from shiftmetrics.tools.cli import errors
 
-app = typer.Typer(
-    name="shiftmetrics",
-    cls=CommandGroup,
-    rich_markup_mode="markdown",
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-)
+COMMANDS = {
+    "demo": "Train a small classifier of handwritten digits, shift its data, measure, and write a report.",
+    "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
+    "stability": "Find how little it takes to break the model: the least shift that lifts its risk to a threshold.",
+    "novelty": "Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.",
+    "compare": "Rank models under a shift: intervals, paired differences, ranks; no labels.",
+    "check": "Check results against rules: exit code 0 passed, 1 a rule failed, 2 an error.",
+    "run": "Measure all that a file lists, and check it by rules: results, report.html and junit.xml.",
+    "report": "Write one self-contained HTML page of any number of results.",
+    "doctor": "Show versions and devices, and look for known conflicts between installed packages.",
+}
+"""Commands with the line that ``shiftmetrics --help`` shows, so that it need not import them."""
+
+SETTINGS: dict[str, Any] = {
+    "rich_markup_mode": "markdown",
+    "add_completion": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "pretty_exceptions_enable": False,
+}
+
+
+@functools.cache
+def load_command(name: str) -> Any:
+    """Import the file of a command, and return the command with all its options."""
+    module = importlib.import_module(f"shiftmetrics.tools.cli.{name}")
+    single = typer.Typer(**SETTINGS)
+    single.command(name)(getattr(module, name))
+    return typer.main.get_command(single)
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands that are loaded on first use, and whose errors are one line."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Replace the stand-in of a command by the command."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if command is None else load_command(command.name), rest
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line and leave with its exit code."""
+        try:
+            code = super().main(*args, **{**options, "standalone_mode": False})
+        except errors.UsageError as error:
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context is not None else "shiftmetrics"
+            message = error.format_message().rstrip(".")
+            errors.fail(f"{message}{'' if message.endswith('?') else '.'} Try '{command} --help'.")
+        except typer.Abort:
+            sys.exit(errors.EXIT_INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; a job that it returns is finished, and an exception becomes a message."""
+        try:
+            job = super().invoke(ctx)
+            return None if job is None else job.finish()
+        except (errors.UsageError, typer.Exit, typer.Abort):
+            raise
+        except BrokenPipeError:
+            errors.discard_output()
+            raise typer.Exit(0) from None
+        except Exception as error:
+            if os.environ.get(errors.DEBUG_VARIABLE):
+                raise
+            errors.fail(errors.message_of(error))
+
+
+app = typer.Typer(name="shiftmetrics", cls=CommandGroup, **SETTINGS)
 
 
 def _print_version(wanted: bool) -> None:
@@ -56,5 +112,5 @@ def shiftmetrics(
         typer.echo(context.get_help())
 
 
-for command in (demo, agreement, stability, novelty, compare, check, run, report, doctor):
-    app.command()(command)
+for name, summary in COMMANDS.items():
+    app.command(name, help=summary)(lambda: None)  # a stand-in, see `CommandGroup.resolve_command`

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shiftmetrics.tools.cli import options
-
-if TYPE_CHECKING:
-    from shiftmetrics.tools.rules import RulesResult
+from shiftmetrics.tools.cli.errors import fail, reader_may_leave
+from shiftmetrics.tools.cli.outputs import check_outputs, new_console, print_table, say_files
+from shiftmetrics.tools.cli.results import read_result_files
+from shiftmetrics.tools.cli.sources import Source
+from shiftmetrics.tools.rules import RulesResult, check_results, read_rules
+from shiftmetrics.views.report import Context, write_report
 
 STYLES = {"passed": "green", "failed": "bold red", "warned": "yellow", "error": "bold red"}
 
@@ -40,31 +43,22 @@ def check(
 
     Example: `shiftmetrics check results/ --rules rules.toml --report report.html`
     """
-    from shiftmetrics.tools.cli.errors import fail, reader_may_leave
-    from shiftmetrics.tools.cli.results import check_outputs, read_result_files
-    from shiftmetrics.tools.cli.sources import Source
-    from shiftmetrics.tools.rules import check_results, read_rules, write_junit
-
     demanded = read_rules(rules)
     read = read_result_files(results)
     baselines = {rule.baseline for rule in demanded if rule.baseline is not None}
-    check_outputs(
-        {"--junit": junit, "--json": json, "--report": report},
-        [
-            *read.sources,
-            Source(argument="--rules", path=rules),
-            *(Source(argument="the baseline", path=Path(path)) for path in baselines),
-        ],
-    )
+    inputs = [
+        *read.sources,
+        Source(argument="--rules", path=rules),
+        *(Source(argument="the baseline", path=Path(path)) for path in baselines),
+    ]
+    check_outputs({"--junit": junit, "--json": json, "--report": report}, inputs)
     checked = check_results(read.results, demanded)
-    # Files first: a reader of the output that leaves early, such as `head`, must not cost us a file.
+    # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
     if junit is not None:
-        write_junit(checked, junit)
+        checked.to_junit(junit)
     if json is not None:
         checked.to_json(json)
     if report is not None:
-        from shiftmetrics.views import Context, write_report
-
         context = Context(
             description="Results checked against the rules of a release.",
             facts={"Results": ", ".join(results), "Rules": str(rules)},
@@ -72,9 +66,9 @@ def check(
         )
         write_report(read.results, report, title="Release gate", context=context)
     if not quiet:
-        with reader_may_leave():  # the exit code says how the rules ended, whoever reads
+        with reader_may_leave():  # the exit code reports the outcome in any case
             show_outcomes(checked, notes=read.notes)
-            _name_files({"JUnit": junit, "JSON": json, "Report": report})
+            say_files({"JUnit": junit, "JSON": json, "Report": report})
     if checked.errors:
         first = checked.errors[0]
         left = f"{len(checked.errors)} of {len(checked.outcomes)} checks could not be made."
@@ -84,41 +78,12 @@ def check(
 
 def show_outcomes(checked: RulesResult, *, notes: tuple[str, ...] = ()) -> None:
     """Print how the rules ended: a table, in a pipe tab-separated lines, then one sentence."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
-    from shiftmetrics.tools.cli.outputs import new_console, print_table
-
     console = new_console()
-    header = ("", "rule", "result", "what was found")
-    rows = [
-        (part.ended, *map(_one_line, (part.rule.name, part.where, part.with_reason)))
-        for part in checked.outcomes
-    ]
-    if not console.is_terminal:
-        print_table(console, header, rows)
-    else:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for name in header:
-            table.add_column(name, overflow="fold")
-        for ended, *cells in rows:
-            table.add_row(Text(ended, style=STYLES[ended]), *map(Text, cells))
-        console.print(table)
-    for name in checked.unchecked:
-        notes = (*notes, f"No rule looks at {name}.")
-    for note in notes:
+    rows = [(part.ended, part.rule.name, part.where, part.with_reason) for part in checked.outcomes]
+    print_table(console, ("", "rule", "result", "what was found"), rows, STYLES)
+    unchecked = [f"No rule looks at {name}." for name in checked.unchecked]
+    for note in (*notes, *unchecked):
         console.print(Text(f"Note: {note}", style="dim"))
     console.print(Text(checked.headline(), style="bold"))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _name_files(written: dict[str, Path | None]) -> None:
-    from shiftmetrics.tools.cli.outputs import say
-
-    for what, path in written.items():
-        if path is not None:
-            say(f"{what}: {path}")

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from shiftmetrics._core.collection import read_results
+from shiftmetrics.comparison import compare_agreement, compare_results
 from shiftmetrics.tools.cli import options
+from shiftmetrics.tools.cli.outputs import Answer, Job
+from shiftmetrics.tools.cli.samples import align_samples, read_sample, shared
+from shiftmetrics.tools.cli.signature import Call, measuring
+from shiftmetrics.tools.cli.sources import Source
+from shiftmetrics.views.report import Context
 
-if TYPE_CHECKING:
-    from shiftmetrics.tools.cli.outputs import Output
-    from shiftmetrics.tools.cli.samples import Sample
-
-ARGUMENTS = {
+WORDS = {
     "scores": "SHIFTED",
     "reference_scores": "--reference",
     "sample_weight": "--weight",
-    "prior": "--prior",
     "groups": "--groups",
-    "confidence_level": "--confidence",
-    "n_resamples": "--resamples",
 }
 
 
+@measuring({compare_agreement: None}, words=WORDS)
 def compare(
     shifted: Annotated[
         list[str],
@@ -32,6 +34,7 @@ def compare(
             show_default=False,
         ),
     ],
+    call: Call,
     reference: Annotated[
         list[str] | None,
         typer.Option(
@@ -41,40 +44,13 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    kind: Annotated[
-        Literal["scores", "probabilities"],
-        typer.Option("--kind", help="What the columns hold: logits, or probabilities."),
-    ] = "scores",
-    prior: Annotated[
-        str,
-        typer.Option(
-            "--prior",
-            metavar="PRIOR",
-            help="Class prior: predicted, uniform (a constant model then agrees perfectly), numbers, or a file.",
-        ),
-    ] = "predicted",
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups",
-            metavar="COLUMN|FILE",
-            help="Rows that belong together, such as versions of one picture.",
-        ),
-    ] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Level of the intervals, and of all ranks together.")
-    ] = 0.95,
-    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap draws.")] = 1000,
-    seed: options.Seed = 0,
+    groups: options.Groups = None,
     id_column: options.Id = None,
     columns: options.Columns = None,
     label: options.Label = None,
     weight: options.Weight = None,
     align: options.AlignOption = "labels",
-    json: options.Json = None,
-    report: options.Report = None,
-    quiet: options.Quiet = False,
-) -> None:
+) -> Job:
     """Rank models by how well their predictions survive a shift: intervals, paired differences, ranks; no labels.
 
     All files hold the same rows. A model is called by its file, or by the NAME before it. Results of `stability` or
@@ -84,122 +60,94 @@ def compare(
 
     Example: `shiftmetrics compare forest=forest.json logistic=logistic.json --report report.html`
     """
-    from shiftmetrics.comparison import compare_agreement
-    from shiftmetrics.tools.cli.agreement import class_prior, scores_of
-    from shiftmetrics.tools.cli.errors import named_arguments
-    from shiftmetrics.tools.cli.outputs import Output
-    from shiftmetrics.tools.cli.pairing import align_samples, check_labels
-    from shiftmetrics.tools.cli.samples import read_sample
-    from shiftmetrics.views import Context
-
-    output = Output(json=json, report=report, quiet=quiet)
-    output.check_folders()
     if len(shifted) < 2:
         raise ValueError(
             "SHIFTED must be at least two files, got one. For one model there is `shiftmetrics agreement`."
         )
     named = [_name_and_source(text) for text in shifted]
     if all(source.endswith(".json") for _, source in named):
-        _check_named([name or source for name, source in named], shifted)
-        _compare_results({name or source: source for name, source in named}, output, confidence, seed)
-        return
-    reference = reference or []
-    if len(reference) not in (1, len(shifted)):
+        names = _distinct([name or source for name, source in named], shifted)
+        return _comparison_of_results(dict(zip(names, (source for _, source in named), strict=True)), call)
+    references = reference or []
+    if len(references) not in (1, len(shifted)):
         raise ValueError(
             f"--reference must be given once, or once for each of the {len(shifted)} models, "
-            f"got {len(reference)} times."
+            f"got {len(references)} times."
         )
-
-    def read(text: str, argument: str) -> Sample:
-        return read_sample(
-            text, argument, role="scores", id_column=id_column, columns=columns, label=label, weight=weight,
-            groups=groups,
-        )  # fmt: skip
-
-    samples = [read(source, "SHIFTED") for _, source in named]
-    names = [name or str(sample.source) for (name, _), sample in zip(named, samples, strict=True)]
-    _check_named(names, shifted)
-    references = [read(text, "--reference") for text in reference]
-    output.check([sample.source for sample in (*samples, *references)])
-    first = samples[0]
-    for other in (*samples[1:], *references):
+    read: dict[str, Any] = {
+        "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
+    }  # fmt: skip
+    typed = [*((source, "SHIFTED") for _, source in named), *((text, "--reference") for text in references)]
+    samples = [read_sample(text, argument, role="scores", **read) for text, argument in typed]
+    first, *others = samples
+    models, baselines = samples[: len(named)], samples[len(named) :]
+    names = _distinct(
+        [name or str(part.source) for (name, _), part in zip(named, models, strict=True)], shifted
+    )
+    for other in others:
         align_samples(first, other, align=align, rows=True)
-    check_labels(label, *samples, *references)
-    if weight is not None and first.weight is None:
-        raise ValueError(f"--weight must name a column of the first SHIFTED file, got {weight!r}.")
-    if groups is not None and first.groups is None:
-        raise ValueError(f"--groups must name a column of the first SHIFTED file, got {groups!r}.")
-    shared = references if len(references) > 1 else references * len(samples)
-    with named_arguments(ARGUMENTS):
-        result = compare_agreement(
-            {name: scores_of(sample) for name, sample in zip(names, samples, strict=True)},
-            {name: scores_of(sample) for name, sample in zip(names, shared, strict=True)},
-            kind=kind,
-            prior=class_prior(prior),
-            sample_weight=first.weight,
-            groups=first.groups,
-            confidence_level=confidence,
-            n_resamples=resamples,
-            rng=seed,
-            progress=output.progress,
+    shared("--label", label, *samples)
+    weights, row_groups = shared("--weight", weight, first), shared("--groups", groups, first)
+
+    def compute() -> Answer:
+        each = baselines if len(baselines) > 1 else baselines * len(models)
+        result = call(
+            compare_agreement,
+            {name: sample.scores() for name, sample in zip(names, models, strict=True)},
+            {name: sample.scores() for name, sample in zip(names, each, strict=True)},
+            sample_weight=weights,
+            groups=row_groups,
         )
-    output.write(
-        result.title,
-        result,
-        title="Models under shift",
-        context=Context(
+        context = Context(
             description="Scores of each model on the shifted sample, set against the same rows unshifted.",
             facts={
                 "Shifted": ", ".join(names),
-                "Reference": ", ".join(str(part.source) for part in references),
+                "Reference": ", ".join(str(part.source) for part in baselines),
             },
-        ),
-        notes=[note for sample in (*samples, *references) for note in sample.notes],
+        )
+        notes = [note for sample in samples for note in sample.notes]
+        return Answer(
+            results={result.title: result}, title="Models under shift", context=context, notes=notes
+        )
+
+    return Job(inputs=[sample.source for sample in samples], compute=compute)
+
+
+def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
+    """Rank models by results that other commands have written."""
+
+    def compute() -> Answer:
+        results = {}
+        for name, path in paths.items():
+            if not Path(path).is_file():
+                raise ValueError(f"SHIFTED must be a file, got {path!r}, which does not exist.")
+            written = read_results(Path(path))
+            if not written:
+                raise ValueError(f"SHIFTED must be a file with a result, got {path!r}, which holds none.")
+            results[name] = next(iter(written.values()))  # the main result stands first
+        result = call(compare_results, results)
+        context = Context(
+            description="Results of one measure on the same rows, one for each model.",
+            facts={"Results": ", ".join(paths.values()), "Measure": result.compared},
+        )
+        return Answer(results={result.title: result}, title="Models side by side", context=context)
+
+    return Job(
+        inputs=[Source(argument="SHIFTED", path=Path(path)) for path in paths.values()], compute=compute
     )
 
 
-def _check_named(names: list[str], shifted: list[str]) -> None:
+def _distinct(names: list[str], shifted: list[str]) -> list[str]:
     """Refuse two models of one name."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
             f"SHIFTED must have a name for each model, got {repeated[0]!r} twice. Write NAME={shifted[0]}."
         )
-
-
-def _compare_results(paths: dict[str, str], output: Output, confidence: float, seed: int) -> None:
-    """Rank models by results that other commands have written."""
-    from pathlib import Path
-
-    from shiftmetrics._core.collection import read_results
-    from shiftmetrics.comparison import compare_results
-    from shiftmetrics.tools.cli.sources import Source
-    from shiftmetrics.views import Context
-
-    output.check([Source(argument="SHIFTED", path=Path(path)) for path in paths.values()])
-    results = {}
-    for name, path in paths.items():
-        if not Path(path).is_file():
-            raise ValueError(f"SHIFTED must be a file, got {path!r}, which does not exist.")
-        written = read_results(Path(path))
-        if not written:
-            raise ValueError(f"SHIFTED must be a file with a result, got {path!r}, which holds none.")
-        results[name] = next(iter(written.values()))  # the measure; what a command adds to it comes after
-    result = compare_results(results, confidence_level=confidence, rng=seed)
-    output.write(
-        result.title,
-        result,
-        title="Models side by side",
-        context=Context(
-            description="Results of one measure on the same rows, one for each model.",
-            facts={"Results": ", ".join(paths.values()), "Measure": result.compared},
-        ),
-    )
+    return names
 
 
 def _name_and_source(text: str) -> tuple[str, str]:
-    """Take ``NAME=SOURCE`` apart; a path that exists as it stands has no name before it."""
-    from pathlib import Path
-
+    """Split ``NAME=SOURCE``; a path that exists as it stands has no name before it."""
     name, sign, source = text.partition("=")
     return (name, source) if sign and name and source and not Path(text).exists() else ("", text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import tomllib
 from collections.abc import Mapping
@@ -10,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.validation import check_keys, describe
-from shiftmetrics.tools.cli.arguments import command_line, parameters_of
+from shiftmetrics.tools.cli.app import load_command
 from shiftmetrics.tools.cli.options import TITLE
 
 KINDS = ("agreement", "stability", "novelty", "compare")
 KEYS = ("title", "output", "seed", "rules", "rule", *KINDS)
 OUTPUT = "results"
+SET_BY_RUN = ("json", "report", "quiet", "help")
+"""Options of a command that say where its answer goes."""
+
 _NAME = re.compile(r"\w(?:[\w .,%+()-]{0,98}[\w)%])?")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9])\s*(?:\..*)?", re.IGNORECASE)
 """Names that Windows keeps for devices, whatever follows a dot."""
@@ -30,14 +35,34 @@ class Measurement:
     kind : str
         The command.
     name : str
-        What its result is called, and the file of it.
-    arguments : list of str
-        What a user would type after the command.
+        Of its result, and of the file of that.
+    values : dict of str to object
+        Arguments and options of the command: text, a list of texts where an option is repeated, or true.
     """
 
     kind: str
     name: str
-    arguments: list[str]
+    values: dict[str, Any]
+
+    def command_line(self) -> list[str]:
+        """Return what a user would type for it."""
+        positional: list[str] = []
+        options: list[str] = []
+        for key, parameter in _parameters(self.kind).items():
+            value = self.values.get(parameter.name, [])
+            for text in value if isinstance(value, list) else [value]:
+                option = key if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
+                if parameter.param_type_name == "argument":
+                    positional.append(text)
+                elif isinstance(text, bool):
+                    options += [option] if text else []
+                elif text.startswith("-") or not text:  # else it would be read as an option
+                    options.append(f"{option}={text}")
+                else:
+                    options += [option, text]
+        if any(text.startswith("-") for text in positional):
+            return [self.kind, *options, "--", *positional]
+        return [self.kind, *positional, *options]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +73,10 @@ class Config:
     ----------
     path : Path
         The file. Paths inside it start at its folder.
-    output : Path
-        The folder of the results.
+    title, output : str, Path
+        Title of the page, and folder of the results.
+    seed : int or None
+        For every measurement that takes a seed and has none.
     rules : str or None
         A file of rules.
     inline_rules : list of mapping
@@ -67,20 +94,13 @@ class Config:
     measurements: tuple[Measurement, ...]
 
 
-def read_config(path: Path, commands: Mapping[str, Any]) -> Config:
+def read_config(path: Path) -> Config:
     """Read the file and check every key of it.
-
-    Parameters
-    ----------
-    path : Path
-        The TOML file.
-    commands : mapping
-        The commands of the application by name.
 
     Raises
     ------
     ValueError, TypeError
-        The first thing in it that cannot be meant.
+        The first error in it.
     """
     document = _read_toml(path)
     check_keys(document, path.name, KEYS)
@@ -88,7 +108,7 @@ def read_config(path: Path, commands: Mapping[str, Any]) -> Config:
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise TypeError(describe(f"{path.name}: seed", "a whole number of at least 0", repr(seed)))
     measurements = tuple(
-        _measurement(kind, table, number, commands[kind], seed, path.name)
+        _measurement(kind, table, number, seed, path.name)
         for kind in document
         if kind in KINDS
         for number, table in enumerate(_tables(document, kind, path.name), start=1)
@@ -98,7 +118,14 @@ def read_config(path: Path, commands: Mapping[str, Any]) -> Config:
         raise ValueError(
             f"{path.name} must hold at least one measurement, got none. Begin one with {listed}."
         )
-    _check_distinct(measurements, path.name)
+    plain = [
+        part.name.casefold() for part in measurements
+    ]  # some systems ignore capital letters in names of files
+    for position, part in enumerate(measurements):
+        if plain[position] in plain[:position]:
+            raise ValueError(
+                f"{path.name} must have measurements of distinct names, got {part.name!r} twice."
+            )
     return Config(
         path=path,
         title=_text(document, "title", path.name) or TITLE,
@@ -123,14 +150,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _tables(document: Mapping[str, Any], key: str, file: str) -> list[Mapping[str, Any]]:
     tables = document[key]
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-        raise TypeError(
-            f"{file} must have tables of {key} with two brackets, [[{key}]], got {_kind(tables)}."
-        )
+        got = "a table with one" if isinstance(tables, Mapping) else repr(tables)
+        raise TypeError(f"{file} must have tables of {key} with two brackets, [[{key}]], got {got}.")
     return tables
-
-
-def _kind(value: Any) -> str:
-    return "a table with one" if isinstance(value, Mapping) else repr(value)
 
 
 def _text(document: Mapping[str, Any], key: str, file: str) -> str | None:
@@ -141,11 +163,10 @@ def _text(document: Mapping[str, Any], key: str, file: str) -> str | None:
 
 
 def _measurement(
-    kind: str, table: Mapping[str, Any], number: int, command: Any, seed: int | None, file: str
+    kind: str, table: Mapping[str, Any], number: int, seed: int | None, file: str
 ) -> Measurement:
-    """Turn one table into a command line; a seed of the whole file goes to commands that take one."""
-    where = f"{file}, [[{kind}]] {number}"
-    name = table.get("name")
+    """Check one table; the seed of the whole file goes to commands that take one."""
+    where, name = f"{file}, [[{kind}]] {number}", table.get("name")
     if name is None:
         raise ValueError(f"{where} must have a name, which is also the name of its file, got none.")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -154,19 +175,62 @@ def _measurement(
         )
     if _DEVICE.fullmatch(name):
         raise ValueError(f"{where} must have a name that can name a file on every system, got {name!r}.")
-    options = {key: value for key, value in table.items() if key != "name"}
-    if seed is not None and "seed" in parameters_of(command):
-        options.setdefault("seed", seed)
-    return Measurement(
-        kind=kind, name=name, arguments=command_line(command, options, f"{file}, {kind} {name!r}")
-    )
+    where, known = f"{file}, {kind} {name!r}", _parameters(kind)
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        plain = key.replace("-", "_")
+        if plain == "name":
+            continue
+        if plain in SET_BY_RUN:
+            raise ValueError(
+                f"{where} must leave out {key!r}: all that is measured goes to the output folder."
+            )
+        check_keys([plain], where, list(known))
+        if key != plain and plain in table:
+            raise ValueError(f"{where} must name each option once, got {key!r} in two spellings.")
+        values[known[plain].name] = _value(known[plain], value, f"{where}: {key}")
+    if seed is not None and "seed" in known:
+        values.setdefault("seed", str(seed))
+    return Measurement(kind=kind, name=name, values=values)
 
 
-def _check_distinct(measurements: tuple[Measurement, ...], file: str) -> None:
-    """Refuse two names that would be one file, on systems that take upper case for lower case too."""
-    seen: dict[str, str] = {}
-    for part in measurements:
-        plain = part.name.casefold()
-        if plain in seen:
-            raise ValueError(f"{file} must have measurements of distinct names, got {part.name!r} twice.")
-        seen[plain] = part.name
+def _parameters(kind: str) -> dict[str, Any]:
+    """Return the parameters of a command by their keys: the long option with underscores, or the argument."""
+    found = {}
+    for part in load_command(kind).params:
+        key = part.name if part.param_type_name == "argument" else max(part.opts, key=len).lstrip("-")
+        if key not in SET_BY_RUN:
+            found[key.replace("-", "_")] = part
+    return found
+
+
+def _value(parameter: Any, value: Any, argument: str) -> Any:
+    """Return a value as the command line would give it: true or false, text, or texts of a repeated option."""
+    if getattr(parameter, "is_flag", False):
+        if not isinstance(value, bool):
+            raise TypeError(describe(argument, "true or false", repr(value)))
+        return value
+    if isinstance(value, Mapping):
+        value = [f"{name}={_text_of(part, argument)}" for name, part in value.items()]
+    if getattr(parameter, "multiple", False) or parameter.nargs != 1:
+        return [_text_of(part, argument) for part in (value if isinstance(value, list) else [value])]
+    return _text_of(value, argument)
+
+
+def _text_of(value: Any, argument: str) -> str:
+    """Return a value as text; of a list, with commas between its parts, and quotes around those that hold one."""
+    if isinstance(value, list):
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow([_text_of(part, argument) for part in value])
+        return line.getvalue()
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError(describe(argument, "text or a number, or a list of them", repr(value)))
+    return str(value)
+
+
+def prepare(measurement: Measurement, *, quiet: bool) -> Any:
+    """Read and check the inputs of a measurement, and return the job of its command."""
+    command = load_command(measurement.kind)
+    values = {**measurement.values, "quiet": quiet}
+    with command.make_context(measurement.kind, [], default_map=values) as context:
+        return command.invoke(context)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from shiftmetrics._core.collection import write_results
 from shiftmetrics.tools.cli import options
+from shiftmetrics.tools.cli.outputs import check_outputs, say, show
+from shiftmetrics.views.report import write_report
 
 
 def demo(
@@ -25,17 +30,12 @@ def demo(
     It needs nothing but the installed package: the digits come with scikit-learn. Beside the report it writes its
     data and a configuration for `shiftmetrics run`, which measures the same from files and checks rules.
     """
-    import shlex
-    import time
-
-    from shiftmetrics.tools.cli.outputs import Output, say, show
-
     started = time.perf_counter()
     if output.exists() and not output.is_dir():
         raise ValueError(f"--output must be a folder, got the file {str(output)!r}.")
     output.mkdir(parents=True, exist_ok=True)
-    report, results = output / "report.html", output / "results.json"
-    Output(json=results, report=report).check_folders()
+    page, results = output / "report.html", output / "results.json"
+    check_outputs({"--json": results, "--report": page}, ())
     for file in (output / "config.toml", output / "rules.toml"):
         if file.exists() and "shiftmetrics" not in file.read_text(encoding="utf-8", errors="replace"):
             raise ValueError(
@@ -45,20 +45,18 @@ def demo(
     if not quiet:
         say("Fitting a classifier of handwritten digits, shifting its data and measuring three ways ...")
 
-    from shiftmetrics._core.collection import write_results
     from shiftmetrics.lab.demo.evaluate import evaluate_digits
     from shiftmetrics.lab.demo.files import write_inputs
-    from shiftmetrics.views import write_report
 
     found = evaluate_digits(seed=seed, withheld=digit)
     write_results(found.results, results)
     write_report(
-        found.results, report, title="A classifier of handwritten digits under shift", context=found.context
+        found.results, page, title="A classifier of handwritten digits under shift", context=found.context
     )
     config = write_inputs(found, output, seed=seed)
     if quiet:
         return
     show(found.results)
     say(str(found.withheld))
-    say(f"\nReport:  {report}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s.")
+    say(f"\nReport:  {page}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s.")
     say(f"\nThe same from files, with rules: shiftmetrics run {shlex.quote(str(config))}")

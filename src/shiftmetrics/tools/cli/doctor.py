@@ -7,7 +7,6 @@ import os
 import platform
 import subprocess
 import sys
-from dataclasses import dataclass
 
 REQUIRED = (
     "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "jinja2", "typer", "tqdm", "array-api-compat",
@@ -19,6 +18,16 @@ OPTIONAL = {
     "cvxpy": "conic",
     "clarabel": "conic",
 }
+CONFLICTS = {
+    "torchvision": (
+        "import torchvision",
+        "While it is installed, torchmetrics and lightning fail to import too. shiftmetrics does not need it: "
+        "pip uninstall torchvision, or install the build that matches your torch.",
+    ),
+    "torchmetrics": ("import torchmetrics", ""),
+    "pyarrow": ("import pandas, pyarrow.parquet", "Parquet files cannot be read."),
+}
+"""By package: what fails where it is broken, and what follows."""
 
 _TORCH_PROBE = """
 import torch
@@ -31,16 +40,6 @@ print("; ".join(devices))
 """
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One line of the examination."""
-
-    name: str
-    value: str
-    remark: str = ""
-    broken: bool = False
-
-
 def doctor() -> None:
     """Show versions and devices, and look for known conflicts between installed packages."""
     from rich.text import Text
@@ -48,69 +47,44 @@ def doctor() -> None:
     from shiftmetrics.tools.cli.outputs import new_console, print_table
 
     console = new_console()
-    findings = [*_machine(), *_packages()]
-    print_table(console, ("", "found", "remark"), [(f.name, f.value, f.remark) for f in findings])
-    conflicts = _conflicts()
+    print_table(console, ("", "found", "remark"), [*_machine(), *_packages()])
+    conflicts = []
+    for name, (code, consequence) in CONFLICTS.items():
+        version = _version(name)
+        ran, output = (True, "") if version is None else _probe(code)
+        if not ran:
+            conflicts.append(f"{name} {version} cannot be imported ({output}). {consequence}".rstrip())
     for conflict in conflicts:
         console.print(Text(f"Conflict: {conflict}", style="yellow"))
-    broken = [finding.name for finding in findings if finding.broken]
-    if broken:
-        raise ImportError(f"shiftmetrics needs {', '.join(broken)}: pip install --upgrade shiftmetrics.")
+    missing = [name for name in REQUIRED if _version(name) is None]
+    if missing:
+        raise ImportError(f"shiftmetrics needs {', '.join(missing)}: pip install --upgrade shiftmetrics.")
     console.print("No known conflicts." if not conflicts else f"{len(conflicts)} known conflict(s).")
 
 
-def _machine() -> list[Finding]:
+def _machine() -> list[tuple[str, str, str]]:
     from shiftmetrics._core.blocks import cpu_count
     from shiftmetrics._version import __version__
 
     threads = os.environ.get("OMP_NUM_THREADS", "")
     return [
-        Finding("shiftmetrics", __version__),
-        Finding("python", platform.python_version(), sys.executable),
-        Finding("platform", f"{platform.system()} {platform.machine()}"),
-        Finding("cpus", str(cpu_count()), f"OMP_NUM_THREADS={threads}" if threads else ""),
+        ("shiftmetrics", __version__, ""),
+        ("python", platform.python_version(), sys.executable),
+        ("platform", f"{platform.system()} {platform.machine()}", ""),
+        ("cpus", str(cpu_count()), f"OMP_NUM_THREADS={threads}" if threads else ""),
     ]
 
 
-def _packages() -> list[Finding]:
-    findings = []
-    for name in REQUIRED:
-        version = _version(name)
-        findings.append(
-            Finding(name, version or "missing", "" if version else "required", broken=not version)
-        )
+def _packages() -> list[tuple[str, str, str]]:
+    rows = [(name, _version(name) or "missing", "" if _version(name) else "required") for name in REQUIRED]
     for name, extra in OPTIONAL.items():
         version = _version(name)
         remark = f"optional: pip install 'shiftmetrics[{extra}]'" if version is None else ""
         if name == "torch" and version is not None:
-            ran, said = _probe(_TORCH_PROBE)
-            remark = f"devices: {said}" if ran else f"cannot be imported: {said}"
-        findings.append(Finding(name, version or "not installed", remark))
-    return findings
-
-
-def _conflicts() -> list[str]:
-    """Return what is known to break, tried in a child process so that a crash stays there."""
-    found = []
-    if _version("torchvision") is not None:
-        ran, said = _probe("import torchvision")
-        if not ran:
-            found.append(
-                f"torchvision {_version('torchvision')} cannot be imported ({said}). While it is "
-                "installed, torchmetrics and lightning fail to import too. shiftmetrics does not need "
-                "it: pip uninstall torchvision, or install the build that matches your torch."
-            )
-    if _version("torch") is not None and _version("torchmetrics") is not None:
-        ran, said = _probe("import torchmetrics")
-        if not ran:
-            found.append(f"torchmetrics is installed but cannot be imported ({said}).")
-    if _version("pyarrow") is not None:
-        ran, said = _probe("import pandas, pyarrow.parquet")
-        if not ran:
-            found.append(
-                f"pyarrow is installed but cannot be imported ({said}); parquet files cannot be read."
-            )
-    return found
+            ran, output = _probe(_TORCH_PROBE)
+            remark = f"devices: {output}" if ran else f"cannot be imported: {output}"
+        rows.append((name, version or "not installed", remark))
+    return rows
 
 
 def _version(name: str) -> str | None:
@@ -121,15 +95,12 @@ def _version(name: str) -> str | None:
 
 
 def _probe(code: str) -> tuple[bool, str]:
-    """Run ``code`` in a fresh interpreter; return whether it ran, and the last line that it said."""
+    """Run ``code`` in a fresh interpreter, where a crash does no harm; return whether it ran, and its last line."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
         )
     except subprocess.TimeoutExpired:
         return False, "it did not finish within two minutes"
-    said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
-    return done.returncode == 0, said[-1] if said else f"exit code {done.returncode}"
-
-
-__all__ = ["doctor"]
+    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    return done.returncode == 0, lines[-1] if lines else f"exit code {done.returncode}"

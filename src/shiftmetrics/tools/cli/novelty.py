@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
+from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
 from shiftmetrics.tools.cli import options
+from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder, refuse_options, scaled
+from shiftmetrics.tools.cli.outputs import Answer, Job
+from shiftmetrics.tools.cli.samples import Sample, align_samples, read_row_values, read_sample, shared
+from shiftmetrics.tools.cli.signature import Call, measuring
+from shiftmetrics.tools.cli.sources import looks_like_source
+from shiftmetrics.views.report import Context, Rows
 
-ARGUMENTS = {
-    "features": "TEST", "reference": "REFERENCE", "bandwidth": "--bandwidth", "eta": "--eta", "paired": "--paired",
-    "confidence_level": "--confidence",
-}  # fmt: skip
 
-
+@measuring(
+    {kernel_entropic_novelty: None},
+    words={"features": "TEST", "reference": "REFERENCE"},
+    leave_out=["features"],
+)
 def novelty(
     test: Annotated[
         str,
@@ -27,43 +34,11 @@ def novelty(
         str,
         typer.Argument(metavar="REFERENCE", help="Reference sample, of the same kind.", show_default=False),
     ],
-    eta: Annotated[
-        float,
-        typer.Option(
-            "--eta", help="How many times as frequent as in the reference counts as new (at least 1)."
-        ),
-    ] = 1.0,
-    bandwidth: Annotated[
-        str,
-        typer.Option(
-            "--bandwidth",
-            metavar="auto|SIGMA",
-            help="Width of the Gaussian kernel, in units of the features.",
-        ),
-    ] = "auto",
-    kernel: Annotated[
-        Literal["gaussian", "cosine"], typer.Option("--kernel", help="Similarity of two rows.")
-    ] = "gaussian",
-    method: Annotated[
-        Literal["auto", "dense", "cholesky", "landmarks", "krylov", "fourier", "cosine"],
-        typer.Option("--method", help="Route of the computation."),
-    ] = "auto",
-    paired: Annotated[
-        bool,
-        typer.Option(
-            "--paired",
-            help="Row i of both belong together, or the rows of one --id, such as a text and its edited version.",
-        ),
-    ] = False,
-    confidence: Annotated[
-        float | None,
-        typer.Option("--confidence", help="Level of intervals by subsampling. Default: none are made."),
-    ] = None,
+    call: Call,
     sweep: Annotated[
         bool,
         typer.Option("--sweep", help="Score at nine bandwidths too, and draw them in the report."),
     ] = False,
-    seed: options.Seed = 0,
     images: Annotated[
         str | None,
         typer.Option(
@@ -92,10 +67,7 @@ def novelty(
     columns: options.Columns = None,
     label: options.Label = None,
     align: options.AlignOption = "labels",
-    json: options.Json = None,
-    report: options.Report = None,
-    quiet: options.Quiet = False,
-) -> None:
+) -> Job:
     """Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.
 
     Each row is one observation, each column a feature: an embedding, principal components, pixels. The samples
@@ -106,106 +78,59 @@ def novelty(
     `shiftmetrics novelty new_photos/ old_photos/ --report report.html`,
     `shiftmetrics novelty new.csv old.csv --text review --kernel cosine`
     """
-    import dataclasses
-
-    from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
-    from shiftmetrics.tools.cli.embedding import (
-        is_folder,
-        read_image_folders,
-        read_texts,
-        refuse_options,
-        scale_columns,
-    )
-    from shiftmetrics.tools.cli.errors import named_arguments
-    from shiftmetrics.tools.cli.images import flatten_images, read_images
-    from shiftmetrics.tools.cli.outputs import Output
-    from shiftmetrics.tools.cli.pairing import align_samples, check_labels
-    from shiftmetrics.tools.cli.samples import read_sample
-    from shiftmetrics.tools.cli.sources import looks_like_source
-
-    output = Output(json=json, report=report, quiet=quiet)
-    output.check_folders()
-    if sweep and kernel != "gaussian":
-        raise ValueError(f"--sweep must go with the Gaussian kernel, got --kernel {kernel}.")
-    pictures = reference_pictures = None
-    shown: dict[str, Any] = {}
+    if sweep and call["kernel"] != "gaussian":
+        raise ValueError(f"--sweep must go with the Gaussian kernel, got --kernel {call['kernel']}.")
     chosen = {
-        "--id": id_column,
-        "--columns": columns,
-        "--images": images,
-        "--reference-images": reference_images,
+        "--id": id_column, "--columns": columns, "--images": images, "--reference-images": reference_images,
         "--scale": scale or None,
-    }
+    }  # fmt: skip
     folders = is_folder(test, reference)
     if size is not None and not folders:
         raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
+    encoded: ImageFolders | Texts | None = None
+    samples: list[Sample] = []
+    shown: dict[str, Any] = {}
     if folders:
         refuse_options({**chosen, "--text": text}, "for folders of images")
-        first, second, shown = read_image_folders(
-            test, reference, size=size or 32, label=label, progress=output.progress, check=output.check
-        )
-        check_labels(label, first, second)
+        encoded = ImageFolders(test, reference, size=size or 32)
     elif text is not None:
         refuse_options(chosen, "beside --text")
-        first, second, shown = read_texts(
-            test, reference, column=text, label=label, progress=output.progress, check=output.check
-        )
-        check_labels(label, first, second)
+        encoded = Texts(test, reference, column=text, label=label)
     else:
-        read: dict[str, Any] = {
-            "role": "features",
-            "id_column": id_column,
-            "columns": columns,
-            "label": label,
-        }
-        first = read_sample(test, "TEST", **read)
-        if label is not None and looks_like_source(label):  # a file of labels goes with TEST
-            read["label"] = None
-        second = read_sample(reference, "REFERENCE", **read)
-        check_labels(label, first, second)
-        pictures = read_images(images, "--images", first) if images else flatten_images(first)
-        reference_pictures = (
-            read_images(reference_images, "--reference-images", second)
-            if reference_images
-            else flatten_images(second)
-        )
-    output.check([first.source, second.source])
-    align_samples(first, second, align=align, rows=paired)
-    features = scale_columns(first, second, scale=scale, quiet=bool(folders or text or kernel == "cosine"))
-    with named_arguments(ARGUMENTS):
-        result = kernel_entropic_novelty(
-            *features, eta=eta, bandwidth=_bandwidth(bandwidth), kernel=kernel, method=method,
-            paired=paired, confidence_level=confidence, rng=seed, progress=output.progress,
-        )  # fmt: skip
-        swept = bandwidth_sweep(*features, eta=eta, rng=seed, progress=output.progress) if sweep else None
-    from shiftmetrics.views import Context, Rows
+        read: dict[str, Any] = {"role": "features", "id_column": id_column, "columns": columns}
+        samples.append(read_sample(test, "TEST", label=label, **read))
+        of_test = label is not None and looks_like_source(label)  # a file of labels goes with TEST
+        samples.append(read_sample(reference, "REFERENCE", label=None if of_test else label, **read))
+        shared("--label", label, *samples)
+        shown["images"] = images_of(samples[0], images, "--images")
+        shown["reference_images"] = images_of(samples[1], reference_images, "--reference-images")
+        align_samples(*samples, align=align, rows=call["paired"])
 
-    rows = Rows(
-        names=first.row_names, reference_names=second.row_names, labels=first.label, reference_labels=second.label,
-        images=pictures, reference_images=reference_pictures,
-        table=first.values if first.is_table else None, reference_table=second.values if second.is_table else None,
-        bandwidth_sweep=swept,
-    )  # fmt: skip
-    rows = dataclasses.replace(rows, **shown)
-    name = str(first.source)
-    output.write(
-        name,
-        result,
-        title="Novelty of a sample",
-        context=Context(
-            description=f"{first.source} ({len(first.values):,} rows) set against {second.source} "
+    def compute() -> Answer:
+        pair, fields = (samples, shown) if encoded is None else encoded.samples(progress=call.progress)
+        first, second = pair
+        if folders:
+            first.label = read_row_values(label, "--label", None)
+        shared("--label", label, first, second)
+        features = scaled(first, second, scale=scale, quiet=encoded is not None or call["kernel"] == "cosine")
+        result = call(kernel_entropic_novelty, *features)
+        swept = call(bandwidth_sweep, *features) if sweep else None
+        rows = {
+            "names": first.ids, "reference_names": second.ids,
+            "labels": first.label, "reference_labels": second.label,
+            "table": first.values if first.is_table else None,
+            "reference_table": second.values if second.is_table else None,
+            "bandwidth_sweep": swept,
+        }  # fmt: skip
+        name = str(first.source)
+        context = Context(
+            description=f"{name} ({len(first.values):,} rows) set against {second.source} "
             f"({len(second.values):,} rows).",
-            facts={"Test": str(first.source), "Reference": str(second.source)},
-            rows={name: rows},
-        ),
-        notes=[*first.notes, *second.notes, *([swept.headline()] if swept else [])],
-    )
+            facts={"Test": name, "Reference": str(second.source)},
+            rows={name: Rows(**{**rows, **fields})},
+        )
+        notes = [*first.notes, *second.notes, *([swept.headline()] if swept else [])]
+        return Answer(results={name: result}, title="Novelty of a sample", context=context, notes=notes)
 
-
-def _bandwidth(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        if text != "auto":
-            raise ValueError(f"--bandwidth must be auto or a number greater than 0, got {text!r}.") from None
-        return text
+    inputs = [sample.source for sample in samples] if encoded is None else encoded.sources
+    return Job(inputs=inputs, compute=compute)

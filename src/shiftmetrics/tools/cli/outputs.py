@@ -1,52 +1,57 @@
-"""Where answers go: the terminal, a JSON file, an HTML report. All paths are checked before anything is computed.
-
-A command that runs as a part of something larger, such as ``run``, hands its answers to a receiver instead.
-"""
+"""Where results go: the terminal, a JSON file, an HTML report. All paths are checked before anything is computed."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from shiftmetrics._core.collection import write_results
 from shiftmetrics._core.result import has_foreign_archive
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
+from shiftmetrics.views.report import Context, facts_of, write_report
 
 if TYPE_CHECKING:
     from shiftmetrics._core.result import Result
-    from shiftmetrics.views import Context
 
 
-class Receiver(Protocol):
-    """Who takes the answers of commands in place of the terminal and the files."""
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a command has measured.
 
-    def check(self, inputs: Sequence[Source]) -> None:
-        """Refuse inputs that must not be read; called before anything is computed."""
+    Attributes
+    ----------
+    results : dict of str to Result
+        The main result first.
+    title : str
+        Of the report.
+    context : Context
+        What the report shows beside the results.
+    notes : sequence of str
+        What the user should know about the inputs.
+    """
 
-    def receive(self, results: Mapping[str, Result], *, context: Context, notes: Sequence[str] = ()) -> None:
-        """Take the results of a command, the main one first, with what a report may show beside them."""
+    results: Mapping[str, Result]
+    title: str = ""
+    context: Context = field(default_factory=Context)
+    notes: Sequence[str] = ()
 
-
-_receiver: ContextVar[Receiver | None] = ContextVar("receiver", default=None)
-
-
-@contextmanager
-def received_by(receiver: Receiver) -> Iterator[None]:
-    """Let ``receiver`` take the answers of all commands that run inside the block."""
-    token = _receiver.set(receiver)
-    try:
-        yield
-    finally:
-        _receiver.reset(token)
+    def write_json(self, path: Path) -> None:
+        """Write the results; the main one gets the name of the file."""
+        first, *others = self.results.values()
+        if not others:
+            first.to_json(path)
+            return
+        beside = {f"{path.stem}: {name}": result for name, result in list(self.results.items())[1:]}
+        write_results({path.stem: first, **beside}, path)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What the user asked for, from ``--json``, ``--report`` and ``--quiet``."""
+    """What ``--json``, ``--report`` and ``--quiet`` ask for."""
 
     json: Path | None = None
     report: Path | None = None
@@ -54,103 +59,103 @@ class Output:
 
     @property
     def progress(self) -> bool:
-        """Whether progress bars are welcome: on a terminal that was not told to be quiet."""
+        """Whether progress bars are shown: on a terminal, unless --quiet."""
         return not self.quiet and sys.stderr.isatty()
 
+    def check_folders(self) -> None:
+        """Refuse paths that cannot be written, before inputs are read."""
+        check_outputs({"--json": self.json, "--report": self.report}, ())
+
     def check(self, inputs: Sequence[Source]) -> None:
-        """Refuse paths that cannot be written, and those that would overwrite an input.
+        """Refuse paths that would overwrite an input, or that look like data.
 
         Raises
         ------
         ValueError
-            If a folder is missing, a path is a folder, or a path is (or has beside it) one of the inputs.
+            The first path that is refused.
         """
-        receiver = _receiver.get()
-        if receiver is not None:
-            receiver.check(inputs)
-        taken = {source.path.resolve(): source.argument for source in reversed(inputs)}
         for option, path in (("--json", self.json), ("--report", self.report)):
-            if path is None:
-                continue
-            if path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
+            if path is not None and path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
                 raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
-            written = [path, path.with_suffix(".npz")] if option == "--json" else [path]
-            for target in written:
-                if target.resolve() in taken:
-                    raise ValueError(
-                        f"{option} {path} would overwrite {taken[target.resolve()]}, {target.name}. "
-                        "Choose another name."
-                    )
-        if self.json is not None and self.json == self.report:
-            raise ValueError(f"--json and --report must be two files, got {str(self.json)!r} twice.")
+        check_outputs({"--json": self.json, "--report": self.report}, inputs)
         if self.json is not None and has_foreign_archive(self.json):
             raise ValueError(
                 f"--json {self.json} keeps its arrays in {self.json.with_suffix('.npz').name}, which "
                 "exists and is not ours. Choose another name."
             )
 
-    def check_folders(self) -> None:
-        """Refuse paths that are folders, or whose folder is missing.
-
-        Raises
-        ------
-        ValueError
-            The first path that cannot be written.
-        """
-        for option, path in (("--json", self.json), ("--report", self.report)):
-            if path is not None and path.is_dir():
-                raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
-            if path is not None and not path.parent.is_dir():
-                raise ValueError(
-                    f"{option} must be in a folder that exists, got {str(path)!r}. Create it first."
-                )
-
-    def write(
-        self,
-        name: str,
-        result: Result,
-        *,
-        title: str,
-        context: Context,
-        notes: Sequence[str] = (),
-    ) -> None:
-        """Write the files that were asked for, then print ``result``."""
-        self.write_all({name: result}, title=title, context=context, notes=notes)
-
-    def write_all(
-        self,
-        results: Mapping[str, Result],
-        *,
-        title: str,
-        context: Context,
-        notes: Sequence[str] = (),
-    ) -> None:
-        """Write the files that were asked for, then print the results, in one JSON file and one report."""
-        receiver = _receiver.get()
-        if receiver is not None:
-            receiver.receive(results, context=context, notes=notes)
-            return
-        # Files first: a reader of the output that leaves early, such as `head`, must not cost us a file.
+    def write(self, answer: Answer) -> None:
+        """Write the files, then print the results."""
+        # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
         if self.json is not None:
-            if len(results) == 1:
-                next(iter(results.values())).to_json(self.json)
-            else:
-                from shiftmetrics._core.collection import write_results
-
-                # As in a file of one result, the name of the file is that of the measure; the others stand beside it.
-                stem, (first, *others) = self.json.stem, results
-                beside = {f"{stem}: {other}": results[other] for other in others}
-                write_results({stem: results[first], **beside}, self.json)
+            answer.write_json(self.json)
         if self.report is not None:
-            from shiftmetrics.views import write_report
+            write_report(answer.results, self.report, title=answer.title, context=answer.context)
+        if not self.quiet:
+            show(answer.results, answer.notes)
+            say_files({"JSON": self.json, "Report": self.report})
 
-            write_report(results, self.report, title=title, context=context)
-        if self.quiet:
-            return
-        show(results, notes)
-        for what, path in (("JSON", self.json), ("Report", self.report)):
-            if path is not None:
-                say(f"{what}: {path}")
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A command whose inputs are read and checked.
+
+    Attributes
+    ----------
+    inputs : sequence of Source
+        The files that were read, or will be.
+    compute : callable
+        Returns the answer.
+    output : Output
+        Where it goes.
+    """
+
+    inputs: Sequence[Source]
+    compute: Callable[[], Answer]
+    output: Output = Output()
+
+    def finish(self) -> None:
+        """Compute, and write what was asked for."""
+        self.output.check(self.inputs)
+        self.output.write(self.compute())
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) -> None:
+    """Refuse paths that cannot be written, that are one another, or that would replace an input.
+
+    Parameters
+    ----------
+    outputs : mapping of str to path
+        By their options. Arrays of ``--json`` go to an ``.npz`` file of the same name.
+    inputs : iterable of Source
+        What is read.
+
+    Raises
+    ------
+    ValueError
+        The first path that is refused.
+    """
+    taken = {source.path.resolve(): source.argument for source in reversed(list(inputs))}
+    options: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
+        if not path.parent.is_dir():
+            raise ValueError(f"{option} must be in a folder that exists, got {str(path)!r}. Create it first.")
+        is_device = path.exists() and not path.is_file()
+        if not is_device and not os.access(path.parent, os.W_OK):
+            raise ValueError(f"{option} must be in a folder that can be written, got {str(path)!r}.")
+        for target in [path, path.with_suffix(".npz")] if option == "--json" else [path]:
+            if target.resolve() in taken:
+                argument = taken[target.resolve()]
+                raise ValueError(
+                    f"{option} {path} would overwrite {argument}, {target.name}. Choose another name."
+                )
+        same = options.setdefault(path.resolve(), option)
+        if same != option:
+            raise ValueError(f"{same} and {option} must be two files, got {str(path)!r} twice.")
 
 
 def say(line: str) -> None:
@@ -159,11 +164,16 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
-    """Print each result: its sentence, a table of its figures, then what should be known about it."""
-    from rich.text import Text
+def say_files(written: Mapping[str, Path | None]) -> None:
+    """Print where the files are."""
+    for what, path in written.items():
+        if path is not None:
+            say(f"{what}: {path}")
 
-    from shiftmetrics.views.report import facts_of
+
+def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
+    """Print each result: its sentence, a table of its figures, then its notes and warnings."""
+    from rich.text import Text
 
     console = new_console()
     for name, result in results.items():
@@ -183,13 +193,23 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
         console.print(Text(f"Note: {note}", style="dim"))
 
 
-def print_table(console: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; when the output is a file or a pipe, tab-separated lines without any decoration."""
+def print_table(
+    console: Any,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[str, str] | None = None,
+) -> None:
+    """Print a table; when the output is a file or a pipe, tab-separated lines without any decoration.
+
+    ``styles`` colours cells of the first column by their text; without it, the second column holds numbers.
+    """
     if not rows:
         return
     if not console.is_terminal:
         for row in rows:
-            say("\t".join(row).rstrip())  # rich would turn tabs into spaces
+            say(
+                "\t".join(" ".join(cell.split()) for cell in row).rstrip()
+            )  # rich would turn tabs into spaces
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -197,11 +217,16 @@ def print_table(console: Any, header: Sequence[str], rows: Sequence[Sequence[str
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
     for position, name in enumerate(header):
+        is_number = styles is None and position == 1
+        is_remark = styles is None and position > 1
         table.add_column(
-            name, style="dim" if position > 1 else None, justify="right" if position == 1 else "left"
+            name,
+            style="dim" if is_remark else None,
+            justify="right" if is_number else "left",
+            overflow="fold",
         )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+    for first, *others in rows:
+        table.add_row(Text(first, style=(styles or {}).get(first, "")), *map(Text, others))
     console.print(table)
 
 

@@ -14,8 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics.tools.cli.objects import as_content, load_attribute, load_file
-from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
+from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source, as_content, load_attribute, load_file
 
 PICKLE_REFUSAL = (
     "holds pickled Python objects, which can run code when they are opened, so it is refused. "

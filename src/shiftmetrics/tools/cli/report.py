@@ -8,6 +8,12 @@ from typing import Annotated
 import typer
 
 from shiftmetrics.tools.cli import options
+from shiftmetrics.tools.cli.check import show_outcomes
+from shiftmetrics.tools.cli.outputs import check_outputs, say
+from shiftmetrics.tools.cli.results import read_result_files
+from shiftmetrics.tools.cli.sources import Source
+from shiftmetrics.tools.rules import check_results, read_rules
+from shiftmetrics.views.report import Context, write_report
 
 
 def report(
@@ -36,13 +42,6 @@ def report(
 
     Example: `shiftmetrics report results/ --rules rules.toml --title "Release 4" --output report.html`
     """
-    from shiftmetrics.tools.cli.check import show_outcomes
-    from shiftmetrics.tools.cli.outputs import say
-    from shiftmetrics.tools.cli.results import check_outputs, read_result_files
-    from shiftmetrics.tools.cli.sources import Source
-    from shiftmetrics.tools.rules import check_results, read_rules
-    from shiftmetrics.views import Context, write_report
-
     demanded = [] if rules is None else read_rules(rules)
     read = read_result_files(results)
     inputs = list(read.sources)

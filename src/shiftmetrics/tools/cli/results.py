@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,40 +124,3 @@ def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result
     for longer in (stems, folders, whole):
         names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
     return {name: result for name, (_, _, result) in zip(names, entries, strict=True)}
-
-
-def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) -> None:
-    """Refuse paths that cannot be written, that are one another, or that would replace an input.
-
-    Parameters
-    ----------
-    outputs : mapping of str to path
-        By their options.
-    inputs : iterable of Source
-        What is read.
-
-    Raises
-    ------
-    ValueError
-        The first path that is refused.
-    """
-    taken = {source.path.resolve(): source.argument for source in inputs}
-    given = {option: path for option, path in outputs.items() if path is not None}
-    for option, path in given.items():
-        if path.is_dir():
-            raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
-        if not path.parent.is_dir():
-            raise ValueError(f"{option} must be in a folder that exists, got {str(path)!r}. Create it first.")
-        is_device = path.exists() and not path.is_file()
-        if not is_device and not os.access(path.parent, os.W_OK):
-            raise ValueError(f"{option} must be in a folder that can be written, got {str(path)!r}.")
-        if path.resolve() in taken:
-            raise ValueError(
-                f"{option} {path} would overwrite {taken[path.resolve()]}, {path.name}. Choose another name."
-            )
-        same = next(
-            (other for other, its in given.items() if other != option and its.resolve() == path.resolve()),
-            None,
-        )
-        if same is not None:
-            raise ValueError(f"{option} and {same} must be two files, got {str(path)!r} twice.")

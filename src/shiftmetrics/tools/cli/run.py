@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import contextlib
+import dataclasses
+import json
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from shiftmetrics._core.result import Result, has_foreign_archive, names_arrays
+from shiftmetrics._core.validation import check_keys
 from shiftmetrics.tools.cli import options
-
-if TYPE_CHECKING:
-    from shiftmetrics.tools.cli.config import Config, Measurement
-    from shiftmetrics.tools.cli.session import Session
-    from shiftmetrics.tools.rules import Rule
+from shiftmetrics.tools.cli.check import show_outcomes
+from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
+from shiftmetrics.tools.cli.errors import DEBUG_VARIABLE, EXIT_ERROR, message_of, reader_may_leave, say_error
+from shiftmetrics.tools.cli.outputs import Answer, say
+from shiftmetrics.tools.cli.results import read_result_files
+from shiftmetrics.tools.cli.sources import Source
+from shiftmetrics.tools.rules import Rule, RulesResult, check_results, read_rules
+from shiftmetrics.views.report import Context, write_report
 
 
 def run(
@@ -51,49 +63,34 @@ def run(
 
     Example: `shiftmetrics run config.toml`
     """
-    import contextlib
-
-    from typer.main import get_command
-
-    from shiftmetrics.tools.cli.app import app
-    from shiftmetrics.tools.cli.config import read_config
-    from shiftmetrics.tools.cli.gathering import Folder
-    from shiftmetrics.tools.cli.session import Session
-
-    commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-    plan = read_config(config, commands)
-    folder = Folder(path=(output or config.parent / plan.output).resolve())
-    chosen = _chosen(plan, only)
+    plan = read_config(config)
+    folder = Folder((output or config.parent / plan.output).resolve(), plan)
+    check_keys(only or [], "--only", list(folder.names), f"the name of a measurement of {plan.path.name}")
+    chosen = [part for part in plan.measurements if not only or part.name in only]
     start = Path.cwd()
     with contextlib.chdir(config.parent):
-        written = folder.files([part.name for part in plan.measurements])
-        rules = _rules_of(plan, written)
-        session = Session(
-            plan=plan, folder=folder, written=written, commands=commands, rules=rules, quiet=quiet, start=start
-        )  # fmt: skip
-        session.read_inputs(chosen)
+        folder.check()
+        rules = _rules_of(plan, folder)
+        session = Session(plan=plan, folder=folder, chosen=chosen, rules=rules, quiet=quiet, start=start)
+        session.read_inputs()
         if dry_run:
-            _print_plan(session, chosen)
+            session.print_plan()
             return
-        code = session.measure(chosen)
+        code = session.measure()
     raise typer.Exit(code)
 
 
-def _rules_of(plan: Config, written: Container[Path]) -> list[Rule]:
-    """Read the rules that the file names, and those that stand in it; their baselines must not be ours to write."""
-    if plan.rules is None and not plan.inline_rules:
-        return []
-    from shiftmetrics.tools.rules import read_rules
-
+def _rules_of(plan: Config, folder: Folder) -> Sequence[Rule]:
+    """Read the rules that the file names, and those in it; the run may not write their baselines."""
     rules = [] if plan.rules is None else list(read_rules(plan.rules))
     if plan.inline_rules:
         rules += read_rules({"rule": plan.inline_rules})
     names = [rule.name for rule in rules]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise ValueError(f"Rules must have names of their own, got {repeated!r} twice.")
+        raise ValueError(f"Rules must have distinct names, got {repeated!r} twice.")
     for rule in rules:
-        if rule.baseline is not None and Path(rule.baseline).resolve() in written:
+        if rule.baseline is not None and Path(rule.baseline).resolve() in folder.files:
             raise ValueError(
                 f"Rule {rule.name!r}: baseline must not be a file that this run writes, got {rule.baseline!r}. "
                 "Keep the results of the earlier release elsewhere."
@@ -101,28 +98,289 @@ def _rules_of(plan: Config, written: Container[Path]) -> list[Rule]:
     return rules
 
 
-def _chosen(plan: Config, only: Sequence[str] | None) -> list[Measurement]:
-    """Return the measurements that ``--only`` names, in the order of the file; without it, all."""
-    from shiftmetrics._core.validation import check_keys
+class Folder:
+    """Where the results of a run go.
 
-    names = [part.name for part in plan.measurements]
-    check_keys(only or [], "--only", names, f"the name of a measurement of {plan.path.name}")
-    return [part for part in plan.measurements if not only or part.name in only]
+    Attributes
+    ----------
+    path, report, junit : Path
+        The folder, the page, and the outcomes of rules.
+    names : dict of str to Path
+        The JSON file of each measurement.
+    files : dict of Path to str
+        All files that the run may write, with the measurement that each belongs to.
+    """
+
+    def __init__(self, path: Path, plan: Config) -> None:
+        self.path = path
+        self.report, self.junit = path / "report.html", path / "junit.xml"
+        self.names = {part.name: path / f"{part.name}.json" for part in plan.measurements}
+        results = {file: name for name, file in self.names.items()}
+        archives = {file.with_suffix(".npz"): name for file, name in results.items()}
+        self.files = {**results, **archives, self.report: "", self.junit: ""}
+
+    def check(self) -> None:
+        """Make sure that the folder can be written, and that nothing of other origin would be replaced.
+
+        Raises
+        ------
+        ValueError
+            If the folder cannot be one, or such a file stands in it.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"The output must be a folder, got the file {str(self.path)!r}.")
+        if self.path.exists() and not os.access(self.path, os.W_OK):
+            raise ValueError(f"The output must be a folder that can be written, got {str(self.path)!r}.")
+        written = [file for file in self.files if file.suffix != ".npz"]
+        foreign = [file for file in written if file.exists() and not _is_ours(file)]
+        foreign += [file.with_suffix(".npz") for file in self.names.values() if has_foreign_archive(file)]
+        if foreign:
+            raise ValueError(
+                f"The output folder must not hold files of other origin under our names, got {str(foreign[0])!r}. "
+                "Move it away, or choose another folder."
+            )
+
+    def make(self) -> None:
+        """Make the folder, if it is not there."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"The output folder must be one that can be made, got {str(self.path)!r} ({error.strerror})."
+            ) from error
+
+    def others(self) -> list[Path]:
+        """Return results in the folder that this run does not write."""
+        return [
+            file for file in sorted(self.path.glob("*.json")) if file not in self.files and _is_ours(file)
+        ]
+
+    def remove(self, name: str) -> None:
+        """Remove the result of an earlier run, so that nobody takes it for new."""
+        file = self.names[name]
+        if file.is_file():
+            has_arrays = names_arrays(file)
+            file.unlink()
+            if has_arrays:
+                file.with_suffix(".npz").unlink(missing_ok=True)
 
 
-def _print_plan(session: Session, chosen: Sequence[Measurement]) -> None:
-    """Print what would run, as one would type it."""
-    import os
-    import shlex
+def _is_ours(file: Path) -> bool:
+    """Tell whether this package wrote a file: by the marks that all its files carry."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        document = json.loads(text) if file.suffix == ".json" else None
+    except (OSError, ValueError):
+        return False
+    if document is None and file.suffix != ".json":
+        return "shiftmetrics" in text[:1000]
+    return (
+        isinstance(document, Mapping)
+        and "schema_version" in document
+        and not document.keys().isdisjoint(("measure", "results", "outcomes"))
+    )
 
-    from shiftmetrics.tools.cli.outputs import say
 
-    here = Path.cwd()  # the folder of the file
-    if here != session.start:
-        say(shlex.join(["cd", session.shown(here)]))
-    for part in chosen:
-        target = os.path.relpath(session.folder.result(part.name), here)
-        say(shlex.join(["shiftmetrics", part.kind, *part.arguments, "--json", target]))
-    beside = f" and {session.shown(session.folder.junit)}" if session.rules else ""
-    say(f"Then {session.shown(session.folder.report)}{beside}.")
-    say(f"Measurements with their inputs in order: {len(chosen)}. Nothing was computed or written.")
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One run.
+
+    Attributes
+    ----------
+    plan : Config
+        The file.
+    folder : Folder
+        Where results go.
+    chosen : sequence of Measurement
+        What is measured; the others are read from their files.
+    rules : sequence of Rule
+        What the results must hold.
+    quiet : bool
+        Whether to print nothing but errors.
+    start : Path
+        The folder in which the run was started; it works in the one of the configuration.
+    """
+
+    plan: Config
+    folder: Folder
+    chosen: Sequence[Measurement]
+    rules: Sequence[Rule]
+    quiet: bool
+    start: Path
+
+    def shown(self, path: Path) -> str:
+        """Return a path as one would type it where the run was started."""
+        return str(path.relative_to(self.start)) if path.is_relative_to(self.start) else str(path)
+
+    def say(self, line: str) -> None:
+        """Print a line, unless --quiet."""
+        if not self.quiet:
+            with reader_may_leave():
+                say(line)
+
+    def read_inputs(self) -> None:
+        """Read and check the inputs of every measurement, so that errors show before anything is computed.
+
+        Raises
+        ------
+        ValueError
+            The first error, with the measurement that has it.
+        """
+        for part in self.chosen:
+            try:
+                self._check_inputs(part, prepare(part, quiet=self.quiet).inputs)
+            except Exception as error:
+                if os.environ.get(DEBUG_VARIABLE):
+                    raise
+                raise ValueError(f"{part.kind} {part.name!r}: {message_of(error)}") from error
+
+    def _check_inputs(self, part: Measurement, inputs: Sequence[Source]) -> None:
+        """Refuse inputs that this run would overwrite; results of earlier measurements may be read."""
+        later = {other.name for other in self.chosen[self.chosen.index(part) :]}
+        for source in inputs:
+            path = source.path.resolve()
+            writer = self.folder.files.get(path)
+            is_earlier = writer in self.folder.names and writer not in later and path.suffix == ".json"
+            if writer is not None and not is_earlier:
+                raise ValueError(
+                    f"{source.argument} must not be a file that this run has yet to write, got {source}. "
+                    "Choose another name or output folder; results of earlier measurements may be read."
+                )
+            if path == self.folder.path:
+                raise ValueError(f"{source.argument} must not be the output folder, got {source}.")
+            if writer is None and not path.exists() and not source.is_attribute:
+                raise ValueError(f"{source.argument} must be there, got {source}, which does not exist.")
+
+    def print_plan(self) -> None:
+        """Print what would run, as one would type it."""
+        here = Path.cwd()  # the folder of the file
+        if here != self.start:
+            say(shlex.join(["cd", self.shown(here)]))
+        for part in self.chosen:
+            target = os.path.relpath(self.folder.names[part.name], here)
+            say(shlex.join(["shiftmetrics", *part.command_line(), "--json", target]))
+        beside = f" and {self.shown(self.folder.junit)}" if self.rules else ""
+        say(f"Then {self.shown(self.folder.report)}{beside}.")
+        say(f"Measurements with their inputs in order: {len(self.chosen)}. Nothing was computed or written.")
+
+    def measure(self) -> int:
+        """Measure, write, check; return the exit code. When one measurement fails, the others go on."""
+        results: dict[str, Result] = {}
+        contexts: dict[str, Context] = {}
+        failures: dict[str, str] = {}
+        self.folder.make()
+        for part in self.plan.measurements:
+            try:
+                answer = self._measured(part) if part in self.chosen else self._from_file(part)
+            except Exception as error:
+                if os.environ.get(DEBUG_VARIABLE):
+                    raise
+                if part in self.chosen:  # a result of an earlier run would pass for new
+                    self.folder.remove(part.name)
+                failures[part.name] = message_of(error)
+                self.say(f"      failed: {failures[part.name]}")
+                continue
+            results |= answer.results
+            if answer.results:
+                contexts[part.name] = answer.context
+        return self._conclude(results, contexts, failures)
+
+    def _measured(self, part: Measurement) -> Answer:
+        """Measure and write one result, and print it."""
+        self.say(f"[{self.chosen.index(part) + 1}/{len(self.chosen)}] {part.name}: {part.kind}")
+        started = time.perf_counter()
+        answer = prepare(part, quiet=self.quiet).compute()
+        answer.write_json(self.folder.names[part.name])
+        for number, result in enumerate(answer.results.values()):
+            self.say(f"      {f'{result.title}: ' if number else ''}{result.headline()}")
+        for note in answer.notes:
+            self.say(f"      Note: {note}")
+        self.say(f"      {time.perf_counter() - started:.1f} s")
+        return _renamed(answer, part.name)
+
+    def _from_file(self, part: Measurement) -> Answer:
+        """Return the results of an earlier run."""
+        file = self.folder.names[part.name]
+        if not file.is_file():
+            return Answer(results={})
+        self.say(f"{part.name}: from {file.name}, of an earlier run")
+        text = f"From {file.name}, of an earlier run: what needs its rows is not drawn."
+        return Answer(results=read_result_files([file]).results, context=Context(description=text))
+
+    def _conclude(
+        self, results: dict[str, Result], contexts: dict[str, Context], failures: dict[str, str]
+    ) -> int:
+        """Write the outcomes of the rules and the page, and print errors; return the exit code."""
+        checked = None
+        self.folder.junit.unlink(missing_ok=True)
+        if self.rules:
+            checked = check_results(results, self.rules)
+            checked.to_junit(self.folder.junit)
+        self.folder.report.unlink(missing_ok=True)  # that of an earlier run would pass for new
+        if results:
+            self._write_report(results, contexts, failures, checked)
+        self._say_files(checked)
+        if checked is not None:
+            failures |= {f"rule {outcome.rule.name!r}": outcome.text for outcome in checked.errors}
+        for name, message in failures.items():
+            say_error(f"{name}: {message}")
+        return EXIT_ERROR if failures else 0 if checked is None else checked.exit_code
+
+    def _say_files(self, checked: RulesResult | None) -> None:
+        """Print how the rules ended, and where everything is."""
+        if checked is not None and not self.quiet:
+            with reader_may_leave():
+                show_outcomes(checked)
+        folder = self.folder
+        for what, file in (("JUnit", folder.junit), ("Report", folder.report), ("Results", folder.path)):
+            if file.exists():
+                self.say(f"{what}: {self.shown(file)}")
+        for file in folder.others():
+            self.say(
+                f"Note: {self.shown(file)} is of no measurement in {self.plan.path.name}; `check` and `report` "
+                "would read it with the folder."
+            )
+
+    def _write_report(
+        self,
+        results: dict[str, Result],
+        contexts: dict[str, Context],
+        failures: dict[str, str],
+        checked: RulesResult | None,
+    ) -> None:
+        """Write one page; the description and facts of each measurement go to its section."""
+        facts = {"Configuration": self.plan.path.name}
+        if self.plan.seed is not None:
+            facts["Seed"] = str(self.plan.seed)
+        if failures:
+            facts["Failed"] = ", ".join(failures)
+        parts: dict[str, dict[str, Any]] = {"rows": {}, "remarks": {}, "conclusions": {}}
+        for name, context in contexts.items():
+            parts["remarks"][name] = _description(context)
+            for what, of_results in parts.items():
+                of_results |= getattr(context, what)
+        description = f"Measured as listed in {self.plan.path.name}."
+        context = Context(description=description, facts=facts, rules=checked, **parts)
+        write_report(results, self.folder.report, title=self.plan.title, context=context)
+
+
+def _renamed(answer: Answer, name: str) -> Answer:
+    """Call the main result by the name of the measurement, and those beside it by that and their title."""
+    first, *others = answer.results
+    names = {first: name, **{other: f"{name}: {other}" for other in others}}
+    context = dataclasses.replace(
+        answer.context,
+        **{
+            what: {names.get(key, key): part for key, part in getattr(answer.context, what).items()}
+            for what in ("rows", "remarks", "conclusions")
+        },
+    )
+    results = {names[key]: result for key, result in answer.results.items()}
+    return dataclasses.replace(answer, results=results, context=context)
+
+
+def _description(context: Context) -> str:
+    """Return the description, and after it the facts that it does not hold."""
+    text = context.description.casefold()
+    facts = [f"{name}: {value}." for name, value in context.facts.items() if value.casefold() not in text]
+    return " ".join([context.description, *facts])

@@ -1,7 +1,8 @@
-"""A file taken apart: the numbers to measure, and beside them ids, labels and weights."""
+"""Files as samples: the numbers to measure, and beside them ids, labels, weights and groups."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -9,33 +10,44 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array
+from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
+from shiftmetrics.tools.cli.options import split_names
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
 from shiftmetrics.tools.cli.suspects import Role, refuse_suspect_columns
 
+Values = npt.NDArray[Any]
+
 
 @dataclass(kw_only=True)
 class Sample:
-    """What one file gave.
+    """What one file holds.
 
     Attributes
     ----------
     source : Source
-        Where it came from.
+        The file.
     values : DataFrame or ndarray
-        The scores or features, one row for each observation; a DataFrame keeps names and ids.
-    label, weight, groups : ndarray or None
+        The numbers to measure, one row for each observation; a DataFrame keeps the names of columns, and ids as its
+        index.
+    label, weight, groups, target, by : ndarray or None
         One entry for each row.
+    table : DataFrame or None
+        Columns that describe the rows.
     notes : list of str
         What the user should know about how the file was read.
     """
 
     source: Source
     values: Any
-    label: npt.NDArray[Any] | None = None
-    weight: npt.NDArray[Any] | None = None
-    groups: npt.NDArray[Any] | None = None
+    label: Values | None = None
+    weight: Values | None = None
+    groups: Values | None = None
+    target: Values | None = None
+    by: Values | None = None
+    ids: list[str] | None = None
+    table: Any = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -48,15 +60,14 @@ class Sample:
         """Names of the columns, where there are any."""
         return [str(name) for name in self.values.columns] if self.is_table else None
 
-    @property
-    def row_names(self) -> list[str] | None:
-        """The ids of the rows, where an id column was named."""
-        has_ids = self.is_table and self.values.index.name is not None
-        return [str(name) for name in self.values.index] if has_ids else None
-
-    def numbers(self) -> npt.NDArray[Any]:
+    def numbers(self) -> Values:
         """Return the values as a NumPy array."""
         return np.asarray(as_array(self.values, self.source.argument))
+
+    def scores(self) -> Values:
+        """Return the values as scores; a table of one column is a column of binary margins."""
+        values = self.numbers()
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
 def read_sample(
@@ -66,18 +77,25 @@ def read_sample(
     role: Role,
     id_column: str | None = None,
     columns: str | None = None,
-    label: str | None = None,
-    weight: str | None = None,
-    groups: str | None = None,
+    **row_options: str | None,
 ) -> Sample:
-    """Read the file that ``text`` names and take it apart.
+    """Read the file that ``text`` names: scores or features, and columns beside them.
+
+    Parameters
+    ----------
+    text, argument : str
+        What was typed, and what messages call it.
+    role : {"scores", "features"}
+        What the file holds.
+    id_column, columns : str, optional
+        From ``--id`` and ``--columns``.
+    **row_options
+        ``label``, ``weight`` and ``groups``: a column, or a file of one value a row.
 
     Raises
     ------
     ValueError
-        If a named column is not there, or an unnamed one looks like an id, a label or a weight.
-    TypeError
-        If a column to measure does not hold numbers.
+        If a named column is missing, or an unnamed one looks like an id, a label or a weight.
     """
     source = parse_source(text, argument)
     content = read_source(source)
@@ -87,46 +105,71 @@ def read_sample(
                 raise ValueError(
                     f"{option} must go with a table that has named columns, but {argument} is {source}."
                 )
-        sample = Sample(source=source, values=as_array(content, argument), notes=source.notes)
         if role == "scores" and np.ndim(content) > 2:
             raise ValueError(
                 f"{argument} must have shape (n_samples, n_classes), got {np.shape(content)}. Choose leading axes, "
                 f"such as {source.example}."
             )
-        sample.label = read_row_values(label, "--label", None)
-        sample.weight = read_row_values(weight, "--weight", None)
-        sample.groups = read_row_values(groups, "--groups", None)
-        return sample
+        values = as_array(content, argument)
+        return Sample(source=source, values=values, notes=source.notes, **read_rows(None, row_options))
 
-    frame = content
-    sample = Sample(source=source, values=frame, notes=source.notes)
+    frame, notes = content, source.notes
     counted = list(frame.columns) == [str(position) for position in range(frame.shape[1])]
     if counted and source.suffix in (".csv", ".csv.gz"):
-        sample.notes.append(f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line.")
-    sample.label = read_row_values(label, "--label", frame)
-    sample.weight = read_row_values(weight, "--weight", frame)
-    sample.groups = read_row_values(groups, "--groups", frame)
+        notes.append(f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line.")
+    rows = read_rows(frame, row_options)
     ids = None if id_column is None else frame[require_column(frame, id_column, "--id", argument)]
-    used = {name for name in (id_column, label, weight, groups) if name in frame.columns}
+    used = {name for name in (id_column, *row_options.values()) if name in frame.columns}
     frame = frame.drop(columns=list(used))
     if columns is not None:
         frame = frame[[require_column(frame, name, "--columns", argument) for name in split_names(columns)]]
     else:
         refuse_suspect_columns(frame, argument, role)
-    if ids is not None:
-        frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)
-    sample.values = frame
-    return sample
+    if ids is None:
+        return Sample(source=source, values=frame, notes=notes, **rows)
+    frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)
+    return Sample(source=source, values=frame, ids=[str(name) for name in ids], notes=notes, **rows)
 
 
-def split_names(text: str) -> list[str]:
-    """Split ``a,b,c`` as csv does, so that a quoted name may hold a comma."""
-    import csv
+def read_rows(
+    frame: Any | None, row_options: dict[str, str | None], *, required: bool = False
+) -> dict[str, Any]:
+    """Return one value a row for each option, by the name of the option; see `read_row_values`."""
+    return {
+        name: read_row_values(text, f"--{name}", frame, required=required)
+        for name, text in row_options.items()
+    }
 
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+def read_row_values(
+    text: str | None, option: str, frame: Any | None, *, required: bool = False
+) -> Values | None:
+    """Take a column of the table, or else a file, as one value a row.
+
+    Returns
+    -------
+    ndarray or None
+        None without ``text``, or where the table lacks the column and it is not ``required``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column and ``text`` is no file.
+    """
+    if text is None:
+        return None
+    if frame is not None and text in frame.columns:
+        return cast(Values, frame[text].to_numpy())
+    if looks_like_source(text):
+        return read_vector(text, option)
+    if frame is None:
+        raise ValueError(f"{option} must be a file here, because arrays have no named columns; got {text!r}.")
+    if required:
+        require_column(frame, text, option, "FILE")
+    return None
 
 
-def read_vector(text: str, argument: str) -> npt.NDArray[Any]:
+def read_vector(text: str, argument: str) -> Values:
     """Read a file that holds one number or word for each row.
 
     Raises
@@ -143,39 +186,87 @@ def read_vector(text: str, argument: str) -> npt.NDArray[Any]:
     return values
 
 
-def read_row_values(
-    text: str | None, option: str, frame: Any | None, *, required: bool = False
-) -> npt.NDArray[Any] | None:
-    """Take a column of the table, or else a file, as one value a row.
+def require_column(frame: Any, name: str, option: str, argument: str) -> str:
+    """Return ``name`` if the table has such a column, else raise a ValueError that lists the columns."""
+    if name not in frame.columns:
+        raise ValueError(
+            f"{option} must name a column of {argument}, got {name!r}; it has {first_few(map(str, frame.columns), 8)}."
+        )
+    return name
 
-    Returns
-    -------
-    ndarray or None
-        None where nothing was asked for, or where the table lacks the column and it is not ``required``.
+
+def align_samples(first: Sample, second: Sample, *, align: Align, rows: bool) -> None:
+    """Bring the rows and columns of ``second`` into the order of ``first``, in place.
 
     Raises
     ------
     ValueError
-        If there is no such column and ``text`` is no file.
+        If names differ, or one of two paired files has ids and the other has not.
     """
-    if text is None:
-        return None
-    if frame is not None and text in frame.columns:
-        return cast(npt.NDArray[Any], frame[text].to_numpy())
-    if looks_like_source(text):
-        return read_vector(text, option)
-    if frame is None:
-        raise ValueError(f"{option} must be a file here, because arrays have no named columns; got {text!r}.")
-    if required:
-        require_column(frame, text, option, "FILE")
-    return None
-
-
-def require_column(frame: Any, name: str, option: str, argument: str) -> str:
-    """Return ``name`` if the table has such a column, else raise a ValueError that lists what it has."""
-    if name not in frame.columns:
+    if rows and align == "labels" and (first.ids is None) != (second.ids is None):
+        without = second if second.ids is None else first
         raise ValueError(
-            f"{option} must name a column of {argument}, got {name!r}; "
-            f"it has {first_few(map(str, frame.columns), 8)}."
+            f"--id must name a column of both files, but {without.source.argument} has no named columns. "
+            "Give tables on both sides, or --align position to take rows as they stand."
         )
-    return name
+    if rows and first.ids is None and len(first.values) != len(second.values):
+        remedy = " Name the id column with --id." if first.is_table and second.is_table else ""
+        raise ValueError(
+            f"{first.source.argument} and {second.source.argument} must have the same rows, got "
+            f"{len(first.values)} and {len(second.values)}.{remedy}"
+        )
+    rows = rows and first.ids is not None  # without ids the rows pair by their place
+    names = first.source.argument, second.source.argument
+    if rows and align == "labels":
+        import pandas as pd
+
+        places = pd.Series(np.arange(len(second.values)), index=second.values.index)
+        _, places = align_tables(first.values.iloc[:, 0], places, *names, rows=True)
+        order = places.to_numpy()
+        for part in ("label", "weight"):
+            if getattr(second, part) is not None:
+                setattr(second, part, getattr(second, part)[order])
+    if first.is_table and second.is_table:
+        _, second.values = align_tables(first.values, second.values, *names, align=align, rows=rows)
+
+
+def shared(option: str, name: str | None, *samples: Sample) -> Values | None:
+    """Return the values of the rows that ``--label``, ``--weight`` or ``--groups`` names, from the first with them.
+
+    Raises
+    ------
+    ValueError
+        If no sample has the column, or it is not of one value a row.
+    """
+    part = option.removeprefix("--")
+    held = [(sample, values) for sample in samples if (values := getattr(sample, part)) is not None]
+    if name is not None and not held:
+        names = " or ".join(dict.fromkeys(sample.source.argument for sample in samples))
+        raise ValueError(f"{option} must name a column of {names}, got {name!r}.")
+    for sample, values in held:
+        if len(values) != len(sample.values):
+            raise ValueError(
+                f"{option} must have a value for each row of {sample.source.argument}, got {len(values)} for "
+                f"{len(sample.values)} rows."
+            )
+    return held[0][1] if held else None
+
+
+def same_labels(first: Sample, second: Sample, name: str | None) -> Values | None:
+    """Return the labels of two paired samples.
+
+    Raises
+    ------
+    ValueError
+        If they differ where both files have them, or no file has the column.
+    """
+    labels = shared("--label", name, first, second)
+    if first.label is not None and second.label is not None:
+        differ = np.flatnonzero(first.label != second.label)
+        if len(differ):
+            raise ValueError(
+                f"--label must agree in paired rows, but {len(differ)} of {len(first.label)} rows differ, "
+                f"the first at row {differ[0]}: {first.label[differ[0]]} and {second.label[differ[0]]}. "
+                "Name the id column with --id."
+            )
+    return labels

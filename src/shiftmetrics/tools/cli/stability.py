@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
+from shiftmetrics._core.arrays import as_array
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
 from shiftmetrics.tools.cli import options
+from shiftmetrics.tools.cli.models import check_model, columns_of, load_model, name_of
+from shiftmetrics.tools.cli.outputs import Answer, Job
+from shiftmetrics.tools.cli.readers import read_source
+from shiftmetrics.tools.cli.samples import Sample, read_row_values, read_rows, require_column
+from shiftmetrics.tools.cli.signature import Call, measuring
+from shiftmetrics.tools.cli.sources import Source, parse_source
+from shiftmetrics.views.report import Context, Rows
 
 NUMBERS = "Losses or distances"
 MODEL = "A model"
-MOVES = "Where rows may move"
+MOST_GROUPS = 50
+TITLE = "Stability of a model"
+
+Kind = Literal["losses", "distances"]
+
+WORDS = {
+    "losses": "--losses", "distances": "--distances", "X": "FILE", "y": "--target", "model": "--model", "by": "--by",
+    "sample_weight": "--weight", "groups": "--groups", "level": "--confidence",
+}  # fmt: skip
 
 
+@measuring(
+    {stability_criterion: None, model_stability: MODEL}, words=WORDS, leave_out=["initial_dual", "max_rounds"]
+)
 def stability(
     file: Annotated[
         str,
@@ -22,7 +46,7 @@ def stability(
             show_default=False,
         ),
     ],
-    threshold: Annotated[float, typer.Option("--threshold", "-r", help="The risk that counts as broken.")],
+    call: Call,
     losses: Annotated[
         str | None,
         typer.Option(
@@ -42,7 +66,7 @@ def stability(
         ),
     ] = None,
     kind: Annotated[
-        Literal["losses", "distances"] | None,
+        Kind | None,
         typer.Option(
             "--kind",
             help="What a file of one value a row holds, in place of --losses or --distances.",
@@ -65,78 +89,7 @@ def stability(
             "--target", metavar="COLUMN|FILE", help="What the model predicts.", rich_help_panel=MODEL
         ),
     ] = None,
-    loss: Annotated[
-        Literal["zero_one", "hinge", "log_loss", "squared"],
-        typer.Option("--loss", help="What a row loses.", rich_help_panel=MODEL),
-    ] = "zero_one",
-    method: Annotated[
-        str, typer.Option("--method", help="How moves are found; auto knows.", rich_help_panel=MODEL)
-    ] = "auto",
-    queries: Annotated[
-        int,
-        typer.Option(
-            "--queries",
-            min=1,
-            help="Most queries for a row, of models that can only predict.",
-            rich_help_panel=MODEL,
-        ),
-    ] = 500,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            "--features", metavar="A,B,...", help="The columns that may move.", rich_help_panel=MOVES
-        ),
-    ] = None,
-    immutable: Annotated[
-        str | None,
-        typer.Option("--immutable", metavar="A,B,...", help="Columns that may not.", rich_help_panel=MOVES),
-    ] = None,
-    integer: Annotated[
-        str | None,
-        typer.Option("--integer", metavar="A,B,...", help="Columns of whole steps.", rich_help_panel=MOVES),
-    ] = None,
-    categorical: Annotated[
-        str | None,
-        typer.Option(
-            "--categorical",
-            metavar="A,B,...",
-            help="Columns of numbers that stand for categories.",
-            rich_help_panel=MOVES,
-        ),
-    ] = None,
-    one_hot: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--one-hot",
-            metavar="A,B,...",
-            help="Columns of which one is 1 and the others 0; again for each group.",
-            rich_help_panel=MOVES,
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None,
-        typer.Option(
-            "--bounds",
-            metavar="A=LOW:HIGH,...",
-            help="Limits of the moves; data: the range of each column.",
-            rich_help_panel=MOVES,
-        ),
-    ] = None,
-    cost: Annotated[
-        Literal["std", "iqr", "range", "unit"],
-        typer.Option(
-            "--cost",
-            help="The move of a column that is a distance of 1.",
-            rich_help_panel=MOVES,
-        ),
-    ] = "std",
-    label_flip: Annotated[
-        float,
-        typer.Option(
-            "--label-flip", help="Distance of a change of the label (inf: never).", rich_help_panel=MOVES
-        ),
-    ] = float("inf"),
-    feature_stability: Annotated[
+    per_feature: Annotated[
         bool,
         typer.Option(
             "--feature-stability",
@@ -153,33 +106,14 @@ def stability(
             rich_help_panel=MODEL,
         ),
     ] = None,
-    theta1: Annotated[float, typer.Option("--theta1", help="Price of moving a row (inf: rows stay).")] = 0.4,
-    theta2: Annotated[
-        float, typer.Option("--theta2", help="Price of reweighting (inf: weights stay).")
-    ] = 0.4,
-    divergence: Annotated[
-        Literal["kl", "chi2"], typer.Option("--divergence", help="How reweighting is measured.")
-    ] = "kl",
     curve: Annotated[
         bool, typer.Option("--curve", help="Also print the stability over risk thresholds.")
     ] = False,
-    confidence: Annotated[float, typer.Option("--confidence", help="Level of the intervals.")] = 0.95,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups",
-            metavar="COLUMN|FILE",
-            help="Rows that belong together, such as visits of one patient: intervals take them as one.",
-        ),
-    ] = None,
-    seed: options.Seed = 0,
+    groups: options.Groups = None,
     id_column: options.Id = None,
     label: options.Label = None,
     weight: options.Weight = None,
-    json: options.Json = None,
-    report: options.Report = None,
-    quiet: options.Quiet = False,
-) -> None:
+) -> Job:
     """Find how little it takes to break the model: the least shift that lifts its risk to a threshold.
 
     FILE holds one value a row: a loss (--losses), or the distance to the nearest error (--distances), unsquared. Or
@@ -190,42 +124,52 @@ def stability(
 
     Example: `shiftmetrics stability patients.csv --model model.joblib --target died --threshold 0.4 --immutable sex`
     """
-    from shiftmetrics.tools.cli.model_stability import ModelOptions
-    from shiftmetrics.tools.cli.outputs import Output
-    from shiftmetrics.tools.cli.stability_answers import Asked, of_model, of_numbers
-
-    output = Output(json=json, report=report, quiet=quiet)
-    output.check_folders()
-    asked = Asked(
-        threshold=threshold, theta1=theta1, theta2=theta2, divergence=divergence, level=confidence,
-        id_column=id_column, label=label, weight=weight, groups=groups, curve=curve,
-    )  # fmt: skip
+    beside = {"label": label, "weight": weight, "groups": groups}
     if model is None:
-        _refuse(
-            {
-                "--target": target, "--features": features, "--immutable": immutable, "--integer": integer,
-                "--categorical": categorical, "--one-hot": one_hot, "--bounds": bounds,
-                "--feature-stability": feature_stability, "--by": by,
-            },
-            "go with --model",
-        )  # fmt: skip
-        of_numbers(file, output, asked, losses=losses, distances=distances, kind=kind)
-        return
+        _refuse({"--target": target, "--feature-stability": per_feature, "--by": by}, "go with --model")
+        call.refuse_all_but(stability_criterion, rule="go with --model")
+        return _of_numbers(file, call, losses, distances, kind, id_column, beside, curve=curve)
     _refuse({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
+    call.refuse_all_but(model_stability, rule="not go with --model")
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
-    if not feature_stability:
+    if not per_feature:
         _refuse({"--by": by}, "go with --feature-stability")
-    of_model(
-        file,
-        output,
-        asked,
-        ModelOptions(
-            model=model, target=target, loss=loss, features=features, immutable=immutable, integer=integer,
-            categorical=categorical, one_hot=one_hot or [], bounds=bounds, method=method, queries=queries, seed=seed,
-            cost=cost, label_flip=label_flip, feature_stability=feature_stability, by=by,
-        ),
-    )  # fmt: skip
+    check_model(model)
+    source = parse_source(file, "FILE")
+
+    def compute() -> Answer:
+        fitted, notes = load_model(model)
+        sample = _rows_of(source, fitted, target, id_column, {**beside, "by": by})
+        given: dict[str, Any] = {"sample_weight": sample.weight, "groups": sample.groups}
+        result = call(model_stability, fitted, sample.values, sample.target, **given)
+        results = {str(source): result}
+        labels = sample.label if label is not None else sample.target
+        rows = Rows(
+            loss=result.loss,
+            sample_weight=sample.weight,
+            names=sample.ids,
+            labels=None if call["loss"] == "squared" and label is None else labels,
+            table=sample.table,
+        )
+        if curve:
+            results |= _curve(call, result, rows, sample.groups)
+        if per_feature:
+            by_group = _subgroups(sample.by, by)
+            features = call(feature_stability, fitted, sample.values, sample.target, by=by_group, **given)
+            results[features.title] = features
+        facts = {
+            "File": str(source),
+            "Model": Path(model).name,
+            "Loss": call["loss"].replace("_", " "),
+            "Risk that counts as broken": f"{call['threshold']:g}",
+            "Moves found by": f"the {result.route} route",
+        }
+        description = f"{name_of(fitted)} on {result.n_samples:,} rows in {source}."
+        context = Context(description=description, facts=facts, rows={str(source): rows})
+        return Answer(results=results, title=TITLE, context=context, notes=[*notes, *sample.notes])
+
+    return Job(inputs=[source], compute=compute)
 
 
 def _refuse(given: dict[str, Any], rule: str) -> None:
@@ -233,3 +177,163 @@ def _refuse(given: dict[str, Any], rule: str) -> None:
     for option, value in given.items():
         if value:
             raise ValueError(f"{option} must {rule}.")
+
+
+def _of_numbers(
+    file: str,
+    call: Call,
+    losses: str | None,
+    distances: str | None,
+    kind: Kind | None,
+    id_column: str | None,
+    beside: dict[str, str | None],
+    *,
+    curve: bool,
+) -> Job:
+    """Read one loss or distance a row."""
+    if sum(option is not None for option in (losses, distances, kind)) != 1:
+        raise ValueError(
+            "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are; "
+            "for a file of one value a row, --kind losses or --kind distances."
+        )
+    what: Kind = kind or ("losses" if losses is not None else "distances")
+    sample = _one_value_a_row(parse_source(file, "FILE"), what, losses or distances, id_column, beside)
+
+    def compute() -> Answer:
+        values = sample.values
+        loss = call(ZeroOneLoss, values) if what == "distances" else call(FixedLoss, values)
+        result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
+        rows = Rows(
+            loss=loss, sample_weight=sample.weight, names=sample.ids, labels=sample.label, table=sample.table
+        )
+        name = str(sample.source)
+        beside = _curve(call, result, rows, sample.groups) if curve else {}
+        context = Context(
+            description=f"{what.capitalize()} of {len(values):,} rows in {name}.",
+            facts={
+                "File": name,
+                "Measured": what,
+                "Risk that counts as broken": f"{call['threshold']:g}",
+            },
+            rows={name: rows},
+        )
+        return Answer(results={name: result, **beside}, title=TITLE, context=context, notes=sample.notes)
+
+    return Job(inputs=[sample.source], compute=compute)
+
+
+def _one_value_a_row(
+    source: Source, what: Kind, column: str | None, id_column: str | None, beside: dict[str, str | None]
+) -> Sample:
+    """Read the column of losses or distances, or an array of them.
+
+    Raises
+    ------
+    ValueError
+        If the file holds several columns and none is named, or has no such column.
+    """
+    content = read_source(source)
+    if hasattr(content, "columns"):
+        if column is None and content.shape[1] != 1:
+            raise ValueError(
+                f"--kind must go with a file of one column, but {source} has {content.shape[1]}. "
+                f"Name the column of {what} with --{what}."
+            )
+        column = require_column(content, column or str(content.columns[0]), f"--{what}", "FILE")
+        used = [name for name in (column, id_column, *beside.values()) if name in content.columns]
+        return Sample(
+            source=source,
+            values=np.asarray(as_array(content[column], f"--{what}")),
+            ids=_ids(content, id_column),
+            table=content.drop(columns=used),
+            notes=source.notes,
+            **read_rows(content, beside, required=True),
+        )
+    for option, name in ((f"--{what}", column), ("--id", id_column)):
+        if name is not None:
+            raise ValueError(
+                f"{option} must name a column of a table, but FILE is {source}, an array. "
+                f"Give an array of one value a row with --kind {what}."
+            )
+    values = np.asarray(as_array(content, "FILE"))
+    if values.ndim == 2 and 1 in values.shape:
+        values = values.ravel()
+    if values.ndim != 1:
+        raise ValueError(
+            f"FILE must hold one value a row, got shape {values.shape}. Choose a part, such as {source.example}."
+        )
+    return Sample(source=source, values=values, notes=source.notes, **read_rows(None, beside))
+
+
+def _ids(frame: Any, id_column: str | None) -> list[str] | None:
+    if id_column is None:
+        return None
+    return [str(name) for name in frame[require_column(frame, id_column, "--id", "FILE")]]
+
+
+def _rows_of(
+    source: Source, model: Any, target: str, id_column: str | None, beside: dict[str, str | None]
+) -> Sample:
+    """Read the rows that a model predicts on.
+
+    Raises
+    ------
+    ValueError
+        If the file lacks a column that an option or the model names.
+    """
+    content = read_source(source)
+    is_table = hasattr(content, "columns")
+    if not is_table and id_column is not None:
+        raise ValueError(f"--id must name a column of a table, but FILE is {source}, an array.")
+    frame = content if is_table else None
+    ids = _ids(frame, id_column)
+    if ids is not None:
+        frame = frame.set_index(id_column)
+    y = read_row_values(target, "--target", frame, required=True)
+    label = beside["label"]
+    table = None
+    if frame is not None:
+        table = frame.drop(columns=[name for name in (target, beside["weight"]) if name in frame.columns])
+        # A label may stand in any of these columns.
+    parts = read_rows(frame, {name: text for name, text in beside.items() if name != "label"}, required=True)
+    labels = read_row_values(label, "--label", table, required=True)
+    sample = Sample(
+        source=source,
+        values=content,
+        target=y,
+        label=labels,
+        ids=ids,
+        table=table,
+        notes=source.notes,
+        **parts,
+    )
+    if table is not None:
+        sample.values, unseen = columns_of(model, table, target, (beside["groups"], beside["by"]))
+        if unseen:
+            names = first_few(unseen, 6)
+            sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")
+    return sample
+
+
+def _subgroups(values: Any, by: str | None) -> Any:
+    """Return the group of each row, such as ``SEX = 2``; refuse so many that each holds few rows."""
+    if values is None:
+        return None
+    texts = np.asarray([f"{by} = {value}" for value in values])
+    n_groups = len(np.unique(texts))
+    if n_groups > MOST_GROUPS:
+        raise ValueError(
+            f"--by must name a column of at most {MOST_GROUPS} groups, got {n_groups}. "
+            "Put numbers into ranges first, such as ages into decades."
+        )
+    return texts
+
+
+def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:
+    """Return the stability over thresholds, from the base risk to beyond the threshold."""
+    start, threshold = result.base_risk, call["threshold"]
+    thresholds = start + np.arange(1, 9) * max(threshold - start, 0.25 * max(start, 1e-3)) / 4
+    curve = call(
+        stability_curve, rows.loss, [*thresholds, threshold], sample_weight=rows.sample_weight, groups=groups
+    )
+    return {curve.title: curve}

@@ -6,9 +6,7 @@ checked is an error, never a pass.
 """
 
 from shiftmetrics.tools.rules.checking import check_results
-from shiftmetrics.tools.rules.junit import write_junit
-from shiftmetrics.tools.rules.outcomes import Outcome, RulesResult
-from shiftmetrics.tools.rules.reading import read_rules
-from shiftmetrics.tools.rules.rule import Rule
+from shiftmetrics.tools.rules.outcomes import RulesResult
+from shiftmetrics.tools.rules.rule import Rule, read_rules
 
-__all__ = ["Outcome", "Rule", "RulesResult", "check_results", "read_rules", "write_junit"]
+__all__ = ["Rule", "RulesResult", "check_results", "read_rules"]

@@ -9,12 +9,17 @@ from shiftmetrics._core.record import StatusEnum
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
-from shiftmetrics.tools.rules.baseline import Baselines, margin_of, paired_worse_by, worse_by
-from shiftmetrics.tools.rules.fields import Place, Reading, find, read
-from shiftmetrics.tools.rules.judging import judge, judge_worse
+from shiftmetrics.tools.rules.fields import Place, Reading, Row, find, matches, read, rows_of
+from shiftmetrics.tools.rules.judging import (
+    Baselines,
+    judge,
+    judge_worse,
+    margin_of,
+    paired_worse_by,
+    worse_by,
+)
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.tools.rules.rule import Rule, nearest_names
-from shiftmetrics.tools.rules.tables import Row, matches, rows_of
 
 
 def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> RulesResult:
@@ -108,7 +113,6 @@ def _outcomes(rule: Rule, name: str, result: Result, baselines: Baselines) -> It
     """Yield the outcome of one rule on one result; with a row, one for each row that it means."""
     common: dict[str, Any] = {"rule": rule, "result": name, "measure": result.measure}
     try:
-        _check_known_statuses(rule, result)
         rows = [Row(result, "", rule.field)] if rule.row is None else rows_of(result, rule.row, rule.field)
     except (ValueError, TypeError) as error:
         yield Outcome(**common, ended="error", text=str(error))
@@ -143,25 +147,17 @@ def _not_held(rule: Rule) -> Ended:
     return "failed" if rule.severity == "fail" else "warned"
 
 
-def _check_known_statuses(rule: Rule, result: Result) -> None:
-    if not isinstance(result.status, StatusEnum):
-        return
-    known = ["ok", "any", *(str(status) for status in type(result.status))]
-    for status in rule.status:
-        if status not in known:
-            raise ValueError(
-                f"The status {status!r} is not one of {result.measure}. {nearest_names(status, known)}"
-            )
-
-
 def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
-    """Say which status on the way to a field is not one that the rule accepts; nothing where all are."""
+    """Name the first status on the way to a field that the rule does not accept; nothing where it accepts all."""
+    if "any" in rule.status:
+        return ""
     for owner in dict.fromkeys([result, *place.owners]):
         status = getattr(owner, "status", None)
-        if not isinstance(status, Status | StatusEnum) or "any" in rule.status or str(status) in rule.status:
+        if not isinstance(status, Status | StatusEnum) or str(status) in rule.status:
             continue
         if not (status.ok and "ok" in rule.status):
-            return f"Status {status}: {status.text}"
+            accepted = "" if rule.status == ("ok",) else f", not {' or '.join(rule.status)}"
+            return f"Status {status}{accepted}: {status.text}"
     return ""
 
 

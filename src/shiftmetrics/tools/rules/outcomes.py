@@ -1,21 +1,30 @@
-"""What checking rules gives: an outcome for each rule and result, and what follows for the release."""
+"""What checking rules gives: an outcome for each rule and result, as text, JSON, JUnit and a table."""
 
 from __future__ import annotations
 
+import datetime
 import html
 import json
 import os
+import re
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from shiftmetrics._core.files import write_text
+from shiftmetrics._core.files import atomic_path, write_text
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._core.result import SCHEMA_VERSION
 from shiftmetrics._core.validation import describe
 from shiftmetrics.tools.rules.rule import Rule
 
 Ended = Literal["passed", "failed", "warned", "error"]
+
+SUITE = "shiftmetrics"
+"""Name of the test suite in JUnit files."""
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -179,6 +188,51 @@ class RulesResult(Record):
             write_text(path, text + "\n")
         return text
 
+    def to_junit(self, path: str | os.PathLike[str]) -> None:
+        """Write the outcomes as JUnit XML, which continuous integration shows: one test case for each.
+
+        A rule that does not hold is a failure, one that could not be checked an error, and a warning a test that
+        passes with the warning as its output.
+
+        Parameters
+        ----------
+        path : path
+            The XML file. It appears complete or not at all.
+
+        Raises
+        ------
+        ValueError
+            If the folder of ``path`` does not exist.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from shiftmetrics.tools.rules import Rule, check_results
+        >>> checked = check_results({}, [Rule(measure="stability", at_least=0.1)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checked.to_junit(Path(folder) / "junit.xml")
+        ...     text = (Path(folder) / "junit.xml").read_text(encoding="utf-8")
+        >>> '<testcase classname="shiftmetrics" name="stability: value at least 0.1"' in text, 'errors="1"' in text
+        (True, True)
+        """
+        counts = {
+            "name": SUITE,
+            "tests": str(len(self.outcomes)),
+            "failures": str(len(self.failed)),
+            "errors": str(len(self.errors)),
+            "time": "0",
+        }
+        root = ET.Element("testsuites", counts)
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        about = {"skipped": "0", "timestamp": now, "hostname": "localhost"}
+        suite = ET.SubElement(root, "testsuite", {**counts, **about})
+        for outcome in self.outcomes:
+            _add_case(suite, outcome)
+        ET.indent(root)
+        with atomic_path(path) as temporary:
+            ET.ElementTree(root).write(temporary, encoding="utf-8", xml_declaration=True)
+
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
         """Read outcomes back from JSON text, or from a file.
@@ -202,3 +256,20 @@ class RulesResult(Record):
 
     def _that(self, ended: Ended) -> tuple[Outcome, ...]:
         return tuple(outcome for outcome in self.outcomes if outcome.ended == ended)
+
+
+def _add_case(suite: ET.Element, outcome: Outcome) -> None:
+    rule = outcome.rule
+    name = f"{rule.name} [{outcome.where}]" if outcome.where else rule.name
+    classname = f"{SUITE}.{outcome.measure}" if outcome.measure else SUITE
+    case = ET.SubElement(suite, "testcase", classname=_clean(classname), name=_clean(name), time="0")
+    text = "\n".join(part for part in (outcome.text, rule.reason, f"Rule: {rule.in_words()}.") if part)
+    if outcome.ended in ("failed", "error"):
+        tag, kind = ("failure", "rule") if outcome.ended == "failed" else ("error", "unchecked")
+        ET.SubElement(case, tag, message=_clean(outcome.text), type=kind).text = _clean(text)
+    elif outcome.ended == "warned":
+        ET.SubElement(case, "system-out").text = _clean(f"Warning: {text}")
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("?", text)
