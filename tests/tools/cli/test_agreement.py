@@ -141,7 +141,7 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
         (["runs.npz:noisy", "runs.npz:clean", "--prior", "flat"], "--prior must be uniform, predicted"),
         (["runs.npz:noisy", "runs.npz:clean", "--prior", "1,x"], "--prior must be numbers"),
         (["runs.npz:noisy", "runs.npz:clean", "--prior", "1,1"], "--prior must be of length 3, got length 2"),
-        (["runs.npz:noisy", "runs.npz:clean", "--kind", "logits"], "'--kind'"),
+        (["runs.npz:noisy", "runs.npz:clean", "--kind", "logits"], "--kind"),
         (["runs.npz:noisy", "runs.npz:clean", "--kind", "probabilities"], "SHIFTED must be probabilities"),
         (["runs.npz:noisy"], "Missing argument 'REFERENCE'"),
         (

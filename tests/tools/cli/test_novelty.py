@@ -126,7 +126,7 @@ def test_columns_in_different_units_are_said_and_scaled(run, folder, tmp_path):
         ),
         (
             ["points.npz:new", "points.npz:reference", "--bandwidth", "wide"],
-            "--bandwidth must be auto or a number",
+            "--bandwidth must be auto",
         ),
         (
             ["points.npz:new", "points.npz:reference", "--images", "points.npz:new"],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics._core.collection import write_results
-from shiftmetrics.lab.distances import cosine_distance
+from shiftmetrics.lab.distances import output_distance
 from shiftmetrics.stability import FixedLoss, stability_criterion
 from shiftmetrics.tools.cli.outputs import check_outputs
 from shiftmetrics.tools.cli.results import read_result_files
@@ -71,7 +71,7 @@ def test_names_stay_apart_whatever_happens(result, tmp_path):
 
 def test_results_of_every_corner_are_known(tmp_path):
     rng = np.random.default_rng(0)
-    cosine_distance(rng.normal(size=(20, 3)), rng.normal(size=(20, 3))).to_json(tmp_path / "d.json")
+    output_distance(rng.normal(size=(20, 3)), rng.normal(size=(20, 3))).to_json(tmp_path / "d.json")
     assert names(tmp_path) == ["d"]
 
 

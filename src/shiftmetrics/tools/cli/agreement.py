@@ -54,6 +54,10 @@ def agreement(
         read_sample(text, argument, role="scores", **read)
         for text, argument in ((shifted, "SHIFTED"), (reference, "REFERENCE"))
     )
+    if groups is not None and call["confidence"] is None:
+        raise ValueError(
+            "--groups must go with --confidence: groups are for the interval. Add --confidence 0.95."
+        )
     align_samples(first, second, align=align, rows=True)
     labels = same_labels(first, second, label)
     weights = shared("--weight", weight, first, second)

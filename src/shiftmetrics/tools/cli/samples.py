@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -190,7 +189,8 @@ def require_column(frame: Any, name: str, option: str, argument: str) -> str:
     """Return ``name`` if the table has such a column, else raise a ValueError that lists the columns."""
     if name not in frame.columns:
         raise ValueError(
-            f"{option} must name a column of {argument}, got {name!r}; it has {first_few(map(str, frame.columns), 8)}."
+            f"{option} must name a column of {argument}, got {name!r}; "
+            f"it has {first_few(map(str, frame.columns), 8)}."
         )
     return name
 

@@ -83,7 +83,10 @@ class Option:
         return _keyword(self.key, Annotated[kind, declared], self.default)
 
 
-PANELS = {"Moves": "Where rows may move", "Resampling": "Intervals", "Computing": "Computation"}
+PANELS = {
+    "Moves": "Where rows may move", "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
+}  # fmt: skip
+"""Headings in the help, by the class of the option object."""
 
 
 def options_of(function: Callable[..., Any], panel: str | None = None) -> Iterator[Option]:
@@ -115,17 +118,12 @@ def _option(name: str, kind: Any, default: Any, doc: str | None, panel: str | No
         form = TEXT_FORMS[name]
         default = "uniform" if name == "prior" and default is None else default
         return Option(name, form.kind, default, text, form.metavar, form.convert, panel)
-    members = [part for part in _members(kind) if part is not types.NoneType]
-    words = [part for part in members if isinstance(part, str)]
-    types_ = [part for part in members if part in (str, int, float, bool)]
-    if len(words) + len(types_) < len(members) or not members:
+    words = [part for part in _members(kind) if isinstance(part, str)]
+    plain = [part for part in _members(kind) if part in (str, int, float, bool)]
+    if len(plain) > 1 or not (words or plain):
         return None
-    if not types_:
-        return Option(name, Literal[tuple(words)], default, text, panel=panel)
-    if len(types_) > 1:
-        return None
-    if not words:
-        return Option(name, types_[0], default, text, panel=panel)
+    if not (words and plain):
+        return Option(name, plain[0] if plain else Literal[tuple(words)], default, text, panel=panel)
     default = default if default is inspect.Parameter.empty or default is None else str(default)
     convert = functools.partial(_word_or_number, words=words)
     return Option(name, str, default, text, "|".join([*words, "NUMBER"]), convert, panel)
@@ -244,10 +242,8 @@ class Call:
                     arguments |= self._taken([name], known)
                     continue
                 fields = self._taken([field.name for field in dataclasses.fields(part)], known)
-                if part is Resampling and fields.get("level") is None:
-                    self._refuse_without_level(known)
-                    continue
-                arguments[name] = part(**fields)
+                if part is not Resampling or fields.keys() - {"rng"}:  # without options, no interval is made
+                    arguments[name] = part(**fields)
             return function(*args, **arguments)
 
     def _taken(self, names: list[str], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,16 +253,6 @@ class Call:
             if option.name in names and option.name not in known and value is not None:
                 taken[option.name] = value if option.convert is None else option.convert(value, option.flag)
         return taken
-
-    def _refuse_without_level(self, known: Mapping[str, Any]) -> None:
-        """Refuse options of an interval where none is made."""
-        if known.get("groups") is not None:
-            raise ValueError(
-                "--groups must go with --confidence: groups are for the interval. Add --confidence 0.95."
-            )
-        for option in self.given():
-            if option.panel == PANELS["Resampling"]:
-                raise ValueError(f"{option.flag} must go with --confidence. Add --confidence 0.95.")
 
 
 @contextmanager

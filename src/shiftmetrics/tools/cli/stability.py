@@ -35,7 +35,9 @@ WORDS = {
 
 
 @measuring(
-    {stability_criterion: None, model_stability: MODEL}, words=WORDS, leave_out=["initial_dual", "max_rounds"]
+    {stability_criterion: None, model_stability: MODEL},
+    words=WORDS,
+    leave_out=["initial_dual", "max_rounds", "n_draws"],
 )
 def stability(
     file: Annotated[
