@@ -24,7 +24,7 @@ from shiftmetrics.models.feature_result import (
     FeatureStabilityStatus,
 )
 from shiftmetrics.models.forests.reached import NotTheModel
-from shiftmetrics.models.moves import Moves, moves_of, search_of
+from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.route import ROUTES, Answer, Route, answer
 from shiftmetrics.models.stability import solve_in_rounds
@@ -49,7 +49,7 @@ def feature_stability(
     moves: Moves | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = None,
-    computing: Computing | None = None,
+    computing: Search | Computing | None = None,
 ) -> FeatureStabilityResult:
     r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
 

@@ -13,7 +13,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.models.moves import Moves, moves_of, search_of
+from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer, with_label_flips
@@ -38,7 +38,7 @@ def model_stability(
     moves: Moves | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = None,
-    computing: Computing | None = None,
+    computing: Search | Computing | None = None,
 ) -> ModelStabilityResult:
     """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
 

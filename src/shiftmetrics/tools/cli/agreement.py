@@ -11,7 +11,7 @@ from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labels, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows
 
 WORDS = {
     "scores": "SHIFTED",

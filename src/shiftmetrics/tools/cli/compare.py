@@ -14,7 +14,7 @@ from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_sample, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source
-from shiftmetrics.views.report import Context
+from shiftmetrics.views import Context
 
 WORDS = {
     "scores": "SHIFTED",

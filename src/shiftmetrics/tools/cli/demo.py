@@ -12,7 +12,7 @@ import typer
 from shiftmetrics._core.collection import write_results
 from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.outputs import check_outputs, say, show
-from shiftmetrics.views.report import write_report
+from shiftmetrics.views import write_report
 
 
 def demo(

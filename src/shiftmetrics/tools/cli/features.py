@@ -68,7 +68,7 @@ class ImageFolders:
         ]
 
     def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
-        """Read the images; return the samples, and fields of `shiftmetrics.views.report.Rows`."""
+        """Read the images; return the samples, and fields of `shiftmetrics.views.Rows`."""
         from shiftmetrics.adapters.embeddings import PCAEncoder, embed
 
         images = [files.read(size=self._size) for files in self._files]
@@ -120,7 +120,7 @@ class Texts:
             self._labels.append(read_row_values(label, "--label", frame))
 
     def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
-        """Encode the texts; return the samples, and fields of `shiftmetrics.views.report.Rows`."""
+        """Encode the texts; return the samples, and fields of `shiftmetrics.views.Rows`."""
         from shiftmetrics.adapters.embeddings import TfidfEncoder, embed
 
         lists = [texts.data for texts in self._texts]

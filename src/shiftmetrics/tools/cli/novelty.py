@@ -13,7 +13,7 @@ from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import Sample, align_samples, read_row_values, read_sample, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import looks_like_source
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows
 
 
 @measuring(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from shiftmetrics._core.collection import write_results
 from shiftmetrics._core.result import has_foreign_archive
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
-from shiftmetrics.views.report import Context, facts_of, write_report
+from shiftmetrics.views import Context, write_report
+from shiftmetrics.views.report import facts_of
 
 if TYPE_CHECKING:
     from shiftmetrics._core.result import Result

@@ -13,7 +13,7 @@ from shiftmetrics.tools.cli.outputs import check_outputs, say
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import check_results, read_rules
-from shiftmetrics.views.report import Context, write_report
+from shiftmetrics.views import Context, write_report
 
 
 def report(

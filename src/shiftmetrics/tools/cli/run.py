@@ -25,7 +25,7 @@ from shiftmetrics.tools.cli.outputs import Answer, say
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import Rule, RulesResult, check_results, read_rules
-from shiftmetrics.views.report import Context, write_report
+from shiftmetrics.views import Context, write_report
 
 
 def run(

@@ -19,7 +19,7 @@ from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import Sample, read_row_values, read_rows, require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
-from shiftmetrics.views.report import Context, Rows
+from shiftmetrics.views import Context, Rows
 
 NUMBERS = "Losses or distances"
 MODEL = "A model"
