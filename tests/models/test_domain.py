@@ -1,19 +1,31 @@
 """The domain of moves: distances, bounds, whole steps, flips, and how users say them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import valid_moves
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.domain_arguments import domain_of
+from shiftmetrics.models.moves import Moves
+from shiftmetrics.models.table import Table
 
 ROWS = np.array([[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]])
 NAMES = ["age", "region", "yes", "no", "same"]
 
 
 def domain(**options: object) -> Domain:
-    return domain_of(ROWS, names=NAMES, categories={1: 3}, one_hot={"answer": ["yes", "no"]}, **options)
+    return domain_of(ROWS, names=NAMES, categorical=["region"], one_hot={"answer": ["yes", "no"]}, **options)
+
+
+def domain_of(rows: object, *, names: list[str] | None = None, **options: object) -> Domain:
+    rows = np.asarray(rows)
+    moves = Moves(**options)
+    table = Table.of(
+        rows if names is None else pd.DataFrame(rows, columns=names), categorical=moves.categorical or ()
+    )
+    return moves.domain(table)
 
 
 # --- distances ---------------------------------------------------------------------------------------------
@@ -89,9 +101,9 @@ def test_valid_and_clip() -> None:
         [0.0, 0.0, 0.0, 1.0, 0.0],  # two ones
     ]
     points = start + np.array(moves)
-    assert found.valid(points, start).tolist() == [True, False, False, False, False]
+    assert valid_moves(found, points, start).tolist() == [True, False, False, False, False]
     clipped = found.clip(points, start)
-    assert found.valid(clipped, start).all()
+    assert valid_moves(found, clipped, start).all()
     assert clipped[2, 0] == 65.0
     assert clipped[3, 1] == 2.0
 
@@ -99,7 +111,7 @@ def test_valid_and_clip() -> None:
 def test_rows_outside_their_bounds_may_stay() -> None:
     found = domain(bounds={"age": (30, 50)})
     assert "2 rows stand outside the bounds of 'age'" in found.warnings[-1]
-    assert found.valid(ROWS, ROWS).all()
+    assert valid_moves(found, ROWS, ROWS).all()
     low, high = found.limits(ROWS)
     assert low[:, 0].tolist() == [20.0, 30.0, 30.0]
     assert high[:, 0].tolist() == [50.0, 50.0, 60.0]

@@ -13,11 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from oracles import valid_moves
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Moves, Search
 from shiftmetrics.models.domain import differs
-from shiftmetrics.models.domain_arguments import domain_of
+from shiftmetrics.models.table import Table
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -36,7 +37,9 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     X = rng.normal(size=(30, 4)) * [1.0, 3.0, 2.0, 0.0]
     X[:, 2], X[:, 3] = np.round(X[:, 2]), rng.integers(0, 3, 30)
     X[rng.random(X.shape) < share] = np.nan
-    domain = domain_of(X, categories={3: 3}, bounds={0: (-1.0, 1.0)}, integer=[2])
+    domain = Moves(categorical=[3], bounds={0: (-1.0, 1.0)}, integer=[2]).domain(
+        Table.of(X, categorical=[3], levels={3: range(3)})
+    )
     for column in range(3):
         held = X[~np.isnan(X[:, column]), column]
         spread = held.std() if len(held) else 0.0
@@ -44,7 +47,7 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     other = rng.permutation(X)
     points = domain.clip(other, X)
     np.testing.assert_array_equal(np.isnan(points), np.isnan(X))
-    assert domain.valid(points, X).all()
+    assert valid_moves(domain, points, X).all()
     kept = np.isnan(other) & ~np.isnan(X)
     fixed = kept & (domain.limits(X)[0] <= X)
     np.testing.assert_array_equal(points[fixed], X[fixed])
@@ -56,7 +59,7 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     changed = differs(filled, X).any(axis=1)
     np.testing.assert_array_equal(np.isinf(domain.distances(filled, X)), changed)
     np.testing.assert_array_equal(np.isinf(domain.distances(X, filled)), changed)
-    assert not domain.valid(filled, X)[changed].any()
+    assert not valid_moves(domain, filled, X)[changed].any()
     gaps = domain.squared_gaps(X, other)
     assert (gaps >= 0.0).all()
     for first, second in itertools.product(range(0, 30, 7), range(0, 30, 5)):
@@ -71,15 +74,15 @@ def test_units_are_those_of_the_cells_that_are_there(cost) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 1))
     more = np.concatenate([X, np.full((10, 1), np.nan)])
-    np.testing.assert_allclose(domain_of(more, cost=cost).unit, domain_of(X, cost=cost).unit)
-    both = domain_of(more, bounds="data")
+    np.testing.assert_allclose(*(Moves(cost=cost).domain(Table.of(rows)).unit for rows in (more, X)))
+    both = Moves(bounds="data").domain(Table.of(more))
     assert (both.lower[0], both.upper[0]) == (X.min(), X.max())
 
 
 def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     X, y = wine
     empty = X.assign(ash=np.nan, none=pd.Series([None] * len(X), dtype=object))
-    domain = domain_of(np.column_stack([X["alcohol"], np.full(len(X), np.nan)]), names=["alcohol", "ash"])
+    domain = Moves().domain(Table.of(X[["alcohol"]].assign(ash=np.nan)))
     assert domain.movable.tolist() == [True, False]
     assert domain.warnings == ("Missing in every row, and so left as they are: columns 'ash'.",)
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
@@ -95,8 +98,8 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
 
 
 def test_infinite_cells_are_still_refused() -> None:
-    with pytest.raises(ValueError, match="finite everywhere, got inf at row 1, column 0"):
-        domain_of([[np.nan, 1.0], [np.inf, 2.0]])
+    with pytest.raises(ValueError, match="finite everywhere, got inf in column 'x0' at row 1"):
+        Table.of(np.array([[np.nan, 1.0], [np.inf, 2.0]]))
 
 
 # --- models that refuse ------------------------------------------------------------------------------------

@@ -193,25 +193,6 @@ class Domain:
                 inside[np.ix_(stuck, flip.columns)] = start[np.ix_(stuck, flip.columns)]
         return inside
 
-    def valid(self, points: FloatArray, start: FloatArray) -> BoolArray:
-        """Tell which points their rows may move to."""
-        low, high = self.limits(start)
-        flipping = self.flipping
-        same = ~differs(points, start)
-        fine: BoolArray = np.all(((points >= low) & (points <= high)) | flipping | same, axis=1)
-        whole = self.sliding & self.integer
-        if whole.any():
-            step = np.where(same, 0.0, points - start)[:, whole]
-            fine &= np.all(np.abs(step - np.rint(step)) <= 1e-9 * np.maximum(1.0, np.abs(step)), axis=1)
-        able = {id(flip) for flip in self.movable_flips}
-        for flip in self.flips:
-            stays = same[:, flip.columns].all(axis=1)
-            if id(flip) in able:
-                state = flip.state_of(points)
-                stays |= (state >= 0) & (state < len(flip.states)) & ~flip.is_stuck(start)
-            fine &= stays
-        return fine
-
     def squared_gaps(self, rows: FloatArray, others: FloatArray) -> FloatArray:
         """Return how far apart rows are in the columns that may move, squared, of shape (n_rows, n_others).
 

@@ -108,8 +108,8 @@ class Moves:
             features = [column for group in features.values() for column in group]
         return domain_of(
             table.codes,
-            names=table.names,
-            categories=table.n_categories,
+            table.names,
+            table.n_categories,
             one_hot=self.one_hot,
             features=None if everything else features,
             cost=self.cost,
