@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty, write_report
-from shiftmetrics.adapters.embeddings import TfidfEncoder, embed
+from shiftmetrics.adapters.embeddings import embed, fit_encoder
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.views import Context, Rows
 
@@ -43,15 +43,15 @@ texts, references = edited.take(first), original.take(second)
 # %%
 # Frequencies of words in 50 latent dimensions, compared by their angle.
 everything = edited.X + original.X
-encoder = TfidfEncoder(n_components=50).fit(everything)
-words = TfidfEncoder().fit(everything)
+encoder = fit_encoder("tfidf", everything, n_components=50)
+words = fit_encoder("tfidf", everything)
 
 
 def novelty(name, sample, reference):
     """Print what is new in the texts of `sample`, and the words that set its first mode apart."""
     features, reference_features = embed(sample.X, encoder=encoder), embed(reference.X, encoder=encoder)
     result = kernel_entropic_novelty(features, reference_features, kernel="cosine", n_permutations=100, rng=0)
-    frequencies = pd.DataFrame(embed(sample.X, encoder=words), columns=list(words.words))
+    frequencies = pd.DataFrame(embed(sample.X, encoder=words), columns=words.model.get_feature_names_out())
     typical = frequencies.iloc[result.modes[0].members()].mean() - frequencies.mean()
     print(f"{name}\n  {result.headline()}\n  {result.modes[0]}")
     print("  words:", ", ".join(typical.nlargest(8).index))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from items_to_embed import IMAGES, TABLE, TEXTS, Counting
-from shiftmetrics.adapters.embeddings import EmbeddingCache, TfidfEncoder, embed
+from shiftmetrics.adapters.embeddings import EmbeddingCache, embed, fit_encoder
 
 
 def test_the_same_content_and_encoder_are_encoded_once(folder):
@@ -51,9 +51,9 @@ def test_what_an_encoder_learned_from_counts():
     first = embed(TEXTS, encoder="tfidf", fit_on=TEXTS)
     second = embed(TEXTS, encoder="tfidf", fit_on=TEXTS[:2])
     assert first.shape != second.shape
-    embed(TEXTS, encoder=TfidfEncoder().fit(TEXTS))  # the same encoder, by another way
+    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS))  # the same encoder, by another way
     assert len(EmbeddingCache()) == 2
-    embed(TEXTS, encoder=TfidfEncoder(max_features=3), fit_on=TEXTS)
+    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, max_features=3))
     assert len(EmbeddingCache()) == 3
 
 

@@ -9,16 +9,9 @@ import pytest
 from PIL import Image
 
 from items_to_embed import IMAGES, TABLE, TEXTS, Counting
-from shiftmetrics.adapters.embeddings import (
-    EmbeddingCache,
-    PCAEncoder,
-    SentenceEncoder,
-    TableEncoder,
-    TfidfEncoder,
-    TorchEncoder,
-    embed,
-    image_files,
-)
+from shiftmetrics.adapters.embeddings import EmbeddingCache, TorchEncoder, embed, fit_encoder
+from shiftmetrics.adapters.embeddings.encoders import SentenceEncoder
+from shiftmetrics.adapters.embeddings.items import image_files
 from shiftmetrics.lab.datasets.dataset import ImageFiles
 
 # --- what encoders get -----------------------------------------------------------------------------------
@@ -55,7 +48,7 @@ def test_batches_do_not_matter():
 
 
 def test_principal_components_keep_distances():
-    features = embed(IMAGES, encoder=PCAEncoder(n_components=11), fit_on=IMAGES)
+    features = embed(IMAGES, encoder=fit_encoder("pca", IMAGES, n_components=11))
     pixels = embed(IMAGES, encoder="pixels")
     np.testing.assert_allclose(
         np.linalg.norm(features[0] - features[1:], axis=1),
@@ -65,17 +58,17 @@ def test_principal_components_keep_distances():
 
 
 def test_words_against_their_definition():
-    encoder = TfidfEncoder().fit(TEXTS)
+    encoder = fit_encoder("tfidf", TEXTS)
+    words = encoder.model.get_feature_names_out()
     features = embed(TEXTS, encoder=encoder)
-    documents = {word: sum(word in text.split() for text in TEXTS) for word in encoder.words}
+    documents = {word: sum(word in text.split() for text in TEXTS) for word in words}
     idf = {word: np.log(5 / (1 + count)) + 1 for word, count in documents.items()}
     for text, row in zip(TEXTS, features, strict=True):
-        wanted = np.array([text.split().count(word) * idf[word] for word in encoder.words])
+        wanted = np.array([text.split().count(word) * idf[word] for word in words])
         np.testing.assert_allclose(row, wanted / np.linalg.norm(wanted), rtol=1e-12)
-    assert embed(TEXTS, encoder=TfidfEncoder(max_features=2), fit_on=TEXTS).shape == (4, 2)
-    latent = embed(TEXTS, encoder=TfidfEncoder(n_components=2), fit_on=TEXTS)
+    assert embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, max_features=2)).shape == (4, 2)
+    latent = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, n_components=2))
     assert latent.shape == (4, 2)
-    assert TfidfEncoder(n_components=2).fit(TEXTS).words == ()
 
 
 def test_tables_on_one_scale():
@@ -107,17 +100,17 @@ def test_a_callable_gets_items_as_they_are():
 
 def test_a_part_of_a_column_is_a_list_of_texts():
     column = pd.Series([*TEXTS, "a film"])
-    encoder = TfidfEncoder().fit(TEXTS)
+    encoder = fit_encoder("tfidf", TEXTS)
     for part in (column[2:4], column[[3, 2, 0]]):
         np.testing.assert_array_equal(embed(part, encoder=encoder), embed(part.tolist(), encoder=encoder))
 
 
 @pytest.mark.parametrize(
-    ("encoder", "items"),
-    [(PCAEncoder(n_components=2), IMAGES), (TfidfEncoder(), TEXTS), (TableEncoder(), TABLE)],
+    ("name", "items", "options"),
+    [("pca", IMAGES, {"n_components": 2}), ("tfidf", TEXTS, {}), ("table", TABLE, {})],
 )
-def test_what_has_learned_survives_pickling(encoder, items):
-    fitted = encoder.fit(items)
+def test_what_has_learned_survives_pickling(name, items, options):
+    fitted = fit_encoder(name, items, **options)
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy(items), fitted(items))
     assert copy.identity == fitted.identity
@@ -226,17 +219,17 @@ def test_a_missing_package_is_one_sentence(monkeypatch):
         ([], {"encoder": "tfidf"}, ValueError, "at least one item"),
         (["a", None], {"encoder": "tfidf"}, TypeError, "texts only, got None at row 1"),
         (TEXTS, {"encoder": "tf-idf"}, ValueError, "encoder must be one of 'pixels'"),
-        (TEXTS, {"encoder": TfidfEncoder}, TypeError, "a name, a callable or a torch module"),
+        (TEXTS, {"encoder": TorchEncoder}, TypeError, "a name, a callable or a torch module"),
         (TEXTS, {"encoder": 3}, TypeError, "a name, a callable or a torch module"),
         (TEXTS, {"encoder": "tfidf"}, ValueError, "fit_on must be what the encoder learns from"),
         (TEXTS, {"encoder": "pixels"}, TypeError, "Use encoder='tfidf'"),
         (TEXTS, {"encoder": "pca", "fit_on": TEXTS}, TypeError, "Use encoder='tfidf'"),
-        (TEXTS, {"encoder": "tfidf", "fit_on": IMAGES}, TypeError, "must be texts for TfidfEncoder, got images"),
-        (IMAGES, {"encoder": "tfidf", "fit_on": TEXTS}, TypeError, "must be texts for TfidfEncoder, got images"),
-        (IMAGES, {"encoder": "table", "fit_on": IMAGES}, TypeError, "must be rows of a table for TableEncoder"),
+        (TEXTS, {"encoder": "tfidf", "fit_on": IMAGES}, TypeError, "must be texts for encoder='tfidf', got images"),
+        (IMAGES, {"encoder": "tfidf", "fit_on": TEXTS}, TypeError, "must be texts for encoder='tfidf', got images"),
+        (IMAGES, {"encoder": "table", "fit_on": IMAGES}, TypeError, "must be rows of a table for encoder='table'"),
         (IMAGES, {"encoder": "pixels", "fit_on": IMAGES}, ValueError, "does not learn from items"),
         (["! ?", "."], {"encoder": "tfidf", "fit_on": ["! ?"]}, ValueError, "texts with words"),
-        (IMAGES, {"encoder": "pca", "fit_on": IMAGES[:, :3]}, ValueError, "of 45 pixels or columns"),
+        (IMAGES, {"encoder": "pca", "fit_on": IMAGES[:, :3]}, ValueError, "expecting 45 features"),
         (np.ones((2, 3, 4, 5)), {"encoder": "pixels"}, ValueError, "Put the channels of images last"),
         (np.ones(3), {"encoder": "pixels"}, ValueError, "got shape"),
         (np.full((2, 3, 3), np.nan), {"encoder": "pixels"}, ValueError, "output must be finite"),
@@ -254,7 +247,7 @@ def test_bad_input_is_named(items, options, error, message):
 
 
 def test_a_table_must_have_the_columns_that_were_learned():
-    encoder = TableEncoder().fit(TABLE)
+    encoder = fit_encoder("table", TABLE)
     shuffled = TABLE[["wild", "kind", "age"]]
     np.testing.assert_array_equal(embed(shuffled, encoder=encoder), embed(TABLE, encoder=encoder))
     others = (
@@ -287,11 +280,13 @@ def test_missing_files_are_named(tmp_path):
 
 
 def test_encoders_say_what_they_lack():
-    with pytest.raises(ValueError, match="has learned from no sample yet"):
-        TfidfEncoder()(TEXTS)
-    with pytest.raises(ValueError, match="This encoder has learned already"):
-        embed(TEXTS, encoder=TfidfEncoder().fit(TEXTS), fit_on=TEXTS)
-    with pytest.raises(ValueError, match="n_components"):
-        PCAEncoder(n_components=0)
+    with pytest.raises(ValueError, match="fit_on must be None, got a sample. This encoder does not learn"):
+        embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), fit_on=TEXTS)
+    with pytest.raises(ValueError, match="n_components must be an integer at least 1"):
+        fit_encoder("pca", IMAGES, n_components=0)
+    with pytest.raises(ValueError, match="options must be options of 'pca', got 'max_features'"):
+        fit_encoder("pca", IMAGES, max_features=3)
+    with pytest.raises(ValueError, match="encoder must be an encoder that learns, got 'pixels'"):
+        fit_encoder("pixels", IMAGES)
     with pytest.raises(TypeError, match="must be rows of a table"):
-        TableEncoder().fit(TEXTS)
+        fit_encoder("table", TEXTS)

@@ -1,30 +1,11 @@
 """Features of images, texts and tables: `embed`, with built-in encoders, your own, and a cache.
 
-Encoders that learn (principal components, TF-IDF, the scales of a table) see one sample, and then encode all samples
-that are to be compared. Networks are yours: any callable or torch module, or a sentence transformer by its name.
+Encoders that learn (principal components, TF-IDF, the scales of a table) are fitted on one sample, and then encode
+all samples that are to be compared. Networks are yours: any callable or torch module, or a sentence transformer by
+name.
 """
 
-from shiftmetrics.adapters.embeddings.cache import EmbeddingCache
-from shiftmetrics.adapters.embeddings.embed import embed
-from shiftmetrics.adapters.embeddings.encoders import (
-    Encoder,
-    PCAEncoder,
-    PixelEncoder,
-    TableEncoder,
-    TfidfEncoder,
-)
-from shiftmetrics.adapters.embeddings.items import image_files
-from shiftmetrics.adapters.embeddings.networks import SentenceEncoder, TorchEncoder
+from shiftmetrics.adapters.embeddings.embed import EmbeddingCache, embed
+from shiftmetrics.adapters.embeddings.encoders import TorchEncoder, fit_encoder
 
-__all__ = [
-    "EmbeddingCache",
-    "Encoder",
-    "PCAEncoder",
-    "PixelEncoder",
-    "SentenceEncoder",
-    "TableEncoder",
-    "TfidfEncoder",
-    "TorchEncoder",
-    "embed",
-    "image_files",
-]
+__all__ = ["EmbeddingCache", "TorchEncoder", "embed", "fit_encoder"]

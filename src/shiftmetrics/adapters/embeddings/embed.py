@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import warnings
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
+from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import check_finite, check_integer, describe
-from shiftmetrics.adapters.embeddings.cache import EmbeddingCache
 from shiftmetrics.adapters.embeddings.encoders import (
+    LEARNERS,
+    PREFIX,
     LearnedEncoder,
-    PCAEncoder,
     PixelEncoder,
-    TableEncoder,
-    TfidfEncoder,
+    SentenceEncoder,
+    TorchEncoder,
+    check_kind,
+    fit_encoder,
+    identity_of,
+    is_module,
 )
 from shiftmetrics.adapters.embeddings.items import Items, check_items
-from shiftmetrics.adapters.embeddings.networks import PREFIX, SentenceEncoder, TorchEncoder, is_module
-
-NAMES = {"pixels": PixelEncoder, "pca": PCAEncoder, "tfidf": TfidfEncoder, "table": TableEncoder}
 
 
 def embed(
@@ -45,11 +53,12 @@ def embed(
         or an array of shape (n, n_columns).
     encoder : str, callable or torch module
         "pixels" takes images as they are; "pca", of images or numbers, "tfidf", of texts, and "table", of numbers and
-        words, learn from ``fit_on`` first; "sentence-transformers/NAME" is a sentence transformer. A callable maps a
-        block of items to an array of shape (n_items, n_columns); a torch module gets float32 images of shape (n,
-        channels, height, width) in 0..1.
+        words, learn from ``fit_on`` first, or take what `fit_encoder` returns; "sentence-transformers/NAME" is a
+        sentence transformer. A callable maps a block of items (images as an array, texts as a list of str, tables as
+        they are) to an array of shape (n_items, n_columns); a torch module gets float32 images of shape (n, channels,
+        height, width) in 0..1.
     fit_on : images, texts or table, optional
-        What an encoder that learns sees first, the same for all samples that are to be compared.
+        What "pca", "tfidf" or "table" learns from, the same for all samples that are to be compared.
     size : int, optional
         Side in pixels to which image files are resized (bilinear). Needed where they differ in size.
     identity : str, optional
@@ -94,46 +103,51 @@ def embed(
     batch_size = check_integer(batch_size, "batch_size", low=1)
     size = None if size is None else check_integer(size, "size", low=1)
     known = check_items(items, "items", size=size)
-    encode = _encoder(encoder)
-    learned = None
-    if isinstance(encode, LearnedEncoder):
-        encode.check(known)
-        if encode.identity is None:
-            if fit_on is None:
-                remedy = "Give all samples that are to be compared, and the same ones each time."
-                raise ValueError(describe("fit_on", "what the encoder learns from", "None", remedy))
-            learned = check_items(fit_on, "fit_on", size=size)
-            encode.check(learned)
-        elif fit_on is not None:
-            raise ValueError(describe("fit_on", "left out", "a sample", "This encoder has learned already."))
-    elif fit_on is not None:
-        raise ValueError(
-            describe("fit_on", "left out", "a sample", "This encoder does not learn from items.")
-        )
-    store = _store(cache)
-    key = None if store is None else _key(known, encode, learned, identity)
-    if store is not None and key is not None:
-        found = store.get(key)
-        if found is not None and found.ndim == 2 and len(found) == len(known):
-            return found
-    if learned is not None:
-        encode = encode.fit(learned)
+    encode, sample = encoder, None
+    if isinstance(encoder, str) and encoder in LEARNERS:
+        check_kind(encoder, known)
+        if fit_on is None:
+            remedy = "Give all samples that are to be compared, and the same ones each time."
+            raise ValueError(describe("fit_on", "what the encoder learns from", "None", remedy))
+        sample = check_items(fit_on, "fit_on", size=size)
+        check_kind(encoder, sample)
+    else:
+        if fit_on is not None:
+            raise ValueError(
+                describe("fit_on", "None", "a sample", "This encoder does not learn from items.")
+            )
+        encode = _encoder(encoder, known)
+    store, key = _store(cache), None
+    if store is not None:
+        if identity is None:
+            identity = getattr(encode, "identity", None) if sample is None else identity_of(encoder, sample)
+        elif sample is not None:
+            identity = f"{identity} {sample.digest()}"
+        if isinstance(identity, str):
+            key = hashlib.sha256(f"2 {known.digest()} {identity}".encode()).hexdigest()
+            found = store.get(key)
+            if found is not None and found.ndim == 2 and len(found) == len(known):
+                return found
+    if sample is not None:
+        encode = fit_encoder(encoder, sample)
     features = _encode(known, encode, batch_size, progress)
     if store is not None and key is not None:
         store.put(key, features)
     return features
 
 
-def _encoder(encoder: Any) -> Any:
+def _encoder(encoder: Any, items: Items) -> Any:
     if isinstance(encoder, str):
-        if encoder in NAMES:
-            return NAMES[encoder]()
+        if encoder == "pixels":
+            return PixelEncoder()
         if encoder.startswith(PREFIX):
             return SentenceEncoder(encoder)
-        listed = ", ".join(repr(name) for name in NAMES)
+        listed = ", ".join(repr(name) for name in ("pixels", *LEARNERS))
         raise ValueError(describe("encoder", f"one of {listed}, or '{PREFIX}NAME'", repr(encoder)))
     if isinstance(encoder, type) or not callable(encoder):
         raise TypeError(describe("encoder", "a name, a callable or a torch module", repr(encoder)))
+    if isinstance(encoder, LearnedEncoder):
+        check_kind(encoder.name, items)
     return TorchEncoder(encoder) if is_module(encoder) else encoder
 
 
@@ -145,16 +159,6 @@ def _store(cache: Any) -> EmbeddingCache | None:
     if not isinstance(cache, str | os.PathLike):
         raise TypeError(describe("cache", "True, False, a folder or an EmbeddingCache", repr(cache)))
     return EmbeddingCache(folder=cache)
-
-
-def _key(items: Items, encode: Any, learned: Items | None, identity: str | None) -> str | None:
-    if identity is None:
-        identity = encode.identity_after(learned.digest()) if learned else getattr(encode, "identity", None)
-    elif learned is not None:
-        identity = f"{identity} {learned.digest()}"
-    if not isinstance(identity, str):
-        return None
-    return hashlib.sha256(f"1 {items.digest()} {identity}".encode()).hexdigest()
 
 
 def _encode(items: Items, encode: Any, batch_size: int, progress: bool) -> FloatArray:
@@ -177,3 +181,92 @@ def _encode(items: Items, encode: Any, batch_size: int, progress: bool) -> Float
             )
         blocks.append(to_float64(given))
     return np.concatenate(blocks)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EmbeddingCache:
+    """A folder of embeddings, bounded in size: the ones not used for longest go first.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where. Default: ``embeddings`` in ``$SHIFTMETRICS_HOME``, or in the user's cache.
+    max_bytes : int, default 2**30
+        Most bytes that the folder may hold; 0 keeps nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cache = EmbeddingCache(folder=tempfile.mkdtemp())
+    >>> cache.put("0a", np.ones((2, 3)))
+    >>> cache.get("0a").shape, cache.get("0b") is None, len(cache)
+    ((2, 3), True, 1)
+    """
+
+    folder: str | os.PathLike[str] | None = None
+    max_bytes: int = 2**30
+
+    def __post_init__(self) -> None:
+        check_integer(self.max_bytes, "max_bytes", low=0)
+
+    @property
+    def path(self) -> Path:
+        """The folder; it need not exist yet."""
+        if self.folder is not None:
+            return Path(self.folder)
+        from shiftmetrics.lab.datasets.sources import data_home
+
+        return data_home() / "embeddings"
+
+    def __len__(self) -> int:
+        return len(self._files())
+
+    def get(self, key: str) -> FloatArray | None:
+        """Return the embeddings of this key, or None where there are none that can be read."""
+        file = self._file(key)
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                features: FloatArray = np.asarray(arrays["features"], dtype=np.float64)
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
+            return None  # absent, or damaged: it is computed again and written over
+        with contextlib.suppress(OSError):  # a folder that may be read only still serves
+            os.utime(file)  # used just now
+        return features
+
+    def put(self, key: str, features: FloatArray) -> None:
+        """Keep embeddings, dropping old ones while the folder is too large; warn where it cannot be used."""
+        if features.nbytes > self.max_bytes:
+            return
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with atomic_path(self._file(key)) as temporary, temporary.open("wb") as file:
+                np.savez(file, features=features)
+            self._shrink(keep=self._file(key))
+        except (OSError, ValueError) as error:
+            warnings.warn(f"Embeddings are not kept: {error} cache=False says so on purpose.", stacklevel=3)
+
+    def clear(self) -> None:
+        """Delete all embeddings."""
+        for file in self._files():
+            file.unlink(missing_ok=True)
+
+    def _file(self, key: str) -> Path:
+        return self.path / f"{key}.npz"
+
+    def _files(self) -> list[Path]:
+        return [file for file in self.path.glob("*.npz") if not file.name.startswith(".")]
+
+    def _shrink(self, *, keep: Path) -> None:
+        known = []
+        for file in self._files():
+            try:
+                known.append((file.stat().st_mtime_ns, file.stat().st_size, file))
+            except FileNotFoundError:
+                continue  # another process was faster
+        total = sum(size for _, size, _ in known)
+        for _, size, file in sorted(known):
+            if total <= self.max_bytes:
+                break
+            if file != keep:
+                file.unlink(missing_ok=True)
+                total -= size

@@ -1,4 +1,4 @@
-"""What an encoder gets: images, texts or rows of a table, told apart, in slices, with a digest of their content."""
+"""Recognise images, texts or rows of a table; take slices of them, and a digest of their content."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class ImageFolders:
     """
 
     def __init__(self, *folders: str, size: int) -> None:
-        from shiftmetrics.adapters.embeddings import image_files
+        from shiftmetrics.adapters.embeddings.items import image_files
 
         self._files = [image_files(folder) for folder in folders]
         self._size = size
@@ -69,10 +69,10 @@ class ImageFolders:
 
     def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
         """Read the images; return the samples, and fields of `shiftmetrics.views.Rows`."""
-        from shiftmetrics.adapters.embeddings import PCAEncoder, embed
+        from shiftmetrics.adapters.embeddings import embed, fit_encoder
 
         images = [files.read(size=self._size) for files in self._files]
-        encoder = PCAEncoder(n_components=COMPONENTS).fit(np.concatenate(images))
+        encoder = fit_encoder("pca", np.concatenate(images), n_components=COMPONENTS)
         samples = [
             Sample(source=source, values=embed(pictures, encoder=encoder, cache=False, progress=progress))
             for source, pictures in zip(self.sources, images, strict=True)
@@ -121,10 +121,10 @@ class Texts:
 
     def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
         """Encode the texts; return the samples, and fields of `shiftmetrics.views.Rows`."""
-        from shiftmetrics.adapters.embeddings import TfidfEncoder, embed
+        from shiftmetrics.adapters.embeddings import embed, fit_encoder
 
         lists = [texts.data for texts in self._texts]
-        encoder = TfidfEncoder(n_components=COMPONENTS).fit(lists[0] + lists[1])
+        encoder = fit_encoder("tfidf", lists[0] + lists[1], n_components=COMPONENTS)
         samples = [
             Sample(
                 source=source,
@@ -185,9 +185,9 @@ def scaled(first: Sample, second: Sample, *, scale: bool, quiet: bool) -> list[A
         return values  # the measure refuses them, in its own words
     both = np.concatenate(values)
     if scale:
-        from shiftmetrics.adapters.embeddings import TableEncoder
+        from shiftmetrics.adapters.embeddings import fit_encoder
 
-        encoder = TableEncoder().fit(both)
+        encoder = fit_encoder("table", both)
         first.notes.append("Columns are on one scale: mean 0 and deviation 1 over both samples.")
         return [encoder(part) for part in values]
     if first.columns is not None and not quiet:
