@@ -93,7 +93,7 @@ def fill_comparison(entry: Entry) -> None:
             "Interval": Number(pair.interval),
             "p": Number(f"{pair.p_value:.2g}"),
             "p, all pairs": Number(f"{pair.p_adjusted:.2g}"),
-            "Interval, all pairs": Number(pair.simultaneous_interval or "–"),
+            "Interval, all pairs": Number(pair.simultaneous_interval),
         }
         for pair in result.differences[: 10 * entry.detail]
     ]
