@@ -13,7 +13,7 @@ from shiftmetrics.novelty import (
 )
 from shiftmetrics.views.report import Context, Rows, render_report
 from shiftmetrics.views.report.parts import LONGEST_TEXT, excerpt
-from shiftmetrics.views.report.typical import MOST_WORDS, typical_columns, typical_rows, typical_words
+from shiftmetrics.views.report.typical import MOST_WORDS, Side, typical_columns, typical_rows, typical_words
 
 TABLE = pd.DataFrame(
     {
@@ -77,7 +77,8 @@ def test_words_that_set_texts_apart():
 
 def test_a_table_of_typical_rows(result, rows):
     mode = result.modes[0]
-    grid = typical_rows(mode, Rows(**rows), ["size", "colour"], 4)
+    test, reference = (Side.of(mode, Rows(**rows), reference=side) for side in (False, True))
+    grid = typical_rows(test, reference, ["size", "colour"], 4)
     assert grid.headings == {"Row": False, "Label": False, "size": True, "colour": False}
     cells = [list(line.values()) for line in grid.lines]
     assert [line[1:] for line in cells[:4]] == [["new", "1", "blue"]] * 4

@@ -99,23 +99,9 @@ def overview(entries: list[Entry]) -> Table | None:
 
 
 AGREEMENT = Section(
-    anchor="agreement",
-    name="Agreement",
-    question="Do predictions survive the shift?",
-    lead="The predictions before and after the shift are compared row by row. A pair agrees when both "
-    "sides put their weight on the same class, the more so the surer they are; a confident contradiction "
-    "costs most.",
-    term="Posterior agreement",
-    guide="Each prediction becomes a distribution over the classes, by a softmax of the scores at one "
-    "common inverse temperature. The measure is the mean log overlap of the distributions before and "
-    "after the shift, at the inverse temperature where it is largest, in nats: 0 is no better than "
-    "chance, the logarithm of the number of classes means that every prediction is kept with certainty. "
-    "No labels are needed; a confident contradiction costs most.",
-    source="Carvalho et al., TMLR 2025, arXiv:2503.16271.",
-    limits=(
-        "Agreement says that predictions stay, not that they are right: with a uniform prior a constant "
-        "classifier agrees perfectly. Use the predicted prior when models are chosen by it.",
-    ),
+    "agreement",
+    "Agreement",
+    "Do predictions survive the shift?",
     overview=overview,
 )
 

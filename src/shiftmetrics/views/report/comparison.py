@@ -9,19 +9,9 @@ from shiftmetrics.comparison import ComparisonResult
 from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
 
 COMPARISON = Section(
-    anchor="comparison",
-    name="Models side by side",
-    question="Which model holds best, and is it clear?",
-    lead="All models saw the same rows, and are compared row by row, so that what the rows have in common "
-    "cancels. Ranks hold for all models together: a model's ranks leave out only those that these rows "
-    "rule out.",
-    term="Comparison of models",
-    guide="Models are resampled together: each bootstrap draw takes the same rows for all of them, so "
-    "that what the rows have in common cancels in the differences. A rank leaves out only what a test of "
-    "all differences together rules out.",
-    source="Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 2024, "
-    "doi:10.1093/restud/rdad006.",
-    limits=("Intervals and ranks speak of other samples of the same kind of rows, not of other shifts.",),
+    "comparison",
+    "Models side by side",
+    "Which model holds best, and is it clear?",
 )
 COMPANIONS = {
     "equivalent_error": ("Equivalent error", percent),

@@ -168,7 +168,7 @@ def _body(section: Section, named: Mapping[str, Result], context: Context, detai
         )
         view.fill(entry)
         entries.append(entry)
-    values = {"lead": section.lead, "overview": section.overview(entries), "entries": entries}
+    values = {"anchor": section.anchor, "overview": section.overview(entries), "entries": entries}
     return render("measure.html.j2", values)
 
 
@@ -216,11 +216,6 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
 def _methods(named: Mapping[str, Result], sections: Sequence[Section]) -> str:
     """Return how to read each measure, its limits, and the settings behind every number."""
     bounds = [result.error_bound for result in named.values() if np.isfinite(result.error_bound)]
-    limits = [limit for section in sections for limit in section.limits]
-    limits.append(
-        f"The numerical error of every value here is at most {max(bounds, default=0.0):.1e}. That says "
-        "nothing of the sampling error, which only an interval or a standard error does."
-    )
     settings = {}
     for name, result in named.items():
         settings[_full_name(name, result)] = {
@@ -229,8 +224,8 @@ def _methods(named: Mapping[str, Result], sections: Sequence[Section]) -> str:
             "numerical error": f"{result.error_bound:.1e}",
             **{key: _short(value) for key, value in result.settings.items()},
         }
-    guides = [section for section in sections if section.guide]
-    return render("methods.html.j2", {"guides": guides, "limits": limits, "settings": settings})
+    values = {"sections": sections, "error": max(bounds, default=0.0), "settings": settings}
+    return render("methods.html.j2", values)
 
 
 def _full_name(name: str, result: Result) -> str:

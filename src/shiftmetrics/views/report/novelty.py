@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from shiftmetrics._core.validation import describe
-from shiftmetrics.novelty import ConfirmedModes, Mode, NoveltyResult, NoveltyTable
+from shiftmetrics.novelty import ConfirmedModes, NoveltyResult, NoveltyTable
 from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.parts import Entry, Fact, Section, Table, number, percent, render, reports
-from shiftmetrics.views.report.pictures import is_image_batch, range_of, thumbnail
-from shiftmetrics.views.report.typical import excerpts, typical_columns, typical_rows, typical_words
+from shiftmetrics.views.report.parts import Entry, Fact, Section, number, percent, render, reports
+from shiftmetrics.views.report.pictures import is_image_batch
+from shiftmetrics.views.report.typical import Side, typical_columns, typical_rows, typical_words
 
 MOST_MODES = 7
 FEW_MODES = 3
@@ -25,42 +24,10 @@ FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
 
 NOVELTY = Section(
-    anchor="novelty",
-    name="Novelty",
-    question="What is new, and what is missing?",
-    lead="Each mode is a pattern that the test sample shows more often than the reference. A row belongs "
-    "to it with a membership from 0 to 1; rows with a membership of at least a quarter count as members.",
-    term="Kernel entropic novelty",
-    guide="The positive part of the difference between two kernel covariance matrices is what the test "
-    "sample has and the reference lacks; its entropy counts how much of it there is and in how many "
-    "modes. A mode's eigenvalue is its frequency in the test sample minus eta times its frequency in the "
-    "reference.",
-    source="Zhang, Li and Farnia, ICML 2024, arXiv:2402.17287, with corrected eigenvectors.",
-    limits=(
-        "The score grows with the sample size and depends on the bandwidth, even for two samples of one "
-        "distribution: compare scores of equal sizes and one bandwidth only.",
-    ),
+    "novelty",
+    "Novelty",
+    "What is new, and what is missing?",
 )
-
-
-@dataclass(kw_only=True)
-class Card:
-    """One mode; ``bars`` are its name, width in percent, text, and whether it is of the test sample."""
-
-    title: str
-    chip: str
-    bars: list[tuple[str, float, str, bool]]
-    own: str = "test sample"
-    other: str = "reference"
-    says: str = ""
-    pictures: list[Markup] = field(default_factory=list)
-    reference_pictures: list[Markup] = field(default_factory=list)
-    texts: list[tuple[str, str]] = field(default_factory=list)
-    reference_texts: list[tuple[str, str]] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
-    label: str = "Typical values (of all rows)"
-    table: Table | None = None
-    rows: str = ""
 
 
 def novelty_facts(result: Any) -> list[Fact]:
@@ -193,75 +160,51 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
             raise ValueError(describe(argument, shape, f"{np.shape(value)}", "Put channels last."))
 
 
-def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> Card:
+def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
+    """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
     top = max(mode.frequency, mode.reference_frequency, 1e-12)
-    sides = (("in the test", mode.frequency, True), ("in the reference", mode.reference_frequency, False))
-    card = Card(
-        title=f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
-        chip=f"excess {percent(mode.eigenvalue)}" + (", stands out" if mode.significant else ""),
-        bars=[(name, 100 * share / top, percent(share), new) for name, share, new in sides],
-    )
-    if mode.lost:  # what is missing is described by the reference
-        mode, rows = _swapped(mode), _swapped(rows)
-        card.own, card.other = card.other, card.own
-    # The members of a mode without any, or read from a file, are its exemplars.
-    has_members = mode.membership is not None and mode.n_members > 0
-    members = mode.members() if has_members else mode.exemplars
-    card.says = _says(mode, rows, members, "members" if has_members else "most typical rows", card)
-    typical, nearest = mode.exemplars[:detail], mode.reference_exemplars[: max(detail // 2, 3)]
-    if rows.images is not None and detail:
-        card.pictures = _pictures(rows.images, typical, rows.labels, rows.names)
-        if rows.reference_images is not None:
-            card.reference_pictures = _pictures(
-                rows.reference_images, nearest, rows.reference_labels, rows.reference_names
-            )
-        return card
-    columns = {} if rows.table is None else typical_columns(members, rows.table)
-    card.columns = list(columns.values())
-    if rows.texts is not None and detail:
-        card.columns = typical_words(members, rows.texts)
-        card.label = "Typical words, with the share of texts that hold them (of all texts)"
-        card.texts = excerpts(rows.texts, typical[: max(detail // 2, 2)], rows.names)
-        if rows.reference_texts is not None:
-            card.reference_texts = excerpts(rows.reference_texts, nearest[:2], rows.reference_names)
+    sides = Side.of(mode, rows), Side.of(mode, rows, reference=True)
+    own, other = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
+    members = own.members()
+    typical, nearest = own.exemplars[:detail], other.exemplars[: max(detail // 2, 3)]
+    card = {
+        "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
+        "chip": f"excess {percent(mode.eigenvalue)}" + (", stands out" if mode.significant else ""),
+        "bars": [(side.where, 100 * side.frequency / top, percent(side.frequency)) for side in sides],
+        "says": _says(own, other, members),
+        "label": "Typical values (of all rows)",
+        "pictures": (),
+        "texts": (),
+        "columns": [],
+        "table": None,
+        "rows": "",
+        "headings": (f"Most typical of the {own.name}", f"Nearest to it in the {other.name}"),
+    }
+    if own.images is not None and detail:
+        return card | {"pictures": (own.pictures(typical), other.pictures(nearest))}
+    columns = {} if own.table is None else typical_columns(members, own.table)
+    card["columns"] = list(columns.values())
+    if own.texts is not None and detail:
+        card["columns"] = typical_words(members, own.texts)
+        card["label"] = "Typical words, with the share of texts that hold them (of all texts)"
+        card["texts"] = own.excerpts(typical[: max(detail // 2, 2)]), other.excerpts(nearest[:2])
     elif columns and detail:
         few = list(columns)[: MOST_COLUMNS if wide else FEW_COLUMNS]
-        card.table = typical_rows(mode, rows, few, max(detail // 2, 3), other=card.other)
+        card["table"] = typical_rows(own, other, few, max(detail // 2, 3))
     else:
-        card.rows = ", ".join(rows.name(i) for i in mode.exemplars[: max(detail, 5)])
+        card["rows"] = ", ".join(own.row_name(i) for i in own.exemplars[: max(detail, 5)])
     return card
 
 
-def _says(mode: Any, rows: Rows, members: Any, who: str, card: Card) -> str:
-    """Say how many rows belong to the mode and, where labels are known, which ones they are."""
+def _says(own: Side, other: Side, members: Any) -> str:
+    """Say how many rows belong to a mode and, where labels are known, which ones they are."""
     text = "No row belongs to it by a quarter or more."
-    if mode.n_members:
-        noun = "member" if mode.n_members == 1 else "members"
-        text = (
-            f"{mode.n_members:,} {noun} in the {card.own}, {mode.n_reference_members:,} in the {card.other}."
-        )
-    if rows.labels is None or not len(members):
+    if own.n_members:
+        noun = "member" if own.n_members == 1 else "members"
+        text = f"{own.n_members:,} {noun} in the {own.name}, {other.n_members:,} in the {other.name}."
+    if own.labels is None or not len(members):
         return text
-    counts = Counter(str(rows.labels[i]) for i in members).most_common(3)
+    counts = Counter(str(own.labels[i]) for i in members).most_common(3)
     shares = ", ".join(f"{label} ({percent(n / len(members), digits=0)})" for label, n in counts)
+    who = "members" if own.has_members else "most typical rows"
     return f"Labels of its {who}: {shares}. {text}"
-
-
-def _swapped(part: Any) -> Any:
-    """Return a mode, or the rows behind a result, with the two samples in each other's place."""
-    known = {entry.name for entry in fields(part)}
-    pairs = {name: f"reference_{name}" for name in known if f"reference_{name}" in known}
-    if isinstance(part, Mode):
-        pairs["n_members"] = "n_reference_members"
-    swapped = {name: getattr(part, other) for name, other in pairs.items()}
-    return replace(part, **swapped, **{other: getattr(part, name) for name, other in pairs.items()})
-
-
-def _pictures(images: Any, positions: Any, labels: Any, names: Any) -> list[Markup]:
-    value_range = range_of(images)
-    pictures = []
-    for i in positions:
-        alt = f"row {names[i] if names is not None else i}"
-        alt += "" if labels is None else f", label {labels[i]}"
-        pictures.append(thumbnail(np.asarray(images[i]), value_range=value_range, alt=alt))
-    return pictures

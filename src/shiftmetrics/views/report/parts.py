@@ -117,18 +117,13 @@ class Entry:
             self.tables.append(Table(lines, caption))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Section:
-    """One section of the page, with the guide to its measure; ``overview`` makes a table of several results."""
+    """One section of the page; ``overview`` makes a table of several results. Its guide is in the templates."""
 
     anchor: str
     name: str
     question: str
-    lead: str = ""
-    term: str = ""
-    guide: str = ""
-    source: str = ""
-    limits: tuple[str, ...] = ()
     overview: Callable[[list[Entry]], Table | None] = lambda _: None
 
 
@@ -199,7 +194,7 @@ def plain_facts(result: Result) -> list[Fact]:
     ]
 
 
-OTHER = Section(anchor="other", name="Other results", question="What else was measured")
+OTHER = Section("other", "Other results", "What else was measured")
 
 
 @reports(OTHER, Result)

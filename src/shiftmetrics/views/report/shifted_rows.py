@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.stability import column_moves, most_sensitive_sample
+from shiftmetrics.stability import column_moves
 from shiftmetrics.stability.weight_gain import compare_columns
 from shiftmetrics.views.drawings.stability import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Number, cell_of, excerpt, number, percent
@@ -39,13 +38,14 @@ def add_row_tables(entry: Entry) -> None:
         _add_columns(entry, base, weights, "In the worst case", "Who gains weight, by column.")
     else:
         _add_columns(entry, base, weights * (moves > 0.0), "Of the rows that move", "Who moves, by column.")
-    if moving and result.places()[0] is not None:
-        _add_moves(entry)
-        _add_moved_rows(entry)
-    elif moving:
-        nearest = np.flatnonzero(moves > 0.0)
+    if moving:
+        nearest = np.flatnonzero((moves > 0.0) & (weights > 0.0))
         nearest = nearest[np.argsort(moves[nearest], kind="stable")]
-        _add_rows(entry, nearest, "The rows that break first.", weights, moves)
+        if result.places()[0] is None:
+            _add_rows(entry, nearest, "The rows that break first.", weights, moves)
+        else:
+            _add_moves(entry)
+            _add_rows(entry, nearest, "The rows that break first, and how.", weights, moves, changed=True)
     if uneven:
         heaviest = np.argsort(-weights, kind="stable")
         _add_rows(entry, heaviest, "The rows that gain the most weight.", weights, moves)
@@ -120,29 +120,6 @@ def _add_moves(entry: Entry) -> None:
     entry.add_table(lines, caption)
 
 
-def _add_moved_rows(entry: Entry) -> None:
-    """Add the rows that move the least: what changes in each, from where to where."""
-    result, rows = entry.result, entry.rows
-    table, moved = result.places()
-    names = [str(name) for name in (rows.names if rows.names is not None else table.index)]
-    table = table.reset_index(drop=True)
-    sample = most_sensitive_sample(result, table, moved=moved.reset_index(drop=True))
-    sample = sample[sample["moved"] & (sample["weight"] > 0.0)].sort_values("distance", kind="stable")
-    lines = []
-    for position, line in sample[~sample.index.duplicated()].head(entry.detail).iterrows():
-        end = line.iloc[6 : 6 + table.shape[1]].set_axis(table.columns)
-        lines.append(
-            {
-                "Row": names[position],
-                **({} if rows.labels is None else {"Label": str(rows.labels[position])}),
-                "Move": number(float(line["distance"])),
-                "Weight": Number(f"{line['weight']:.2f}"),
-                "What changes": changes(table.iloc[position], end, result.units),
-            }
-        )
-    entry.add_table(lines, "The rows that break first, and how.")
-
-
 def changes(start: Any, end: Any, units: Any) -> str:
     """Print which columns of a row change, the largest changes first: ``age 63 → 66.5``."""
     found = []
@@ -167,22 +144,32 @@ def _numbers_apart(before: float, after: float) -> str:
 
 
 def _add_rows(
-    entry: Entry, positions: IntArray, caption: str, weights: FloatArray, moves: FloatArray
+    entry: Entry,
+    positions: IntArray,
+    caption: str,
+    weights: FloatArray,
+    moves: FloatArray,
+    *,
+    changed: bool = False,
 ) -> None:
-    """Add a table of some rows, with whatever is known about them."""
+    """Add a table of some rows, with what is known about them, or with what changes in them."""
     rows, lines = entry.rows, []
+    table, moved = entry.result.places()
+    names = rows.names if rows.names is not None or table is None else table.index
     value_range = None if rows.images is None else range_of(rows.images)
     for i in positions[: entry.detail]:
-        line: dict[str, Any] = {"Row": rows.name(i)}
+        line: dict[str, Any] = {"Row": str(i if names is None else names[i])}
         if value_range is not None:
-            alt = f"row {rows.name(i)}"
+            alt = f"row {line['Row']}"
             line[""] = thumbnail(np.asarray(rows.images[i]), value_range=value_range, alt=alt)
         if rows.labels is not None:
             line["Label"] = str(rows.labels[i])
         if moves.any():
-            line["Move"] = Number(format_number(float(moves[i])))
+            line["Move"] = number(float(moves[i]))
         line["Weight"] = Number(f"{weights[i]:.2f}")
-        if rows.table is not None:
+        if changed:
+            line["What changes"] = changes(table.iloc[i], moved.iloc[i], entry.result.units)
+        elif rows.table is not None:
             shown = rows.table.columns[:MOST_COLUMNS]
             line |= {str(name): Number(cell_of(rows.table[name].iloc[i])) for name in shown}
         lines.append(line)

@@ -27,22 +27,9 @@ CURVE_POINTS = 17
 MOST_ROWS_FOR_CURVES = 300_000
 
 STABILITY = Section(
-    anchor="stability",
-    name="Stability",
-    question="How little does it take to break the model?",
-    lead="The worst case within reach: rows move towards an error, or gain weight, whichever is cheaper, "
-    "until the risk reaches the threshold. Its least cost is the stability.",
-    term="Stability",
-    guide="The least cost at which moving the rows (price theta1 for the squared distance) and "
-    "reweighting them (price theta2 for the divergence of the weights) lifts the risk to the threshold. A "
-    "larger value means a more stable model; 0 means that the sample is there already. It has no unit of "
-    "its own, so read it by its companions: how far rows move, how many, and how uneven the weights "
-    "become.",
-    source="Blanchet, Cui, Li and Liu, ICML 2024, arXiv:2405.03198, with corrected programs.",
-    limits=(
-        "Stability depends on the distance and on the two prices: compare values only under the same ones.",
-        "Where distances come from a search, they are upper bounds, and so is the stability.",
-    ),
+    "stability",
+    "Stability",
+    "How little does it take to break the model?",
 )
 
 

@@ -4,18 +4,83 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from markupsafe import Markup
 
 from shiftmetrics.stability.weight_gain import compare_columns
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Number, Table, cell_of, excerpt, percent
+from shiftmetrics.views.report.pictures import range_of, thumbnail
 
 MOST_COLUMNS = 5
 MOST_WORDS = 8
 COUNTED_TEXTS = 2000
 """Texts whose words are counted, evenly from all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two samples, as a mode shows it: the rows behind the result, and those that belong to the mode."""
+
+    where: str
+    name: str
+    n_members: int
+    frequency: float
+    membership: Any
+    exemplars: Any
+    names: Any
+    labels: Any
+    images: Any
+    texts: Any
+    table: Any
+
+    @classmethod
+    def of(cls, mode: Any, rows: Rows, *, reference: bool = False) -> Self:
+        """Return the test sample, or the reference."""
+        prefix = "reference_" if reference else ""
+        parts = {name: getattr(mode, prefix + name) for name in ("frequency", "membership", "exemplars")}
+        for name in ("names", "labels", "images", "texts", "table"):
+            parts[name] = getattr(rows, prefix + name)
+        return cls(
+            where="in the reference" if reference else "in the test",
+            name="reference" if reference else "test sample",
+            n_members=mode.n_reference_members if reference else mode.n_members,
+            **parts,
+        )
+
+    @property
+    def has_members(self) -> bool:
+        """Whether rows belong to the mode, and are known: a result that was read from a file has lost them."""
+        return self.membership is not None and self.n_members > 0
+
+    def members(self) -> Any:
+        """Return the members, else the exemplars."""
+        if not self.has_members:
+            return self.exemplars
+        return np.argsort(-self.membership, kind="stable")[: self.n_members]
+
+    def row_name(self, row: int) -> str:
+        """Return the name of a row."""
+        return str(row if self.names is None else self.names[row])
+
+    def pictures(self, positions: Any) -> list[Markup]:
+        """Return the pictures at these positions, where there are any."""
+        if self.images is None:
+            return []
+        value_range, pictures = range_of(self.images), []
+        for i in positions:
+            alt = f"row {self.row_name(i)}" + ("" if self.labels is None else f", label {self.labels[i]}")
+            pictures.append(thumbnail(np.asarray(self.images[i]), value_range=value_range, alt=alt))
+        return pictures
+
+    def excerpts(self, positions: Any) -> list[tuple[str, str]]:
+        """Return the names of rows and the beginnings of their texts, where there are any."""
+        if self.texts is None:
+            return []
+        return [(self.row_name(i), excerpt(str(self.texts[i]))) for i in positions]
 
 
 def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
@@ -49,29 +114,24 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
     return found
 
 
-def typical_rows(
-    mode: Any, rows: Rows, columns: list[Any], detail: int, *, other: str = "reference"
-) -> Table:
+def typical_rows(own: Side, other: Side, columns: list[Any], detail: int) -> Table:
     """Return the most typical rows of a mode, and those of the other sample that are nearest to it, as a table."""
-    caption = "Most typical rows"
 
-    def line(i: int, name: str, labels: Any, table: Any) -> dict[str, Any]:
-        cells: dict[str, Any] = {"Row": name}
-        if rows.labels is not None:
-            cells["Label"] = "–" if labels is None else str(labels[i])
+    def line(side: Side, i: int, suffix: str = "") -> dict[str, Any]:
+        cells: dict[str, Any] = {"Row": f"{side.row_name(i)}{suffix}"}
+        if own.labels is not None:
+            cells["Label"] = "–" if side.labels is None else str(side.labels[i])
         for column in columns:
-            numeric = rows.table[column].to_numpy().dtype.kind in "iuf"
-            cell = cell_of(table[column].iloc[i]) if column in table.columns else "–"
+            numeric = own.table[column].to_numpy().dtype.kind in "iuf"
+            cell = cell_of(side.table[column].iloc[i]) if column in side.table.columns else "–"
             cells[str(column)] = Number(cell) if numeric else cell
         return cells
 
-    lines = [line(i, rows.name(i), rows.labels, rows.table) for i in mode.exemplars[:detail]]
-    if rows.reference_table is not None:
-        caption += f", then the nearest to them in the {other}"
-        for i in mode.reference_exemplars[: max(detail // 2, 1)]:
-            name = i if rows.reference_names is None else rows.reference_names[i]
-            lines.append(line(i, f"{name} ({other})", rows.reference_labels, rows.reference_table))
-    return Table(lines, caption)
+    lines = [line(own, i) for i in own.exemplars[:detail]]
+    if other.table is None:
+        return Table(lines, "Most typical rows")
+    lines += [line(other, i, f" ({other.name})") for i in other.exemplars[: max(detail // 2, 1)]]
+    return Table(lines, f"Most typical rows, then the nearest to them in the {other.name}")
 
 
 def typical_words(positions: Any, texts: Any) -> list[str]:
@@ -94,11 +154,6 @@ def typical_words(positions: Any, texts: Any) -> list[str]:
             shares = _beside(percent(share, digits=0), percent(overall, digits=0))
             found.append((-difference, word, f"{word} {shares}"))
     return [text for _, _, text in sorted(found)[:MOST_WORDS]]
-
-
-def excerpts(texts: Any, positions: Any, names: Any) -> list[tuple[str, str]]:
-    """Return the names of rows and the beginnings of their texts."""
-    return [(str(i if names is None else names[i]), excerpt(str(texts[i]))) for i in positions]
 
 
 def _words(text: Any) -> set[str]:
