@@ -45,7 +45,7 @@ def test_arrays_of_another_run_are_noticed(results, tmp_path):
         read_results(tmp_path / "all.json")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[1]", b'{"schema_version": 1}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[1]", b'{"schema_version": 2}'])
 def test_what_is_no_result_is_refused(content, tmp_path):
     (tmp_path / "bad.json").write_bytes(content)
     with pytest.raises(ValueError, match="JSON"):
@@ -56,16 +56,16 @@ def test_a_later_schema_is_refused(results, tmp_path):
     write_results(results, tmp_path / "all.json")
     document = json.loads((tmp_path / "all.json").read_text())
     (tmp_path / "all.json").write_text(json.dumps({**document, "schema_version": 99}))
-    with pytest.raises(ValueError, match="schema_version at most"):
+    with pytest.raises(ValueError, match="schema_version 2, got 99"):
         read_results(tmp_path / "all.json")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"schema_version": 1, "results": [3]}',
-        '{"schema_version": 1, "results": [{"type": "StabilityResult"}]}',
-        '{"schema_version": 1, "results": 3}',
+        '{"schema_version": 2, "results": [3]}',
+        '{"schema_version": 2, "results": [{"type": "StabilityResult"}]}',
+        '{"schema_version": 2, "results": 3}',
     ],
 )
 def test_a_file_with_missing_parts_is_refused(text, tmp_path):
@@ -76,6 +76,6 @@ def test_a_file_with_missing_parts_is_refused(text, tmp_path):
 
 def test_an_archive_that_is_none_is_refused_where_no_digest_tells(tmp_path):
     (tmp_path / "results.npz").write_bytes(b"PK\x03\x04 and nothing more")
-    (tmp_path / "results.json").write_text('{"schema_version": 1, "results": [{"name": "a", "type": "A"}]}')
+    (tmp_path / "results.json").write_text('{"schema_version": 2, "results": [{"name": "a", "type": "A"}]}')
     with pytest.raises(ValueError, match=r"results\.json', where a part is missing or damaged"):
         read_results(tmp_path / "results.json")

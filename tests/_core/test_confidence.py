@@ -7,7 +7,6 @@ from scipy import stats
 from shiftmetrics._core.confidence import (
     BiasCorrected,
     binomial_interval,
-    permutation_p_value,
     simultaneous_p_values,
 )
 
@@ -52,10 +51,6 @@ def test_exact_binomial(errors, n):
     assert low == pytest.approx(0.0 if errors == 0 else beta.ppf(0.05, errors, n - errors + 1))
     assert high == pytest.approx(1.0 if errors == n else beta.ppf(0.95, errors + 1, n - errors))
     assert binomial_interval(0.0, n, 0.9, one_sided=True)[1] == pytest.approx(1.0 - 0.1 ** (1 / n))
-
-
-def test_permutation_counts_the_sample_itself():
-    assert permutation_p_value(3.0, np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(3 / 5)
 
 
 def test_simultaneous_p_values_control_the_whole_family():

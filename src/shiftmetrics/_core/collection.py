@@ -11,8 +11,14 @@ from typing import Any
 
 import numpy.typing as npt
 
-from shiftmetrics._core.record import encode
-from shiftmetrics._core.result import SCHEMA_VERSION, Result, result_from_document, write_document
+from shiftmetrics._core.result import (
+    SCHEMA_VERSION,
+    Result,
+    beside,
+    document_of,
+    result_from_document,
+    write_document,
+)
 from shiftmetrics._core.validation import describe
 
 
@@ -43,20 +49,8 @@ def write_results(results: Mapping[str, Result], path: str | os.PathLike[str]) -
     ValueError: The output folder must exist, got 'nowhere'. Create it first, or choose another path.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
-
-    def beside(name: str, array: npt.NDArray[Any]) -> Any:
-        arrays[name] = array
-        return {"array": name, "dtype": str(array.dtype), "shape": list(array.shape)}
-
     entries = [
-        {
-            "name": name,
-            "measure": result.measure,
-            "higher_is_better": result.higher_is_better,
-            "unit": result.unit,
-            "status_text": result.status.text,
-            **encode(result, beside, str(position)),
-        }
+        {"name": name, **document_of(result, beside(arrays), str(position))}
         for position, (name, result) in enumerate(results.items())
     ]
     write_document({"schema_version": SCHEMA_VERSION, "results": entries}, arrays, path)
@@ -77,7 +71,7 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
     Raises
     ------
     ValueError
-        If the file is not JSON of results, or was written by a later schema.
+        If the file is not JSON of results, or has another schema version.
     """
     path = Path(path)
     try:

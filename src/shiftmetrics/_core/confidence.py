@@ -132,11 +132,6 @@ def rate_ratio_low(having: float, other_having: float, n: float, n_other: float,
     return share / (1.0 - share) * n_other / n
 
 
-def permutation_p_value(value: float, draws: FloatArray) -> float:
-    """Return the p-value of ``value`` among values under the null: the share of draws as large, itself counted."""
-    return float((1 + np.count_nonzero(draws >= value)) / (1 + len(draws)))
-
-
 def simultaneous_p_values(values: FloatArray, draws: FloatArray) -> FloatArray:
     """Return p-values of several values, each against 0, that hold together.
 

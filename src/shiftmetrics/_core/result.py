@@ -9,10 +9,10 @@ import json
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,9 @@ from shiftmetrics._core.record import Record, StatusEnum, decode, encode
 from shiftmetrics._core.status import Status
 from shiftmetrics._version import __version__
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+KeepArray: TypeAlias = Callable[[str, npt.NDArray[Any]], Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,19 +133,9 @@ class Result(Record):
             If the folder of ``path`` does not exist, or ``path`` ends in ``.npz``.
         """
         arrays: dict[str, npt.NDArray[Any]] = {}
-
-        def beside(name: str, array: npt.NDArray[Any]) -> Any:
-            arrays[name] = array
-            return {"array": name, "dtype": str(array.dtype), "shape": list(array.shape)}
-
-        encoded = encode(self, _inline if path is None else beside)
         document = {
             "schema_version": SCHEMA_VERSION,
-            "measure": self.measure,
-            "higher_is_better": self.higher_is_better,
-            "unit": self.unit,
-            "status_text": self.status.text,
-            **encoded,
+            **document_of(self, _inline if path is None else beside(arrays)),
         }
         if path is None:
             return json.dumps(document, indent=indent, allow_nan=False)
@@ -156,7 +148,7 @@ class Result(Record):
         Raises
         ------
         ValueError
-            If the JSON is not a result, or was written by a later schema.
+            If the JSON is not a result, or has another schema version.
         """
         path: Path | None = None
         if isinstance(source, str) and source.lstrip().startswith("{"):
@@ -197,6 +189,22 @@ class Result(Record):
         return f"<div><b>{html.escape(self.title)}</b><table>{body}</table><p>{sentences}</p></div>"
 
 
+def document_of(result: Result, keep_array: KeepArray, path: str = "") -> dict[str, Any]:
+    """Return a result as JSON can hold it; ``keep_array(path, array)`` returns what stands for an array."""
+    described = {name: getattr(result, name) for name in ("measure", "higher_is_better", "unit")}
+    return {**described, **encode(result, keep_array, path)}
+
+
+def beside(arrays: dict[str, npt.NDArray[Any]]) -> KeepArray:
+    """Return what adds each array to ``arrays``, for the file beside a JSON file, and stands for it in the JSON."""
+
+    def keep(name: str, array: npt.NDArray[Any]) -> Any:
+        arrays[name] = array
+        return {"array": name, "dtype": str(array.dtype), "shape": list(array.shape)}
+
+    return keep
+
+
 def write_document(
     document: dict[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
@@ -218,10 +226,10 @@ def write_document(
             f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
         )
     if arrays:
-        beside = path.with_suffix(".npz")
+        archive = path.with_suffix(".npz")
         if has_foreign_archive(path):
             raise ValueError(
-                f"path must not be {str(path)!r}: its arrays would replace {str(beside)!r}, which no JSON file goes "
+                f"path must not be {str(path)!r}: its arrays would replace {str(archive)!r}, which no JSON file goes "
                 "with. Choose another name, or remove that file."
             )
         buffer = io.BytesIO()
@@ -229,7 +237,7 @@ def write_document(
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
         text = json.dumps(document, indent=indent, allow_nan=False)
-        with atomic_path(beside) as temporary:
+        with atomic_path(archive) as temporary:
             temporary.write_bytes(buffer.getvalue())
         write_text(path, text + "\n")
         return text
@@ -257,30 +265,33 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
     Raises
     ------
     ValueError
-        If the document is not a result, was written by a later schema, or its arrays are missing.
+        If the document is not a result, has another schema version, or its arrays are missing.
     """
     if not isinstance(document, Mapping) or "schema_version" not in document or "type" not in document:
         raise ValueError(
             "source must be the JSON of a result, got a document without schema_version and type."
         )
     version = document["schema_version"]
-    if not isinstance(version, int) or version > SCHEMA_VERSION:
-        raise ValueError(
-            f"source must have schema_version at most {SCHEMA_VERSION}, got {version!r}. "
-            "Upgrade shiftmetrics to read it."
+    if version != SCHEMA_VERSION:
+        earlier = isinstance(version, int) and version < SCHEMA_VERSION
+        remedy = (
+            "It was written by an earlier development version: compute it again."
+            if earlier
+            else "Upgrade shiftmetrics to read it."
         )
+        raise ValueError(f"source must have schema_version {SCHEMA_VERSION}, got {version!r}. {remedy}")
     npz = None if path is None else path.with_suffix(".npz")
-    beside = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
+    stored = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
 
     def load_array(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
         content = stand_in["array"]
         if isinstance(content, str):
-            if content not in beside:
+            if content not in stored:
                 raise ValueError(
                     f"The array {content!r} must stand in the .npz file beside the JSON, got {npz}. "
                     "Keep both files together."
                 )
-            return beside[content]
+            return stored[content]
         dtype = np.dtype(stand_in["dtype"])
         numbers = decode_numbers(content) if dtype.kind == "f" else [_text(part) for part in content]
         return np.asarray(numbers, dtype=dtype).reshape(stand_in["shape"])
@@ -288,6 +299,9 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
     result = decode(dict(document), load_array)
     if not isinstance(result, Result):
         raise ValueError(f"source must be the JSON of a known result, got type {document['type']!r}.")
+    if not isinstance(result.status, Status | StatusEnum):
+        kind = type(result).__name__
+        raise ValueError(f"The status of a {kind} must be a whole Status, got {result.status!r}.")
     return result
 
 

@@ -105,7 +105,7 @@ def test_results_that_cannot_be_compared_are_refused(run, fails, folder):
         run("stability", folder / "distances.npy", "--kind", "distances", "-r", threshold, "--json",
             folder / f"{threshold}.json")  # fmt: skip
     files = [folder / "0.3.json", folder / "0.4.json"]
-    (folder / "none.json").write_text('{"schema_version": 1, "results": []}')
+    (folder / "none.json").write_text('{"schema_version": 2, "results": []}')
     assert "which holds none" in fails("compare", files[0], folder / "none.json")
     assert "results must share the threshold, got 0.3, 0.4" in fails("compare", *files)
     assert "would overwrite" in fails("compare", *files, "--json", files[1])

@@ -153,7 +153,7 @@ def test_a_baseline_that_is_no_answer_is_an_error(against, gauge):
 
 
 def test_a_damaged_baseline_is_an_error(gauge, tmp_path):
-    (tmp_path / "old.json").write_text('{"schema_version": 1, "results": [{"type": "Gauge"}]}')
+    (tmp_path / "old.json").write_text('{"schema_version": 2, "results": [{"type": "Gauge"}]}')
     rule = Rule(baseline=str(tmp_path / "old.json"), worse_by_at_most=0)
     (outcome,) = check_results({"it": gauge()}, [rule]).outcomes
     assert outcome.ended == "error"
