@@ -115,7 +115,7 @@ def test_models_that_take_no_missing_cells_say_which_columns_and_what_to_do(wine
         assert message.startswith("X must be free of missing cells for this LogisticRegression, got ")
         for name in X.columns[:3]:
             assert f"{X[name].isna().sum()} in column {name!r}" in message
-        assert "and some in 2 more" in message
+        assert "and 2 more" in message
         assert "Put an imputer before it in a pipeline, or drop" in message
         assert "Input X contains NaN" in message
         assert isinstance(caught.value.__cause__, ValueError)

@@ -30,12 +30,10 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
     """
     if "sklearn" not in sys.modules:
         return {}
-    first = next(steps_of(model), None)
+    final = final_step(model)
+    first = next(steps_of(model), getattr(final, "_preprocessor", None))
     if first is None:
-        final = final_step(model)
-        first = getattr(final, "_preprocessor", None)
-        if first is None:
-            return known_categories(final)
+        return known_categories(final)
     found: dict[int, list[Any]] = {}
     for transformer, columns in _parts(first, names):
         encoder = next(
@@ -44,10 +42,8 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
         if encoder is None or len(encoder.categories_) != len(columns):
             continue
         for place, categories in zip(columns, encoder.categories_, strict=True):
-            known = [
-                value for value in np.asarray(categories).tolist() if value is not None and value == value
-            ]
-            found[place] = known
+            known = np.asarray(categories).tolist()
+            found[place] = [value for value in known if value is not None and value == value]  # not missing
     return found
 
 
@@ -78,29 +74,19 @@ def unwrapped(model: Any) -> Any:
 
 def _parts(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
     """Yield each transformer of a step with the positions of its columns."""
+    import pandas as pd
+
     if not hasattr(step, "transformers_"):
         yield step, list(range(len(names)))
         return
+    positions = pd.DataFrame([range(len(names))], columns=list(names))
     for _, transformer, columns in step.transformers_:
-        if not isinstance(transformer, str):
-            yield transformer, _positions(columns, list(names))
-
-
-def _positions(columns: Any, names: list[Any]) -> list[int]:
-    if isinstance(columns, slice):
-        start, stop = columns.start, columns.stop
-        if isinstance(start, str) or isinstance(stop, str):  # both ends count
-            low = 0 if start is None else names.index(start)
-            high = len(names) if stop is None else names.index(stop) + 1
-            return list(range(low, high))[:: columns.step]
-        return list(range(len(names)))[columns]
-    if isinstance(columns, str | int):
-        columns = [columns]
-    if len(columns) == len(names) and all(isinstance(column, bool | np.bool_) for column in columns):
-        return np.flatnonzero(columns).tolist()
-    return [
-        names.index(column) if isinstance(column, str) else int(column) % len(names) for column in columns
-    ]
+        if isinstance(transformer, str):  # "drop", "passthrough"
+            continue
+        ends = (columns.start, columns.stop) if isinstance(columns, slice) else np.ravel(columns)
+        by_name = any(isinstance(end, str) for end in ends)
+        chosen = positions.loc[:, columns] if by_name else positions.iloc[:, columns]
+        yield transformer, np.ravel(chosen).tolist()
 
 
 _BATCH_NUMBERS = 2**20

@@ -29,11 +29,12 @@ from shiftmetrics.models.table import Table
 
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
 LOSSES: tuple[LossName, ...] = ("zero_one", "hinge", "log_loss", "squared")
+_MOST_TRIED = 256  # rows with missing cells
 
 
 @dataclass
 class QueryCount:
-    """How many rows the model was asked for."""
+    """How many rows the model has predicted."""
 
     rows: int = 0
 
@@ -69,7 +70,7 @@ class Question:
     memory_limit : int or None
         Bytes that the points of a search may take.
     count : QueryCount
-        Counts what `predict` and `losses` ask of the model.
+        Counts the rows that `predict` and `losses` pass to the model.
     """
 
     model: Any
@@ -144,100 +145,79 @@ def class_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntA
     return np.where(classes[found] == labels, found, -1).astype(np.int64)
 
 
-_MOST_ASKED = 256
-"""Rows with missing cells that a model is tried on."""
-
-
 def check_columns(model: Any, X: Any) -> None:
     """Refuse a table whose columns are not those that the model was fitted on, in their order.
 
     Raises
     ------
     ValueError
-        If a column is missing, too many, or stands elsewhere; the first three differences are listed.
+        If a column is missing, unknown or in another place; the first three differences are listed.
     """
-    known = getattr(model, "feature_names_in_", None)
+    known, n_features = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
     if known is None or not is_table(X):
-        n_features = getattr(model, "n_features_in_", None)
         shape = np.shape(X)
-        if n_features is not None and len(shape) == 2 and shape[1] != n_features:
-            raise ValueError(
-                describe("X", f"of {n_features} columns, as the model was fitted on", f"{shape[1]} columns")
-            )
-        if n_features is not None and len(shape) > 2:
-            raise ValueError(
-                describe(
-                    "X", f"of shape (n_samples, {n_features}), as the model was fitted on", f"shape {shape}",
-                    "Pass X.reshape(len(X), -1).",
-                )
-            )  # fmt: skip
+        if n_features is None or shape[1:] == (n_features,):
+            return
+        if len(shape) == 2:
+            expected, got, remedy = f"of {n_features} columns", f"{shape[1]} columns", ""
+        else:
+            expected, got = f"of shape (n_samples, {n_features})", f"shape {shape}"
+            remedy = "Pass X.reshape(len(X), -1)."
+        raise ValueError(describe("X", f"{expected}, as the model was fitted on", got, remedy))
+    names, columns = list(known), list(X.columns)
+    if names == columns:
         return
-    expected, got = list(known), list(X.columns)
-    if expected == got:
-        return
-    missing = [name for name in expected if name not in set(got)]
-    extra = [name for name in got if name not in set(expected)]
-    if missing or extra:
-        parts = [f"without {first_few(missing)}"] if missing else []
-        parts += [f"with {first_few(extra)}, unknown to the model"] if extra else []
-        text, remedy = " and ".join(parts), "Give the table that the model predicts on."
-    else:
-        moved = [
-            f"{there!r} where {here!r} was (column {place})"
-            for place, (here, there) in enumerate(zip(expected, got, strict=True))
-            if here != there
-        ]
-        text, remedy = first_few(moved, show=str), "Pass X[list(model.feature_names_in_)]."
-    raise ValueError(
-        describe("X", "a table with the columns that the model was fitted on, in their order", text, remedy)
-    )
+    missing = [name for name in names if name not in set(columns)]
+    extra = [name for name in columns if name not in set(names)]
+    remedy = "Give the table that the model predicts on."
+    parts = [f"without {first_few(missing)}"] if missing else []
+    parts += [f"with {first_few(extra)}, unknown to the model"] if extra else []
+    if not parts:
+        pairs = enumerate(zip(names, columns, strict=True))
+        moved = [f"{there!r} where {here!r} was (column {k})" for k, (here, there) in pairs if here != there]
+        parts, remedy = [first_few(moved, show=str)], "Pass X[list(model.feature_names_in_)]."
+    expected = "a table with the columns that the model was fitted on, in their order"
+    raise ValueError(describe("X", expected, " and ".join(parts), remedy))
 
 
 def check_missing_cells(model: Any, table: Table, codes: FloatArray, argument: str = "X") -> None:
-    """Refuse missing cells where the model does: it is asked about one row for each column that has some.
+    """Refuse missing cells that the model does not take, by its outputs for a row of each column that has some.
 
     Raises
     ------
     ValueError
-        If the model raises an error for these rows but not for complete ones, or answers NaN; the columns are named.
+        If the model raises an error for these rows but not for a complete one, or returns NaN; the columns are named.
     """
     missing = np.isnan(codes)
     incomplete = missing.any(axis=1)
     if not incomplete.any():
         return
     columns = np.flatnonzero(missing.any(axis=0))
-    asked = np.unique(missing[:, columns].argmax(axis=0))[:_MOST_ASKED]
-    said = ""
+    tried = np.unique(missing[:, columns].argmax(axis=0))[:_MOST_TRIED]
+    reason, said = None, "it answers NaN"
     try:
-        if not any(np.isnan(part).any() for part in _answers(model, table.decode(codes[asked]))):
+        if not any(np.isnan(part).any() for part in _outputs(model, table.decode(codes[tried]))):
             return
-        said = "it answers NaN"
     except Exception as error:
-        if not incomplete.all():
-            _answers(
-                model, table.decode(codes[~incomplete][:1])
-            )  # raises where this is not about missing cells
-        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        reason: Exception | None = error
-    else:
-        reason = None
+        if not incomplete.all():  # an error that is not about missing cells is raised again
+            _outputs(model, table.decode(codes[~incomplete][:1]))
+        reason, said = error, str(error).strip().partition("\n")[0] or type(error).__name__
     counts = missing.sum(axis=0)
-    shown = ", ".join(f"{counts[column]:,} in column {table.names[column]!r}" for column in columns[:3])
-    more = f" and some in {len(columns) - 3} more" if len(columns) > 3 else ""
+    shown = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
     raise ValueError(
         describe(
-            argument, f"free of missing cells for this {type(model).__name__}", f"{shown}{more}",
+            argument, f"free of missing cells for this {type(model).__name__}", shown,
             f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. "
             f"The model says: {said}",
         )
     ) from reason  # fmt: skip
 
 
-def _answers(model: Any, X: Any) -> list[FloatArray]:
-    """Return what a model answers, as far as it is numbers."""
-    ways = [getattr(model, name, None) for name in ("predict", "predict_proba", "decision_function")]
-    answers = [np.asarray(way(X)) for way in ways if way is not None] or [call(model, X)]
-    return [answer.astype(np.float64) for answer in answers if answer.dtype.kind == "f"]
+def _outputs(model: Any, X: Any) -> list[FloatArray]:
+    """Return the outputs of a model that are numbers."""
+    methods = [getattr(model, name, None) for name in ("predict", "predict_proba", "decision_function")]
+    outputs = [np.asarray(method(X)) for method in methods if method is not None] or [call(model, X)]
+    return [output.astype(np.float64) for output in outputs if output.dtype.kind == "f"]
 
 
 def check_targets(
