@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.domain import Flip
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
@@ -22,10 +23,10 @@ _GAIN = 1e-9
 
 
 def answer_along_column(question: Question) -> Answer | None:
-    """Answer where one column, or one group that flips, may move.
+    """Answer where one column, or one group that flips, may move; None where several may.
 
-    An upper bound for numbers, since a model may change its mind between two values of the grid and back; exact
-    for categories. None if several columns may move.
+    An upper bound for numbers, since the loss of a model is known at the values of a grid alone; exact for
+    categories.
     """
     domain = question.domain
     sliding, flips = np.flatnonzero(domain.sliding), domain.movable_flips
@@ -33,190 +34,160 @@ def answer_along_column(question: Question) -> Answer | None:
         return _states(question, flips[0])
     if flips or len(sliding) != 1:
         return None
-    column = int(sliding[0])
-    values = _grid(question, column)
-    losses = _losses_at(question, column, values)
+    line = _Line(question, int(sliding[0]))
+    values = line.grid()
+    losses = line.losses(values)
     if question.loss == "zero_one":
-        return _nearest(question, column, values, losses)
-    distances = _distances(question, column, values)
+        return _nearest(line, values, losses)
+    distances = line.distances(values)
     distances[:, 0] = 0.0
-    return _Candidates(question, column, values, CandidateLoss(losses, distances)).answer()
+    return _candidates(line, values, CandidateLoss(losses, distances))
 
 
 def _states(question: Question, flip: Flip) -> Answer:
-    """Try all states of each row; its own comes first."""
-    own, n_states = flip.state_of(question.codes), len(flip.states)
+    """Evaluate all states of each row, its present one first."""
+    n_states = len(flip.states)
     stuck = flip.is_stuck(question.codes)
-    own = np.where(stuck, -1, own)
-    order = (np.maximum(own, 0)[:, None] + np.arange(n_states)) % n_states
-    if (own < 0).any():  # rows in no state stay, or take one of them unless cells are missing
-        order = np.concatenate([np.full((len(own), 1), -1), order], axis=1)
-    losses = np.empty(order.shape)
-    everyone = np.arange(question.n_samples)
-    for choice in range(order.shape[1]):
-        points = question.codes.copy()
-        able = np.flatnonzero((order[:, choice] >= 0) & ~stuck)
-        part = points[able]
-        flip.put(part, order[able, choice])
-        points[able] = part
-        losses[:, choice] = question.losses(points, everyone)
-    distances = np.where(order == own[:, None], 0.0, flip.distance)
-    repeats = (order == own[:, None]) & (np.arange(order.shape[1]) > 0)
-    distances[repeats] = np.inf
-    distances[stuck] = np.inf
+    present = np.where(stuck, -1, flip.state_of(question.codes))
+    order = (np.maximum(present, 0)[:, None] + np.arange(n_states)) % n_states
+    if (present < 0).any():  # rows in no state stay, or take one of them unless cells are missing
+        order = np.concatenate([np.full((len(present), 1), -1), order], axis=1)
+
+    def moved(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
+        points = question.codes[rows].copy()
+        states = order[rows, choices]
+        away = np.flatnonzero((states >= 0) & ~stuck[rows])
+        points[np.ix_(away, flip.columns)] = flip.states[states[away]]
+        return points
+
+    everyone, none = np.arange(question.n_samples), np.zeros(question.n_samples)
+    every_choice = [np.full(question.n_samples, choice) for choice in range(order.shape[1])]
+    points = [moved(everyone, none, choice) for choice in every_choice]
+    losses = np.stack([question.losses(part, everyone) for part in points], axis=1)
+    distances = np.full(order.shape, flip.distance)
+    distances[(order == present[:, None]) | stuck[:, None]] = np.inf  # the present state stands in column 0
     distances[:, 0] = 0.0
-
-    def places(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
-        assert choices is not None
-        points = question.codes[rows].copy()
-        away = np.flatnonzero(order[rows, choices] >= 0)
-        part = points[away]
-        flip.put(part, order[rows, choices][away])
-        points[away] = part
-        return points
-
-    return Answer(loss=CandidateLoss(losses, distances, kind="exact"), points=places)
-
-
-def _grid(question: Question, column: int) -> FloatArray:
-    """Return values to try, of shape (n_samples, 1 + n_values): the row's own first, then sorted ones it may take."""
-    held = question.codes[:, column]
-    if question.background is not None:
-        held = np.concatenate([held, question.background[:, column]])
-    held = held[~np.isnan(held)]
-    low, high = float(held.min()), float(held.max())
-    room = 0.5 * (high - low) + question.domain.unit[column]
-    quantiles = np.quantile(held, np.linspace(0.0, 1.0, _N_QUANTILES), method="nearest")
-    values = np.unique(np.concatenate([quantiles, np.linspace(low - room, high + room, _N_EVEN)]))
-    start = question.codes
-    points = np.stack([_valid(question, column, np.full(len(start), value)) for value in values], axis=1)
-    return np.concatenate([start[:, column, None], points], axis=1)
-
-
-def _valid(question: Question, column: int, values: FloatArray) -> FloatArray:
-    points = question.codes.copy()
-    points[:, column] = values
-    return question.domain.clip(points, question.codes)[:, column]
-
-
-def _losses_at(question: Question, column: int, values: FloatArray) -> FloatArray:
-    n_rows, n_values = values.shape
-    losses = np.empty(values.shape)
-    size = max(1, _BLOCK_POINTS // n_values)
-    for first in range(0, n_rows, size):
-        rows = np.arange(first, min(first + size, n_rows))
-        points = np.repeat(question.codes[rows], n_values, axis=0)
-        points[:, column] = values[rows].ravel()
-        losses[rows] = question.losses(points, np.repeat(rows, n_values)).reshape(len(rows), n_values)
-    return losses
-
-
-def _distances(question: Question, column: int, values: FloatArray) -> FloatArray:
-    """Return how far values of shape (n_samples, n_values) are; inf where the cell is missing."""
-    distances = np.abs(values - question.codes[:, column, None]) / question.domain.unit[column]
-    return np.where(np.isnan(distances), np.inf, distances)
-
-
-def _nearest(question: Question, column: int, values: FloatArray, losses: FloatArray) -> Answer:
-    """Take the nearest error of the grid on each side, and bisect between it and the last value that is right."""
-    start = question.codes[:, column]
-    wrong = losses[:, 0] > 0.0
-    best, place = np.where(wrong, 0.0, np.inf), start.copy()
-    for side in (-1.0, 1.0):
-        ahead = side * (values - start[:, None])
-        usable = (losses > 0.0) & (ahead > 0.0)
-        reach = np.where(usable, ahead, np.inf)
-        target = reach.argmin(axis=1)
-        rows = np.flatnonzero(~wrong & np.isfinite(reach.min(axis=1)))
-        if not rows.size:
-            continue
-        far = values[rows, target[rows]]
-        between = np.where(
-            (ahead[rows] >= 0.0) & (ahead[rows] < reach[rows, target[rows]][:, None]),
-            values[rows],
-            start[rows, None],
-        )
-        near = start[rows] + side * (side * (between - start[rows, None])).max(axis=1)
-        for _ in range(_BISECTIONS):
-            middle = _valid_at(question, column, rows, 0.5 * (near + far))
-            going = (middle != near) & (middle != far)
-            if not going.any():
-                break
-            points = question.codes[rows].copy()
-            points[:, column] = middle
-            error = np.zeros(len(rows), dtype=bool)
-            error[going] = question.is_wrong(points[going], rows[going])
-            far = np.where(going & error, middle, far)
-            near = np.where(going & ~error, middle, near)
-        nearer = np.abs(far - start[rows]) < np.abs(
-            np.where(np.isfinite(best[rows]), place[rows] - start[rows], np.inf)
-        )
-        best[rows[nearer]] = np.abs(far - start[rows])[nearer] / question.domain.unit[column]
-        place[rows[nearer]] = far[nearer]
-
-    def places(rows: IntArray, _: FloatArray, __: IntArray | None) -> FloatArray:
-        points = question.codes[rows].copy()
-        points[:, column] = place[rows]
-        return points
-
-    return Answer(loss=ZeroOneLoss(best, kind="upper_bound"), points=places)
-
-
-def _valid_at(question: Question, column: int, rows: IntArray, values: FloatArray) -> FloatArray:
-    points = question.codes[rows].copy()
-    points[:, column] = values
-    return question.domain.clip(points, question.codes[rows])[:, column]
+    return Answer(loss=CandidateLoss(losses, distances, kind="exact"), points=moved)
 
 
 @dataclass(frozen=True)
-class _Candidates:
-    """Values that were tried, and the losses there."""
+class _Line:
+    """The rows of a question along one column of numbers."""
 
     question: Question
     column: int
-    values: FloatArray
-    loss: CandidateLoss
 
-    def answer(self) -> Answer:
-        return Answer(loss=self.loss, points=self._points, refine=self._refine)
+    @property
+    def start(self) -> FloatArray:
+        """Where the rows stand."""
+        return self.question.codes[:, self.column]
 
-    def _points(self, rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
-        assert choices is not None
+    def points(self, rows: IntArray, values: FloatArray) -> FloatArray:
+        """Return rows with these values in the column."""
         points = self.question.codes[rows].copy()
-        points[:, self.column] = self.values[rows, choices]
+        points[:, self.column] = values
         return points
 
-    def _refine(self, dual: float) -> Answer | None:
-        """Narrow down the best value of each row between its neighbours, by golden sections."""
-        if not 0.0 < dual < np.inf:
-            return None
-        question, column = self.question, self.column
-        rows = np.arange(question.n_samples)
-        best = self.loss.transform(dual, question.theta1, slice(0, question.n_samples))
-        assert best.choice is not None
-        held = self.values[rows, best.choice]
-        below = np.where(self.values < held[:, None], self.values, -np.inf).max(axis=1)
-        above = np.where(self.values > held[:, None], self.values, np.inf).min(axis=1)
-        low, high = np.where(np.isfinite(below), below, held), np.where(np.isfinite(above), above, held)
+    def allowed(self, rows: IntArray, values: FloatArray) -> FloatArray:
+        """Return the allowed values of rows nearest to these."""
+        codes = self.question.codes[rows]
+        return self.question.domain.clip(self.points(rows, values), codes)[:, self.column]
 
-        def worth(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            points = question.codes.copy()
-            points[:, column] = _valid(question, column, values)
-            losses = question.losses(points, rows)
-            distances = question.domain.distances(points, question.codes)
-            return dual * losses - question.theta1 * distances**2, losses, points[:, column]
+    def distances(self, values: FloatArray) -> FloatArray:
+        """Return how far values of shape (n_samples, n_values) are; inf where the cell is missing."""
+        distances = np.abs(values - self.start[:, None]) / self.question.domain.unit[self.column]
+        return np.where(np.isnan(distances), np.inf, distances)
 
-        for _ in range(_SECTIONS):
-            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-            better_left = worth(left)[0] >= worth(right)[0]
-            low, high = np.where(better_left, low, left), np.where(better_left, right, high)
-        value, losses, places = worth(0.5 * (low + high))
-        if not (value > best.value + _GAIN * (1.0 + np.abs(best.value))).any():
-            return None
-        distances = _distances(question, column, places[:, None])[:, 0]
-        grown = replace(
-            self,
-            values=np.concatenate([self.values, places[:, None]], axis=1),
-            loss=self.loss.appended(losses, distances),
+    def losses(self, values: FloatArray) -> FloatArray:
+        """Return the losses at values of shape (n_samples, n_values)."""
+        losses = np.empty(values.shape)
+        for block in row_blocks(len(values), values.shape[1], block_bytes=_BLOCK_POINTS):
+            rows = np.repeat(np.arange(len(values))[block], values.shape[1])
+            points = self.points(rows, values[block].ravel())
+            losses[block] = self.question.losses(points, rows).reshape(-1, values.shape[1])
+        return losses
+
+    def grid(self) -> FloatArray:
+        """Return values to try, of shape (n_samples, 1 + n_values): the present one first, then sorted ones."""
+        held = self.start
+        if self.question.background is not None:
+            held = np.concatenate([held, self.question.background[:, self.column]])
+        held = held[~np.isnan(held)]
+        low, high = float(held.min()), float(held.max())
+        room = 0.5 * (high - low) + self.question.domain.unit[self.column]
+        quantiles = np.quantile(held, np.linspace(0.0, 1.0, _N_QUANTILES), method="nearest")
+        values = np.unique(np.concatenate([quantiles, np.linspace(low - room, high + room, _N_EVEN)]))
+        rows = np.arange(self.question.n_samples)
+        return np.stack(
+            [self.start, *(self.allowed(rows, np.full(len(rows), value)) for value in values)], axis=1
         )
-        return grown.answer()
+
+
+def _nearest(line: _Line, values: FloatArray, losses: FloatArray) -> Answer:
+    """Take the nearest error of the grid on each side, and bisect between it and the last value that is right."""
+    start, wrong = line.start, losses[:, 0] > 0.0
+    moves, place = np.where(wrong, 0.0, np.inf), start.copy()
+    for side in (-1.0, 1.0):
+        ahead = side * (values - start[:, None])
+        errors = np.where((losses > 0.0) & (ahead > 0.0), ahead, np.inf)
+        nearest_error = errors.min(axis=1)
+        rows = np.flatnonzero(~wrong & np.isfinite(nearest_error))
+        if not rows.size:
+            continue
+        far = values[rows, errors[rows].argmin(axis=1)]
+        between = (ahead[rows] >= 0.0) & (ahead[rows] < nearest_error[rows, None])
+        near = start[rows] + side * np.where(between, ahead[rows], 0.0).max(axis=1)
+        for _ in range(_BISECTIONS):
+            middle = line.allowed(rows, 0.5 * (near + far))
+            going = np.flatnonzero((middle != near) & (middle != far))
+            if not going.size:
+                break
+            error = line.question.is_wrong(line.points(rows[going], middle[going]), rows[going])
+            far[going] = np.where(error, middle[going], far[going])
+            near[going] = np.where(error, near[going], middle[going])
+        nearer = np.abs(far - start[rows]) < moves[rows]
+        moves[rows[nearer]], place[rows[nearer]] = np.abs(far - start[rows])[nearer], far[nearer]
+    return Answer(
+        loss=ZeroOneLoss(moves / line.question.domain.unit[line.column], kind="upper_bound"),
+        points=lambda rows, distances, choices: line.points(rows, place[rows]),
+    )
+
+
+def _candidates(line: _Line, values: FloatArray, loss: CandidateLoss) -> Answer:
+    """Return the values that were tried as candidates, with a search for better ones between them."""
+
+    def points(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
+        return line.points(rows, values[rows, choices])
+
+    return Answer(loss=loss, points=points, refine=lambda dual: _refined(line, values, loss, dual))
+
+
+def _refined(line: _Line, values: FloatArray, loss: CandidateLoss, dual: float) -> Answer | None:
+    """Narrow down the best value of each row between its neighbours, by golden sections."""
+    if not 0.0 < dual < np.inf:
+        return None
+    question, rows = line.question, np.arange(line.question.n_samples)
+    best = loss.transform(dual, question.theta1, slice(0, question.n_samples))
+    held = values[rows, best.choice]
+    below = np.where(values < held[:, None], values, -np.inf).max(axis=1)
+    above = np.where(values > held[:, None], values, np.inf).min(axis=1)
+    low, high = np.where(np.isfinite(below), below, held), np.where(np.isfinite(above), above, held)
+
+    def gain(at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        places = line.allowed(rows, at)
+        points = line.points(rows, places)
+        losses = question.losses(points, rows)
+        distances = question.domain.distances(points, question.codes)
+        return dual * losses - question.theta1 * distances**2, losses, places
+
+    for _ in range(_SECTIONS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        better_left = gain(left)[0] >= gain(right)[0]
+        low, high = np.where(better_left, low, left), np.where(better_left, right, high)
+    value, losses, places = gain(0.5 * (low + high))
+    if not (value > best.value + _GAIN * (1.0 + np.abs(best.value))).any():
+        return None
+    distances = line.distances(places[:, None])[:, 0]
+    return _candidates(
+        line, np.concatenate([values, places[:, None]], axis=1), loss.appended(losses, distances)
+    )
