@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labels, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
@@ -23,20 +21,16 @@ WORDS = {
 
 @measuring({posterior_agreement: None}, words=WORDS)
 def agreement(
-    shifted: Annotated[
-        str, typer.Argument(metavar="SHIFTED", help="Scores on the shifted sample.", show_default=False)
-    ],
-    reference: Annotated[
-        str,
-        typer.Argument(metavar="REFERENCE", help="Scores of the same rows, unshifted.", show_default=False),
-    ],
+    shifted: str,
+    reference: str,
+    *,
     call: Call,
-    groups: options.Groups = None,
-    id_column: options.Id = None,
-    columns: options.Columns = None,
-    label: options.Label = None,
-    weight: options.Weight = None,
-    align: options.AlignOption = "labels",
+    groups: str | None = None,
+    id_column: str | None = None,
+    columns: str | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+    align: Align = "labels",
 ) -> Job:
     """Measure whether predictions survive this shift: posterior agreement; no labels needed.
 
@@ -46,6 +40,13 @@ def agreement(
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --label truth --report report.html`
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --confidence 0.95 --json agreement.json`
+
+    Parameters
+    ----------
+    shifted : SHIFTED
+        Scores on the shifted sample.
+    reference : REFERENCE
+        Scores of the same rows, unshifted.
     """
     read: dict[str, Any] = {
         "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,

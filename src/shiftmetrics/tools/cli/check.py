@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.errors import fail, reader_may_leave
 from shiftmetrics.tools.cli.outputs import check_outputs, new_console, print_table, say_files
 from shiftmetrics.tools.cli.results import read_result_files
+from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import RulesResult, check_results, read_rules
 from shiftmetrics.views import Context, write_report
@@ -18,21 +17,15 @@ from shiftmetrics.views import Context, write_report
 STYLES = {"passed": "green", "failed": "bold red", "warned": "yellow", "error": "bold red"}
 
 
+@command
 def check(
-    results: options.Results,
-    rules: Annotated[
-        Path,
-        typer.Option("--rules", metavar="RULES.toml", help="What the results must hold.", show_default=False),
-    ],
-    junit: Annotated[
-        Path | None,
-        typer.Option("--junit", metavar="FILE.xml", help="Write the outcomes as JUnit XML, for CI to show."),
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE.json", help="Write the outcomes as JSON.")
-    ] = None,
-    report: options.Report = None,
-    quiet: options.Quiet = False,
+    results: list[str],
+    *,
+    rules: Path,
+    junit: Path | None = None,
+    json: Path | None = None,
+    report: Path | None = None,
+    quiet: bool = False,
 ) -> None:
     """Check results against rules, as the gate of a release: exit code 0 passed, 1 a rule failed, 2 an error.
 
@@ -42,6 +35,15 @@ def check(
     Example: `shiftmetrics check agreement.json stability.json --rules rules.toml --junit junit.xml`
 
     Example: `shiftmetrics check results/ --rules rules.toml --report report.html`
+
+    Parameters
+    ----------
+    rules : RULES.toml
+        What the results must hold.
+    junit : FILE.xml
+        Write the outcomes as JUnit XML, for CI to show.
+    json : FILE.json
+        Write the outcomes as JSON.
     """
     demanded = read_rules(rules)
     read = read_result_files(results)

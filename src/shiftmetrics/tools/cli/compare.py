@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.tables import Align
 from shiftmetrics.comparison import compare_agreement, compare_results
-from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_sample, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
@@ -26,30 +24,16 @@ WORDS = {
 
 @measuring({compare_agreement: None}, words=WORDS)
 def compare(
-    shifted: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[NAME=]SHIFTED",
-            help="Scores of each model on the shifted sample, two files or more; or results, written with --json.",
-            show_default=False,
-        ),
-    ],
+    shifted: list[str],
+    *,
     call: Call,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--reference",
-            metavar="FILE",
-            help="Scores of the same rows, unshifted: once for all models, or once for each, in their order.",
-            show_default=False,
-        ),
-    ] = None,
-    groups: options.Groups = None,
-    id_column: options.Id = None,
-    columns: options.Columns = None,
-    label: options.Label = None,
-    weight: options.Weight = None,
-    align: options.AlignOption = "labels",
+    reference: list[str] | None = None,
+    groups: str | None = None,
+    id_column: str | None = None,
+    columns: str | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+    align: Align = "labels",
 ) -> Job:
     """Rank models by how well their predictions survive a shift: intervals, paired differences, ranks; no labels.
 
@@ -59,6 +43,13 @@ def compare(
     Example: `shiftmetrics compare small=a.csv large=b.csv --reference a0.csv --reference b0.csv --id image`
 
     Example: `shiftmetrics compare forest=forest.json logistic=logistic.json --report report.html`
+
+    Parameters
+    ----------
+    shifted : [NAME=]SHIFTED
+        Scores of each model on the shifted sample, two files or more; or results, written with --json.
+    reference : FILE
+        Scores of the same rows, unshifted: once for all models, or once for each, in their order.
     """
     if len(shifted) < 2:
         raise ValueError(

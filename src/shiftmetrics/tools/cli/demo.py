@@ -5,32 +5,30 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from shiftmetrics._core.collection import write_results
-from shiftmetrics.tools.cli import options
+from shiftmetrics._core.validation import check_integer
 from shiftmetrics.tools.cli.outputs import check_outputs, say, show
+from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.views import write_report
 
 
-def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where report.html and the rest go.")
-    ] = Path("demo-output"),
-    seed: options.Seed = 0,
-    digit: Annotated[
-        int, typer.Option("--digit", min=0, max=9, help="The digit withheld from the reference.")
-    ] = 4,
-    quiet: options.Quiet = False,
-) -> None:
+@command
+def demo(*, output: Path = Path("demo-output"), seed: int = 0, digit: int = 4, quiet: bool = False) -> None:
     """Train a small classifier of handwritten digits, shift its data, measure, and write a report.
 
     It needs nothing but the installed package: the digits come with scikit-learn. Beside the report it writes its
     data and a configuration for `shiftmetrics run`, which measures the same from files and checks rules.
+
+    Parameters
+    ----------
+    output : FOLDER
+        Where report.html and the rest go.
+    digit : 0-9
+        The digit withheld from the reference.
     """
     started = time.perf_counter()
+    check_integer(digit, "--digit", low=0, high=9)
     if output.exists() and not output.is_dir():
         raise ValueError(f"--output must be a folder, got the file {str(output)!r}.")
     output.mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
-from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder, refuse_options, scaled
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import Sample, align_samples, read_row_values, read_sample, shared
@@ -22,51 +20,20 @@ from shiftmetrics.views import Context, Rows
     leave_out=["features"],
 )
 def novelty(
-    test: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEST",
-            help="Sample under test: a file of features, or a folder of images.",
-            show_default=False,
-        ),
-    ],
-    reference: Annotated[
-        str,
-        typer.Argument(metavar="REFERENCE", help="Reference sample, of the same kind.", show_default=False),
-    ],
+    test: str,
+    reference: str,
+    *,
     call: Call,
-    sweep: Annotated[
-        bool,
-        typer.Option("--sweep", help="Score at nine bandwidths too, and draw them in the report."),
-    ] = False,
-    images: Annotated[
-        str | None,
-        typer.Option(
-            "--images",
-            metavar="FILE",
-            help="A picture of each row of TEST, shape (n, height, width), for the report.",
-        ),
-    ] = None,
-    reference_images: Annotated[
-        str | None, typer.Option("--reference-images", metavar="FILE", help="The same for REFERENCE.")
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option("--text", metavar="COLUMN", help="Column of texts to compare by their words (TF-IDF)."),
-    ] = None,
-    size: Annotated[
-        int | None,
-        typer.Option(
-            "--size", metavar="PIXELS", min=1, help="Side of images read from folders. Default: 32."
-        ),
-    ] = None,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Bring the columns to one scale, learned from both samples.")
-    ] = False,
-    id_column: options.Id = None,
-    columns: options.Columns = None,
-    label: options.Label = None,
-    align: options.AlignOption = "labels",
+    sweep: bool = False,
+    images: str | None = None,
+    reference_images: str | None = None,
+    text: str | None = None,
+    size: int | None = None,
+    scale: bool = False,
+    id_column: str | None = None,
+    columns: str | None = None,
+    label: str | None = None,
+    align: Align = "labels",
 ) -> Job:
     """Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.
 
@@ -77,6 +44,25 @@ def novelty(
     Examples: `shiftmetrics novelty runs.npz:generated runs.npz:real --report report.html`,
     `shiftmetrics novelty new_photos/ old_photos/ --report report.html`,
     `shiftmetrics novelty new.csv old.csv --text review --kernel cosine`
+
+    Parameters
+    ----------
+    test : TEST
+        Sample under test: a file of features, or a folder of images.
+    reference : REFERENCE
+        Reference sample, of the same kind.
+    sweep
+        Score at nine bandwidths too, and draw them in the report.
+    images : FILE
+        A picture of each row of TEST, shape (n, height, width), for the report.
+    reference_images : FILE
+        The same for REFERENCE.
+    text : COLUMN
+        Column of texts to compare by their words (TF-IDF).
+    size : PIXELS
+        Side of images read from folders. Default: 32.
+    scale
+        Bring the columns to one scale, learned from both samples.
     """
     if sweep and call["kernel"] != "gaussian":
         raise ValueError(f"--sweep must go with the Gaussian kernel, got --kernel {call['kernel']}.")

@@ -1,4 +1,4 @@
-"""What only the command line has: options for files, and how lists and limits are typed as text."""
+"""What only the command line has: options that several commands share, and how lists and limits are typed."""
 
 from __future__ import annotations
 
@@ -7,66 +7,36 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 TITLE = "How this model holds under shift"
 """Of pages of several measures."""
 
-Results = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RESULTS",
-        help="JSON files of results, written by other commands with --json, or folders of them.",
-        show_default=False,
-    ),
-]
-Id = Annotated[
-    str | None,
-    typer.Option("--id", metavar="COLUMN", help="Column that names the rows; pairs are matched by it."),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns", metavar="A,B,...", help="Columns to measure. Default: all that are not otherwise named."
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label", metavar="COLUMN|FILE", help="True labels: kept out of the measure, used to explain it."
-    ),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option("--weight", metavar="COLUMN|FILE", help="Weights of the rows, such as survey weights."),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
-        "--groups",
-        metavar="COLUMN|FILE",
-        help="Rows that belong together, such as visits of one patient: intervals take them as one.",
-    ),
-]
-AlignOption = Annotated[
-    Literal["labels", "position"],
-    typer.Option("--align", help="Match rows and columns by their names, or take them as they stand."),
-]
-Json = Annotated[
-    Path | None,
-    typer.Option(
-        "--json", metavar="FILE.json", help="Write the result as JSON; arrays go to FILE.npz beside it."
-    ),
-]
-Report = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE.html", help="Write a self-contained HTML report.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Seed = Annotated[
-    int, typer.Option("--seed", min=0, help="Seed of everything random; recorded in the result.")
-]
+SHARED = """
+results : RESULTS
+    JSON files of results, written by other commands with --json, or folders of them.
+id_column : COLUMN
+    Column that names the rows; pairs are matched by it.
+columns : A,B,...
+    Columns to measure. Default: all that are not otherwise named.
+label : COLUMN|FILE
+    True labels: kept out of the measure, used to explain it.
+weight : COLUMN|FILE
+    Weights of the rows, such as survey weights.
+groups : COLUMN|FILE
+    Rows that belong together, such as visits of one patient: intervals take them as one.
+align
+    Match rows and columns by their names, or take them as they stand.
+seed
+    Seed of everything random; recorded in the result.
+json : FILE.json
+    Write the result as JSON; arrays go to FILE.npz beside it.
+report : FILE.html
+    Write a self-contained HTML report.
+quiet
+    Print nothing but errors.
+"""
+"""Options that several commands share, each described once."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +48,7 @@ class TextForm:
     metavar : str
         The form, for the help.
     convert : callable
-        From the text and the option's name to the argument.
+        From the text and the option's flag to the argument.
     kind : type
         What typer reads: ``list[str]`` for an option that is repeated.
     """
@@ -88,12 +58,12 @@ class TextForm:
     kind: Any = str
 
 
-def split_names(text: str, option: str = "") -> list[str]:
+def split_names(text: str, flag: str = "") -> list[str]:
     """Split ``a,b,c`` as csv does, so that a quoted name may hold a comma."""
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
-def parse_bounds(text: str, option: str = "--bounds") -> Any:
+def parse_bounds(text: str, flag: str = "--bounds") -> Any:
     """Turn ``age=0:120,pulse=30:`` into pairs by column; ``data`` stays as it is.
 
     Raises
@@ -113,31 +83,29 @@ def parse_bounds(text: str, option: str = "--bounds") -> Any:
             bounds[name.strip()] = (float(low or -math.inf), float(high or math.inf))
         except ValueError:
             raise ValueError(
-                f"{option} must be data, or COLUMN=LOW:HIGH with commas between columns, got {part!r}. "
-                f"An example is {option} age=0:120,pulse=30:"
+                f"{flag} must be data, or COLUMN=LOW:HIGH with commas between columns, got {part!r}. "
+                f"An example is {flag} age=0:120,pulse=30:"
             ) from None
     return bounds
 
 
-def class_prior(text: str, option: str) -> Any:
+def class_prior(text: str, flag: str) -> Any:
     """Read a class prior: a word, numbers with commas between them, or a file."""
-    if text == "uniform":
-        return None
-    if text == "predicted":
-        return text
+    if text in ("uniform", "predicted"):
+        return text if text == "predicted" else None
     if "," in text and not Path(text).exists():
         try:
             return [float(part) for part in text.split(",")]
         except ValueError:
-            raise ValueError(f"{option} must be numbers with commas between them, got {text!r}.") from None
+            raise ValueError(f"{flag} must be numbers with commas between them, got {text!r}.") from None
     from shiftmetrics.tools.cli.samples import read_vector
     from shiftmetrics.tools.cli.sources import looks_like_source
 
     if not looks_like_source(text):
         raise ValueError(
-            f"{option} must be uniform, predicted, numbers such as 0.2,0.8 or a file, got {text!r}."
+            f"{flag} must be uniform, predicted, numbers such as 0.2,0.8 or a file, got {text!r}."
         )
-    return read_vector(text, option)
+    return read_vector(text, flag)
 
 
 _NAMES = TextForm("A,B,...", split_names)

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.outputs import check_outputs, say
 from shiftmetrics.tools.cli.results import read_result_files
+from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import check_results, read_rules
 from shiftmetrics.views import Context, write_report
 
 
+@command
 def report(
-    results: options.Results,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", "--report", metavar="FILE.html", help="The page.", show_default=False),
-    ],
-    rules: Annotated[
-        Path | None,
-        typer.Option(
-            "--rules", metavar="RULES.toml", help="Check the results, and show how each rule ended."
-        ),
-    ] = None,
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = options.TITLE,
-    quiet: options.Quiet = False,
+    results: list[str],
+    *,
+    page: Path,
+    rules: Path | None = None,
+    title: str = options.TITLE,
+    quiet: bool = False,
 ) -> None:
     """Write one self-contained HTML page of any number of results.
 
@@ -41,6 +33,15 @@ def report(
     Example: `shiftmetrics report agreement.json stability.json --output report.html`
 
     Example: `shiftmetrics report results/ --rules rules.toml --title "Release 4" --output report.html`
+
+    Parameters
+    ----------
+    page : FILE.html
+        The page.
+    rules : RULES.toml
+        Check the results, and show how each rule ended.
+    title : TEXT
+        Title of the page.
     """
     demanded = [] if rules is None else read_rules(rules)
     read = read_result_files(results)
@@ -49,9 +50,9 @@ def report(
     if rules is not None:
         inputs.append(Source(argument="--rules", path=rules))
         facts["Rules"] = str(rules)
-    check_outputs({"--output": output}, inputs)
+    check_outputs({"--output": page}, inputs)
     checked = check_results(read.results, demanded) if demanded else None
-    write_report(read.results, output, title=title, context=Context(facts=facts, rules=checked))
+    write_report(read.results, page, title=title, context=Context(facts=facts, rules=checked))
     if quiet:
         return
     for name, result in read.results.items():
@@ -60,4 +61,4 @@ def report(
         say(f"Note: {note}")
     if checked is not None:
         show_outcomes(checked)
-    say(f"Report: {output}")
+    say(f"Report: {page}")

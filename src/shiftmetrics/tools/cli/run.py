@@ -11,47 +11,31 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from shiftmetrics._core.result import Result, has_foreign_archive, names_arrays
 from shiftmetrics._core.validation import check_keys
-from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import DEBUG_VARIABLE, EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.tools.cli.outputs import Answer, say
 from shiftmetrics.tools.cli.results import read_result_files
+from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import Rule, RulesResult, check_results, read_rules
 from shiftmetrics.views import Context, write_report
 
 
+@command
 def run(
-    config: Annotated[
-        Path,
-        typer.Argument(metavar="CONFIG", help="A TOML file that lists measurements.", show_default=False),
-    ],
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="NAME",
-            help="Measure this alone, again for each; the others are taken from their files, where there are any.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where results go, in place of what CONFIG says."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Read the inputs and print the commands; compute and write nothing."),
-    ] = False,
-    quiet: options.Quiet = False,
+    config: Path,
+    *,
+    only: list[str] | None = None,
+    output: Path | None = None,
+    dry_run: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Measure all that a file lists, and check it by rules: one folder with results, report.html and junit.xml.
 
@@ -62,6 +46,17 @@ def run(
     Exit codes: 0 done and all rules passed, 1 a rule failed, 2 an error.
 
     Example: `shiftmetrics run config.toml`
+
+    Parameters
+    ----------
+    config : CONFIG
+        A TOML file that lists measurements.
+    only : NAME
+        Measure this alone, again for each; the others are taken from their files, where there are any.
+    output : FOLDER
+        Where results go, in place of what CONFIG says.
+    dry_run
+        Read the inputs and print the commands; compute and write nothing.
     """
     plan = read_config(config)
     folder = Folder((output or config.parent / plan.output).resolve(), plan)

@@ -1,7 +1,7 @@
-"""Options of commands from the signatures of functions: each is declared once, where the function declares it.
+"""Options of commands from signatures and docstrings: each is declared once, by the library or by a command.
 
-A parameter becomes an option with its name, type, default, and the first sentence of its description. Parameters that
-hold option objects (`Resampling`, `Computing`, `Moves`) become one option for each field.
+A parameter becomes an option with its name, type and default, and its description in the docstring becomes the help.
+Parameters that take option objects (`Resampling`, `Computing`, `Moves`) become one option for each field.
 """
 
 from __future__ import annotations
@@ -15,29 +15,35 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics.tools.cli import options
-from shiftmetrics.tools.cli.options import TEXT_FORMS
+from shiftmetrics.tools.cli.options import SHARED, TEXT_FORMS
 from shiftmetrics.tools.cli.outputs import Job, Output
 
-NAMES = {
+KEYS = {
     "level": "confidence", "confidence_level": "confidence", "n_draws": "draws", "n_resamples": "draws",
-    "n_queries": "queries",
+    "n_queries": "queries", "id_column": "id", "page": "output",
 }  # fmt: skip
 """Options that are called otherwise than the parameter."""
 
-SHORT = {"threshold": "-r"}
+ALIASES = {"threshold": ["-r"], "output": ["-o"], "page": ["-o", "--report"], "quiet": ["-q"]}
 NEVER = {"executor", "rng", "progress", "align", "keep_rows"}
-"""Parameters that are no options: set by --seed, --quiet and --align, or without effect on a command."""
+"""Parameters of the library that are no options: set by --seed, --quiet and --align, or of no use to a command."""
+
+PLAIN = (str, int, float, bool, Path, list[str])
+PANELS = {
+    "Moves": "Where rows may move", "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
+}  # fmt: skip
+"""Headings in the help, by the class of the option object."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a command.
+    """One option, or argument, of a command.
 
     Attributes
     ----------
@@ -47,14 +53,12 @@ class Option:
         What typer reads.
     default : object
         ``inspect.Parameter.empty`` where it must be given.
-    help : str
-        One sentence.
-    metavar : str or None
-        The form of the text.
+    help, metavar, panel : str
+        Its description, the form of its value, and its heading in the help.
     convert : callable or None
         From what typer read, and the flag, to the argument.
-    panel : str or None
-        Heading in the help.
+    is_argument : bool
+        Whether it has no flag.
     """
 
     name: str
@@ -62,13 +66,14 @@ class Option:
     default: Any
     help: str
     metavar: str | None = None
-    convert: Callable[[Any, str], Any] | None = None
     panel: str | None = None
+    convert: Callable[[Any, str], Any] | None = None
+    is_argument: bool = False
 
     @property
     def key(self) -> str:
-        """The name of the option in Python and in configurations."""
-        return NAMES.get(self.name, self.name)
+        """The name of the option in configurations."""
+        return KEYS.get(self.name, self.name)
 
     @property
     def flag(self) -> str:
@@ -77,56 +82,60 @@ class Option:
 
     def parameter(self) -> inspect.Parameter:
         """Return the option as typer reads it from a signature."""
-        flags = [self.flag, *([SHORT[self.name]] if self.name in SHORT else [])]
-        declared = typer.Option(*flags, metavar=self.metavar, help=self.help, rich_help_panel=self.panel)
-        kind = self.kind if self.default is not None else self.kind | None
-        return _keyword(self.key, Annotated[kind, declared], self.default)
-
-
-PANELS = {
-    "Moves": "Where rows may move", "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
-}  # fmt: skip
-"""Headings in the help, by the class of the option object."""
+        about: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
+        if self.is_argument:
+            declared = typer.Argument(**about, show_default=False)
+        else:
+            flags = [self.flag, *ALIASES.get(self.name, [])]
+            declared = typer.Option(*flags, **about, min=0 if self.name == "seed" else None)
+        kind = Annotated[self.kind | None if self.default is None else self.kind, declared]
+        return inspect.Parameter(
+            self.name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=self.default
+        )
 
 
 def options_of(function: Callable[..., Any], panel: str | None = None) -> Iterator[Option]:
-    """Yield the options that a function declares, with those of its option objects."""
+    """Yield the options that a function of the library declares, with those of its option objects."""
     for name, parameter in inspect.signature(function).parameters.items():
         part = part_of(function, name)
-        if part is None:
-            option = _option(name, _kind_of(function, name), parameter.default, function.__doc__, panel)
-            if option is not None:
-                yield option
-            continue
-        for field in dataclasses.fields(part):
-            default = field.default
-            if part is Resampling and field.name == "level" and not isinstance(parameter.default, Resampling):
+        owner, heading = (function, panel) if part is None else (part, PANELS[part.__name__])
+        for field in [name] if part is None else [field.name for field in dataclasses.fields(part)]:
+            default = inspect.signature(owner).parameters[field].default
+            if part is Resampling and field == "level" and not isinstance(parameter.default, Resampling):
                 default = parameter.default  # a level stands for the object; None: no interval
-            option = _option(
-                field.name, _kind_of(part, field.name), default, part.__doc__, PANELS[part.__name__]
-            )
-            if option is not None:
-                yield option
+            option = _option(owner, field, default)
+            if option is not None and field not in NEVER:
+                sentence = re.split(r"(?<=[.;:])\s(?=[A-Z]|- )", option.help)[0]
+                yield dataclasses.replace(option, help=sentence, panel=heading)
 
 
-def _option(name: str, kind: Any, default: Any, doc: str | None, panel: str | None) -> Option | None:
+def own_options(command: Callable[..., Any], panels: Mapping[str, str] | None = None) -> Iterator[Option]:
+    """Yield the arguments and options of a command; parameters without a default are arguments, unless by keyword."""
+    for name, parameter in inspect.signature(command).parameters.items():
+        option = _option(command, name, parameter.default)
+        if option is not None:
+            metavar = option.metavar or _entry(command, name)[0] or None
+            required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
+            panel = (panels or {}).get(name)
+            yield dataclasses.replace(option, metavar=metavar, is_argument=required, panel=panel)
+
+
+def _option(owner: Any, name: str, default: Any) -> Option | None:
     """Return a parameter as an option; None where it cannot be typed as text."""
-    if name in NEVER:
-        return None
-    text = _description(doc or "", name)
-    if name in TEXT_FORMS:
+    kind, text = _kind_of(owner, name), _entry(owner, name)[1]
+    words = [part for part in _members(kind) if isinstance(part, str)]
+    plain = [part for part in _members(kind) if part in PLAIN]
+    if name in TEXT_FORMS and not plain:
         form = TEXT_FORMS[name]
         default = "uniform" if name == "prior" and default is None else default
-        return Option(name, form.kind, default, text, form.metavar, form.convert, panel)
-    words = [part for part in _members(kind) if isinstance(part, str)]
-    plain = [part for part in _members(kind) if part in (str, int, float, bool)]
+        return Option(name, form.kind, default, text, form.metavar, convert=form.convert)
     if len(plain) > 1 or not (words or plain):
         return None
     if not (words and plain):
-        return Option(name, plain[0] if plain else Literal[tuple(words)], default, text, panel=panel)
+        return Option(name, plain[0] if plain else Literal[tuple(words)], default, text)
     default = default if default is inspect.Parameter.empty or default is None else str(default)
     convert = functools.partial(_word_or_number, words=words)
-    return Option(name, str, default, text, "|".join([*words, "NUMBER"]), convert, panel)
+    return Option(name, str, default, text, "|".join([*words, "NUMBER"]), convert=convert)
 
 
 def _word_or_number(text: str, flag: str, *, words: list[str]) -> Any:
@@ -140,10 +149,8 @@ def _word_or_number(text: str, flag: str, *, words: list[str]) -> Any:
 
 def part_of(function: Callable[..., Any], name: str) -> type | None:
     """Return the class of the option object that a parameter takes, if it takes one."""
-    classes = [part for part in _members(_kind_of(function, name)) if isinstance(part, type)]
-    return next(
-        (part for part in classes if part.__name__ in PANELS and dataclasses.is_dataclass(part)), None
-    )
+    classes = [part for part in _members(_kind_of(function, name)) if dataclasses.is_dataclass(part)]
+    return next((part for part in classes if isinstance(part, type) and part.__name__ in PANELS), None)
 
 
 @functools.cache
@@ -169,12 +176,14 @@ def _members(kind: Any) -> list[Any]:
     return [kind]
 
 
-def _description(doc: str, name: str) -> str:
-    """Return the first sentence on a parameter in a numpydoc docstring."""
-    entry = rf"^(?:\w+, )*{name}(?:, \w+)*(?: : .*)?\n((?: +.*\n?|\n)+)"
-    found = re.search(entry, inspect.cleandoc(doc), flags=re.MULTILINE)
-    text = " ".join(found[1].split()).replace("``", "") if found else ""
-    return re.split(r"(?<=[.;:])\s(?=[A-Z])", text)[0]
+def _entry(owner: Any, name: str) -> tuple[str, str]:
+    """Return the type and the description of a parameter in a numpydoc docstring, or among the shared options."""
+    pattern = rf"^(?:\w+, )*{name}(?:, \w+)*(?: : (.*))?\n((?: +.*\n?|\n)+)"
+    for text in (inspect.getdoc(owner) or "", SHARED):
+        found = re.search(pattern, text, flags=re.MULTILINE)
+        if found:
+            return found[1] or "", " ".join(found[2].split()).replace("``", "")
+    return "", ""
 
 
 @dataclass(frozen=True)
@@ -204,19 +213,11 @@ class Call:
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
-    def given(self) -> list[Option]:
-        """Return the options that differ from their defaults."""
-        return [
-            option
-            for key, option in self.declared.items()
-            if self.values[key] != option.default and self.values[key] not in (None, [])
-        ]
-
-    def refuse_all_but(self, *functions: Callable[..., Any], rule: str) -> None:
-        """Raise a ValueError for the first given option that none of the functions takes."""
-        taken = {option.key for function in functions for option in options_of(function)}
-        for option in self.given():
-            if option.key not in taken:
+    def refuse_all_but(self, function: Callable[..., Any], rule: str) -> None:
+        """Raise a ValueError for the first given option that the function does not take."""
+        taken = {option.key for option in options_of(function)}
+        for key, option in self.declared.items():
+            if key not in taken and self.values[key] not in (None, [], option.default):
                 raise ValueError(f"{option.flag} must {rule}.")
 
     def __call__(self, function: Callable[..., Any], *args: Any, **known: Any) -> Any:
@@ -233,10 +234,9 @@ class Call:
         """
         names = {option.name: option.flag for option in self.declared.values()} | dict(self.words)
         known = {"rng": self.seed, "progress": self.progress, **known}
-        parameters = list(inspect.signature(function).parameters)[len(args) :]
         arguments: dict[str, Any] = {}
         with _named_arguments(names):
-            for name in parameters:
+            for name in list(inspect.signature(function).parameters)[len(args) :]:
                 part = part_of(function, name)
                 if part is None:
                     arguments |= self._taken([name], known)
@@ -268,11 +268,17 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
         raise type(error)(message) from error
 
 
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Let typer read the arguments and options of a command from its signature and docstring."""
+    return _readable(function, function, own_options(function))
+
+
 def measuring(
     functions: Mapping[Callable[..., Any], str | None],
     *,
     words: Mapping[str, str],
     leave_out: Iterable[str] = (),
+    panels: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
     """Give a command the options of functions, a seed, and the options of its output.
 
@@ -285,12 +291,13 @@ def measuring(
         What messages call the arguments that do not come from options.
     leave_out : iterable of str
         Parameters that are no options of this command.
+    panels : mapping of str to str, optional
+        Headings for options of the command.
 
     Returns
     -------
     callable
-        A decorator. The command must have a parameter ``call: Call``, in whose place the options stand, and return a
-        `Job`.
+        A decorator. The command must take a `Call` as ``call``, and return a `Job`.
     """
     declared: dict[str, Option] = {}
     for function, panel in functions.items():
@@ -298,34 +305,32 @@ def measuring(
             if option.name not in leave_out:
                 declared.setdefault(option.key, option)
 
+    def of_every_command(
+        *, seed: int = 0, json: Path | None = None, report: Path | None = None, quiet: bool = False
+    ) -> None: ...
+
     def decorate(command: Callable[..., Job]) -> Callable[..., Job]:
-        @functools.wraps(command)
-        def callback(**values: Any) -> Job:
-            output = Output(json=values.pop("json"), report=values.pop("report"), quiet=values.pop("quiet"))
+        def callback(*, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any) -> Job:
+            output = Output(json=json, report=report, quiet=quiet)
             output.check_folders()
-            typed = {key: values.pop(key) for key in declared}
-            call = Call(declared, typed, values.pop("seed"), output.progress, words)
+            typed = {key: values.pop(option.name) for key, option in declared.items()}
+            call = Call(declared, typed, seed, output.progress, words)
             return dataclasses.replace(command(call=call, **values), output=output)
 
-        parameters: list[inspect.Parameter] = []
-        for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
-            if name == "call":
-                parameters += [option.parameter() for option in declared.values()]
-                parameters.append(_keyword("seed", options.Seed, 0))
-            else:
-                parameters.append(_keyword(name, parameter.annotation, parameter.default))
-        parameters += [
-            _keyword("json", options.Json, None),
-            _keyword("report", options.Report, None),
-            _keyword("quiet", options.Quiet, False),
-        ]
-        callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        callback.__annotations__ = {part.name: part.annotation for part in parameters}
-        del callback.__wrapped__  # type: ignore[attr-defined] - typer must not look behind the new signature
-        return callback
+        own = list(own_options(command, panels))
+        arguments = [option for option in own if option.is_argument]
+        others = [option for option in own if not option.is_argument]
+        seed, *output = own_options(of_every_command)
+        return _readable(callback, command, [*arguments, *declared.values(), seed, *others, *output])
 
     return decorate
 
 
-def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+def _readable(callback: Any, command: Callable[..., Any], options: Iterable[Option]) -> Any:
+    """Give a callback the signature and the help that typer reads."""
+    parameters = [option.parameter() for option in options]
+    callback.__signature__ = inspect.Signature(parameters)
+    callback.__annotations__ = {part.name: part.annotation for part in parameters}
+    callback.__name__ = command.__name__
+    callback.__doc__ = (inspect.getdoc(command) or "").partition("\n\nParameters\n---")[0]
+    return callback

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-import typer
 
 from shiftmetrics._core.arrays import as_array
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.models import feature_stability, model_stability
+from shiftmetrics.models import feature_stability as stability_of_features
+from shiftmetrics.models import model_stability
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
-from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.models import check_model, columns_of, load_model, name_of
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.readers import read_source
@@ -21,8 +20,11 @@ from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
 from shiftmetrics.views import Context, Rows
 
-NUMBERS = "Losses or distances"
 MODEL = "A model"
+PANELS = {
+    **dict.fromkeys(["losses", "distances", "kind"], "Losses or distances"),
+    **dict.fromkeys(["model", "target", "feature_stability", "by"], MODEL),
+}
 MOST_GROUPS = 50
 TITLE = "Stability of a model"
 
@@ -38,83 +40,24 @@ WORDS = {
     {stability_criterion: None, model_stability: MODEL},
     words=WORDS,
     leave_out=["initial_dual", "max_rounds", "n_draws"],
+    panels=PANELS,
 )
 def stability(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="Losses or distances to an error; with --model, the rows.",
-            show_default=False,
-        ),
-    ],
+    file: str,
+    *,
     call: Call,
-    losses: Annotated[
-        str | None,
-        typer.Option(
-            "--losses",
-            metavar="COLUMN",
-            help="Column of losses; rows may gain weight, not move.",
-            rich_help_panel=NUMBERS,
-        ),
-    ] = None,
-    distances: Annotated[
-        str | None,
-        typer.Option(
-            "--distances",
-            metavar="COLUMN",
-            help="Column of distances to the nearest error: 0 if wrong already, inf if none.",
-            rich_help_panel=NUMBERS,
-        ),
-    ] = None,
-    kind: Annotated[
-        Kind | None,
-        typer.Option(
-            "--kind",
-            help="What a file of one value a row holds, in place of --losses or --distances.",
-            rich_help_panel=NUMBERS,
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="MODEL",
-            help="A fitted model: a file of joblib, or module:attribute. Opening it runs the code inside: "
-            "trusted files only.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target", metavar="COLUMN|FILE", help="What the model predicts.", rich_help_panel=MODEL
-        ),
-    ] = None,
-    per_feature: Annotated[
-        bool,
-        typer.Option(
-            "--feature-stability",
-            help="Also the stability when one feature alone may move, for each.",
-            rich_help_panel=MODEL,
-        ),
-    ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN|FILE",
-            help="With --feature-stability: also within each group of rows.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    curve: Annotated[
-        bool, typer.Option("--curve", help="Also print the stability over risk thresholds.")
-    ] = False,
-    groups: options.Groups = None,
-    id_column: options.Id = None,
-    label: options.Label = None,
-    weight: options.Weight = None,
+    losses: str | None = None,
+    distances: str | None = None,
+    kind: Kind | None = None,
+    model: str | None = None,
+    target: str | None = None,
+    feature_stability: bool = False,
+    by: str | None = None,
+    curve: bool = False,
+    groups: str | None = None,
+    id_column: str | None = None,
+    label: str | None = None,
+    weight: str | None = None,
 ) -> Job:
     """Find how little it takes to break the model: the least shift that lifts its risk to a threshold.
 
@@ -125,17 +68,38 @@ def stability(
     Example: `shiftmetrics stability patients.csv --distances distance --threshold 0.4 --report report.html`
 
     Example: `shiftmetrics stability patients.csv --model model.joblib --target died --threshold 0.4 --immutable sex`
+
+    Parameters
+    ----------
+    file : FILE
+        Losses or distances to an error; with --model, the rows.
+    losses : COLUMN
+        Column of losses; rows may gain weight, not move.
+    distances : COLUMN
+        Column of distances to the nearest error: 0 if wrong already, inf if none.
+    kind
+        What a file of one value a row holds, in place of --losses or --distances.
+    model : MODEL
+        A fitted model: a file of joblib, or module:attribute. Opening it runs the code inside: trusted files only.
+    target : COLUMN|FILE
+        What the model predicts.
+    feature_stability
+        Also the stability when one feature alone may move, for each.
+    by : COLUMN|FILE
+        With --feature-stability: also within each group of rows.
+    curve
+        Also print the stability over risk thresholds.
     """
     beside = {"label": label, "weight": weight, "groups": groups}
     if model is None:
-        _refuse({"--target": target, "--feature-stability": per_feature, "--by": by}, "go with --model")
+        _refuse({"--target": target, "--feature-stability": feature_stability, "--by": by}, "go with --model")
         call.refuse_all_but(stability_criterion, rule="go with --model")
         return _of_numbers(file, call, losses, distances, kind, id_column, beside, curve=curve)
     _refuse({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
     call.refuse_all_but(model_stability, rule="not go with --model")
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
-    if not per_feature:
+    if not feature_stability:
         _refuse({"--by": by}, "go with --feature-stability")
     check_model(model)
     source = parse_source(file, "FILE")
@@ -156,9 +120,9 @@ def stability(
         )
         if curve:
             results |= _curve(call, result, rows, sample.groups)
-        if per_feature:
+        if feature_stability:
             by_group = _subgroups(sample.by, by)
-            features = call(feature_stability, fitted, sample.values, sample.target, by=by_group, **given)
+            features = call(stability_of_features, fitted, sample.values, sample.target, by=by_group, **given)
             results[features.title] = features
         facts = {
             "File": str(source),
