@@ -95,7 +95,7 @@ def test_features_and_groups(people):
     assert "Groups, the least stable first." in page
     assert EVIL not in page
     without = render_report(feature_stability(tree, *people, 0.4))
-    assert "Stability by group" not in without
+    assert "Stability by subgroup" not in without
     for threshold in (0.01, 1.0):
         assert "Feature stability" in render_report(feature_stability(tree, *people, threshold))
 

@@ -217,9 +217,8 @@ def draw_excess_risk(surface: Any, ax: Any = None, *, share: float | None = None
 def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
     """Draw features by their stability, the most sensitive on top: short bars break first."""
     parts = result.features[: check_integer(top, "top", low=1)]
-    ax = _bars(ax, parts, [part.feature for part in parts], [part.interval for part in parts], TEST,
-               alone=result.reweighting_alone)  # fmt: skip
-    ax.set_title(f"Stability at risk {result.settings['threshold']:g}, by feature")
+    ax = _bars(result, ax, parts, names="feature", intervals="interval", colour=TEST)
+    ax.set_title("Stability by feature")
     return ax
 
 
@@ -231,40 +230,36 @@ def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20, feature: str =
     if not parts:
         remedy = "Compute it with moves=Moves(by=...)."
         raise ValueError(describe("result", f"one with subgroups for {feature!r}", "none", remedy))
-    intervals = [part.comparison_interval for part in parts]
-    ax = _bars(ax, parts, [part.subgroup for part in parts], intervals, REFERENCE)
-    free = "all features free" if feature == EVERYTHING else feature
-    ax.set_title(f"Stability at risk {result.settings['threshold']:g}, by subgroup ({free})")
+    ax = _bars(result, ax, parts, names="subgroup", intervals="comparison_interval", colour=REFERENCE)
+    ax.set_title("Stability by subgroup" + ("" if feature == EVERYTHING else f", {feature} alone free"))
     return ax
 
 
-def _bars(
-    ax: Any, parts: Any, names: list[Any], intervals: list[Any], colour: str, *, alone: float = np.inf
-) -> Any:
-    """Draw a bar for each part; those that do no more than reweighting ``alone`` are pale."""
+def _bars(result: Any, ax: Any, parts: Any, *, names: str, intervals: str, colour: str) -> Any:
+    """Draw a bar for each part; features that do no more than reweighting alone are pale."""
+    alone = result.reweighting_alone if names == "feature" else np.inf
     ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
-    places = name_rows(ax, names)
-    values = np.array([part.value for part in parts])
-    ends = np.array([np.nan if interval is None else interval.high for interval in intervals])
-    both = np.concatenate([values, ends])
-    reach = 1.05 * float(both[np.isfinite(both)].max(initial=1e-12))
-    labelled = False
-    for place, part, interval in zip(places, parts, intervals, strict=True):
-        finite = bool(np.isfinite(part.value))
-        idle = part.value >= alone - part.error_bound
+    ends = [getattr(part, intervals) for part in parts]
+    highs = [part.value for part in parts] + [interval.high for interval in ends if interval is not None]
+    reach = 1.05 * max(1e-12, *(high for high in highs if np.isfinite(high)), 0.0)
+    labels = {"upper bound"}
+    for place, part, interval in zip(
+        name_rows(ax, [getattr(p, names) for p in parts]), parts, ends, strict=True
+    ):
+        finite, idle = bool(np.isfinite(part.value)), part.value >= alone - part.error_bound
         bound = part.kind != "exact" and not idle
         ax.barh(
             place, part.value if finite else reach, height=0.7, color=FAINT if idle else colour, linewidth=0,
-            alpha=0.4 if bound else 0.85, label="upper bound" if bound and not labelled else None,
+            alpha=0.4 if bound else 0.85, label=labels.pop() if bound and labels else None,
         )  # fmt: skip
-        labelled |= bound
         if not finite:
             ax.text(reach, place, "not reached ", va="center", ha="right", fontsize=8, color=MUTED)
         elif interval is not None:
             ax.plot([interval.low, interval.high], [place, place], color=INK, linewidth=1.1)
     if 0.0 < alone <= 1.02 * reach:
         line_at(ax, "x", alone, "reweighting alone", left=True)
-    ax.set(xlim=(0, 1.02 * reach), xlabel="stability R (lower breaks more easily)")
-    if labelled:
+    ax.set_xlim(0, 1.02 * reach)
+    ax.set_xlabel(f"stability R at risk {result.settings['threshold']:g} (lower breaks more easily)")
+    if not labels:
         ax.legend(loc="upper right")
     return ax

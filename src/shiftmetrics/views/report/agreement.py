@@ -123,27 +123,10 @@ def fill_agreement(entry: Entry) -> None:
         accuracy = known.accuracy(rows)
         if accuracy != "–":
             entry.sentences.append(f"Accuracy against the known labels: {accuracy}.")
-        entry.draw(
-            "confidence",
-            "Histogram of the model's confidence before and after",
-            "The probability that the model itself gives to the class it predicts. A shift that only lowers "
-            "confidence moves the filled bars to the left.",
-            scores=rows.scores,
-            reference_scores=rows.reference_scores,
-        )
+        entry.draw("confidence", scores=rows.scores, reference_scores=rows.reference_scores)
     if result.per_sample is not None:
-        entry.draw(
-            "pairs",
-            "Histogram of the agreement of each pair",
-            "The contribution of each pair; the dashed line is their mean, the measure. The tail on the "
-            "left is the pairs that contradict each other.",
-        )
-    entry.draw(
-        "beta",
-        "Agreement against the inverse temperature",
-        "Dots are the inverse temperatures that were tried. The shaded bound shows that none between them "
-        f"does better, to within {result.error_bound:.0e} nats.",
-    )
+        entry.draw("pairs")
+    entry.draw("beta", f"The numerical error is at most {result.error_bound:.0e} nats.")
     if known is not None and entry.detail and result.per_sample is not None:
         _add_least(entry, known)
         _add_changes(entry, known)

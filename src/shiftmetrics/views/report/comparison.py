@@ -40,12 +40,7 @@ def fill_comparison(entry: Entry) -> None:
     """Draw the models, and list them, their companions and their differences."""
     result = entry.result
     entry.sentences.append(result.status.text)
-    entry.draw(
-        "models",
-        "Models with intervals and ranks",
-        "Bars are intervals of each model alone. Models that may be the best are in orange.",
-        height=1.4 + 0.25 * len(result.models),
-    )
+    entry.draw("models", height=1.4 + 0.25 * len(result.models))
     unit = f" ({result.compared_unit})" if result.compared_unit else ""
     models = [
         {

@@ -79,13 +79,9 @@ def fill_other(entry: Entry) -> None:
     """Draw a table of several samples, or modes on held-out rows."""
     result = entry.result
     entry.sentences += result.notes()
-    entry.draw(None, result.title)
+    entry.draw()
     if isinstance(result, NoveltyTable) and result.bandwidths.size > 1:
-        entry.draw(
-            "ranks",
-            "Rank of each sample at each setting",
-            "Where lines keep their order, the ranking depends on neither bandwidth nor features.",
-        )
+        entry.draw("ranks")
 
 
 @reports(NOVELTY, NoveltyResult, facts=novelty_facts, meter=meter)
@@ -93,12 +89,7 @@ def fill_novelty(entry: Entry) -> None:
     """Show the spectrum, what the score depends on, and a card for each mode."""
     result, rows, detail = entry.result, entry.rows, entry.detail
     _check_rows(entry.name, rows, result)
-    entry.draw(
-        "spectrum",
-        "Eigenvalues of what is new and of what is missing",
-        "A bar that reaches out of the grey band is a mode that stands out; the slope within it is what "
-        "two finite samples of one distribution differ by anyway.",
-    )
+    entry.draw("spectrum")
     most = MOST_MODES if detail else FEW_MODES
     significant = result.n_significant  # without a null all count
     if significant is not None:
@@ -109,12 +100,7 @@ def fill_novelty(entry: Entry) -> None:
     if not shown:
         entry.sentences.append("No mode of the test sample is in excess of the reference.")
     else:
-        entry.draw(
-            "frequencies",
-            "Frequency of each mode in the test sample and in the reference",
-            "How frequent each mode is on either side. The distance between two dots is the eigenvalue, "
-            "at eta = 1.",
-        )
+        entry.draw("frequencies")
         if significant == 0:
             entry.sentences.append(
                 "No mode stands out from relabelled rows; these are the first ones all the same."
@@ -124,15 +110,9 @@ def fill_novelty(entry: Entry) -> None:
     if rows.bandwidth_sweep is not None:
         sweep = rows.bandwidth_sweep
         caption = f"{sweep.headline()} From {sweep.n_test:,} and {sweep.n_reference:,} rows."
-        entry.draw(None, "Novelty at each bandwidth", caption, result=sweep)
+        entry.draw(None, caption, result=sweep)
     if rows.sizes is not None:
-        entry.draw(
-            None,
-            "Novelty at each number of rows",
-            "The score of few rows differs from that of many, and so does that of relabelled rows: "
-            "compare the distance between the two.",
-            result=rows.sizes,
-        )
+        entry.draw("sizes", result=rows.sizes)
     if shown or missing:
         if result.kept_note:
             entry.sentences.append(result.kept_note)

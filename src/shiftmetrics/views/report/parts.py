@@ -16,7 +16,7 @@ from markupsafe import Markup
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.views.drawings.kinds import plot
 from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.pictures import figure_svg
+from shiftmetrics.views.report.pictures import inline_figure
 
 LONGEST_TEXT = 240
 """Characters of a text to show."""
@@ -77,6 +77,15 @@ class Table:
         return {name: isinstance(cell, Number) for name, cell in self.lines[0].items()}
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A drawing with its kind, which has a caption in the templates, and a note after it."""
+
+    svg: Markup
+    kind: str | None
+    note: str
+
+
 @dataclass(kw_only=True)
 class Entry:
     """What a section says about one result. ``detail`` is how many rows and pictures to show, 0 for none."""
@@ -87,29 +96,26 @@ class Entry:
     detail: int
     facts: list[Fact]
     sentences: list[str]
-    figures: list[Markup] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     extra: str = ""
 
     def draw(
         self,
-        kind: str | None,
-        alt: str,
-        caption: str = "",
+        kind: str | None = None,
+        note: str = "",
         *,
         result: Any = None,
-        title: str = "",
         height: float = 2.8,
         **options: Any,
     ) -> None:
-        """Add a drawing of the result, or of another one that belongs to it."""
+        """Add a drawing of the result, or of another one that belongs to it, with a ``note`` after its caption."""
+        shown = self.result if result is None else result
 
         def draw(ax: Any) -> None:
-            plot(self.result if result is None else result, ax, kind=kind, **options)
-            if title:
-                ax.set_title(title)
+            plot(shown, ax, kind=kind, **options)
 
-        self.figures.append(figure_svg(draw, alt=f"{alt}: {self.name}", caption=caption, height=height))
+        self.figures.append(Figure(inline_figure(draw, name=self.name, height=height), kind, note))
 
     def add_table(self, lines: list[dict[str, Any]], caption: str) -> None:
         """Add a table, unless it is empty."""

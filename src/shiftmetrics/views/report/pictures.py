@@ -30,38 +30,30 @@ _THEMED = {
 _COUNTER = itertools.count()
 
 
-def figure_svg(
-    draw: Callable[[Any], object], *, alt: str, caption: str = "", width: float = 4.0, height: float = 2.8
+def inline_figure(
+    draw: Callable[[Any], object], *, name: str, width: float = 4.0, height: float = 2.8
 ) -> Markup:
-    """Draw on fresh axes and return an HTML ``figure`` with the drawing inline.
+    """Draw on fresh axes and return the drawing as an SVG element.
 
     Parameters
     ----------
     draw : callable
         Gets matplotlib axes.
-    alt : str
-        What the drawing shows, for readers who do not see it.
-    caption : str, default ""
-        A sentence below it: how to read it.
+    name : str
+        What is drawn: with the title of the axes it describes the drawing to readers who do not see it.
     width, height : float
         Size in inches; on the page it shrinks with its column.
-
-    Returns
-    -------
-    markupsafe.Markup
-        HTML, with ``alt`` and ``caption`` escaped.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
     with style.style(), matplotlib.rc_context({"svg.fonttype": "none", "savefig.dpi": 144}):
         figure = Figure(figsize=(width, height), layout="constrained")
-        draw(figure.add_subplot())
+        ax = figure.add_subplot()
+        draw(ax)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = _inline_svg(buffer.getvalue(), alt)
-    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return Markup(f"<figure>{svg}{below}</figure>")
+    return Markup(_inline_svg(buffer.getvalue(), f"{ax.get_title(loc='left')}: {name}"))
 
 
 def _inline_svg(text: str, alt: str) -> str:

@@ -71,22 +71,11 @@ def fill_shift(entry: Entry) -> None:
         return
     _draw_sample(entry)
     if result.effective_sample_fraction <= NEARLY_EVEN:
-        entry.draw(
-            "weights",
-            "Share of the weight that the heaviest rows hold",
-            "On the dashed line every row would count the same. The further the curve bulges, the smaller "
-            "the group of rows that the worst case is about.",
-        )
+        entry.draw("weights")
     if result.share_moved > 0.0:
-        caption = "The rows nearest to an error move first; all others stay where they are."
-        entry.draw("moves", "How far rows move", caption)
+        entry.draw("moves")
     if getattr(result, "trace", None) is not None:
-        entry.draw(
-            "search",
-            "Rounds of the search",
-            "Each round looks for worse places at the present price of risk, then solves among all that "
-            "are known; the search ends when none is better.",
-        )
+        entry.draw("search")
     if entry.detail:
         add_row_tables(entry)
 
@@ -97,13 +86,10 @@ def _draw_sample(entry: Entry) -> None:
     if table is None or sum(is_numeric(table[column]) for column in table.columns) < 2:
         return
     labels = None if entry.rows.labels is None else [str(label) for label in entry.rows.labels]
-    drawn = f" {MOST_DRAWN} of {len(table):,} rows are drawn." if len(table) > MOST_DRAWN else ""
+    drawn = f"{MOST_DRAWN} of {len(table):,} rows are drawn." if len(table) > MOST_DRAWN else ""
     entry.draw(
         "sample",
-        "The most sensitive sample",
-        "Pale points are rows as they stand, full ones where the worst case puts them, as large as their "
-        "weight." + drawn,
-        title="The most sensitive sample",
+        drawn,
         table=table,
         moved=moved,
         labels=labels if labels is not None and len(set(labels)) <= 8 else None,
@@ -124,13 +110,11 @@ def _draw_curves(entry: Entry) -> None:
     }  # fmt: skip
     searched = ""
     if getattr(result, "trace", None) is not None:
-        searched = " The search was for the mark: elsewhere its places stand in for better ones."
+        searched = "The search was for the mark: elsewhere its places stand in for better ones."
     thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
     entry.draw(
         "stability",
-        "Stability against the risk threshold",
-        "How much the least damaging shift costs for each threshold, with its sampling interval. The "
-        f"slope at the mark is the dual: what one more unit of risk would cost.{searched}",
+        searched,
         result=stability_curve(rows.loss, thresholds, theta1=theta1, theta2=theta2, **options),
         threshold=threshold,
         interval=not settings.get("groups"),  # the band of independent rows is not that of groups of rows
@@ -141,14 +125,7 @@ def _draw_curves(entry: Entry) -> None:
     shares = np.linspace(0.05, 0.95, 10)
     surface = stability_surface(rows.loss, threshold, total=total, shares=shares, **options)
     if surface.corruption.any():
-        entry.draw(
-            "excess_risk",
-            "Risk added by rows that move and by rows that gain weight, over the prices",
-            "The two prices trade places at a constant 1/theta1 + 1/theta2. The dashed line marks the "
-            f"prices used here.{searched}",
-            result=surface,
-            share=1.0 / theta1 / total,
-        )
+        entry.draw("excess_risk", searched, result=surface, share=1.0 / theta1 / total)
 
 
 def series_facts(result: Any) -> list[Fact]:
@@ -169,7 +146,7 @@ def fill_series(entry: Entry) -> None:
     """Draw a curve."""
     headline = entry.result.headline()
     entry.sentences.append(headline)
-    entry.draw(None, headline)
+    entry.draw()
 
 
 def feature_facts(result: Any) -> list[Fact]:
@@ -190,27 +167,10 @@ def fill_features(entry: Entry) -> None:
     entry.sentences.append(result.headline())
     groups = [part for part in result.subgroups if part.feature == EVERYTHING]
 
-    def draw(kind: str, n_bars: int, title: str, alt: str, caption: str) -> None:
-        height = max(1.0 + 0.24 * min(n_bars, MOST_BARS), 2.2)
-        entry.draw(kind, alt, caption, title=title, height=height, top=MOST_BARS)
-
-    draw(
-        "features",
-        len(result.features),
-        "Stability by feature",
-        "Stability when one feature alone may move",
-        "How little it takes to break the model through one feature while the others stay: the shortest "
-        "bars are the features to measure well.",
-    )
-    if groups:
-        draw(
-            "subgroups",
-            len(groups),
-            "Stability by group",
-            "Stability within each group, all features free",
-            "The same within each group of people, all features free. Two groups differ where their bands "
-            "do not overlap.",
-        )
+    for kind, parts in (("features", result.features), ("subgroups", groups)):
+        if parts:
+            height = max(1.0 + 0.24 * min(len(parts), MOST_BARS), 2.2)
+            entry.draw(kind, height=height, top=MOST_BARS)
     features = [{"Feature": part.feature, **_feature_line(part)} for part in result.features[:detail]]
     entry.add_table(features, "The most sensitive features.")
     lines = [
