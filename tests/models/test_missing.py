@@ -280,7 +280,7 @@ def test_networks_refuse_missing_cells_in_words(wine) -> None:
     X, y = wine
     module = torch.nn.Linear(5, 3)
     with pytest.raises(
-        ValueError, match=r"X must be free of missing cells for this Linear, got .*answers NaN"
+        ValueError, match=r"X must be free of missing cells for this Linear, got .*output is NaN"
     ):
         model_stability(module, X.to_numpy(), y, 0.9)
 

@@ -136,7 +136,7 @@ def test_errors_that_are_not_about_missing_cells_stay_what_they_are(wine) -> Non
 
 def test_models_that_answer_nan_are_refused(wine) -> None:
     X, y = wine
-    with pytest.raises(ValueError, match="got .* in column 'alcohol'.*it answers NaN"):
+    with pytest.raises(ValueError, match="got .* in column 'alcohol'.*its output is NaN"):
         model_stability(lambda rows: rows["alcohol"] * 1.0, X, y, 0.5, loss="squared")
 
 

@@ -17,8 +17,8 @@ from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STARTS = 4096
-"""Points whose predictions a search knows to begin with; more are thinned out at random."""
-_SEARCH_SHARE = 3  # a loss that is no count of errors leaves one query of so many to the search for errors
+"""Most points whose predictions a search starts from; of more, so many are drawn at random."""
+_SEARCH_SHARE = 3  # for losses other than the 0/1 loss, one query of so many searches for errors
 _RTOL = 1e-7
 
 
@@ -88,7 +88,7 @@ def places_of(points: FloatArray) -> Callable[[IntArray, FloatArray, IntArray | 
 
 
 def unreached(distances: FloatArray) -> tuple[str, ...]:
-    """Say how many rows have no known error."""
+    """Return a warning with the number of rows that have no known error."""
     missing = int(np.isinf(distances).sum())
     if not missing:
         return ()
@@ -131,7 +131,7 @@ class _Climb:
         return self._answer()
 
     def refine(self, dual: float) -> Answer | None:
-        """Climb at the present price; None when no row gains, or none may ask any more."""
+        """Climb at the present price; None when no row gains, or no queries are left."""
         price = self.price.at(dual)
         self.climber.restart()
         while self.climber.able:
@@ -153,7 +153,7 @@ class _Climb:
             self.price = Price(2.0 * self.question.theta1 * float(squared / np.median(losses[away])))
 
     def _climb(self, dual: float) -> bool:
-        """Climb from the best points, or from elsewhere where that is the row itself; tell whether it paid."""
+        """Climb from the best points (the best other ones where that is the row itself); return whether that paid."""
         question = self.question
         start, value = self.columns.best(dual, question.theta1)
         away, value_away = self.columns.best_away(dual, question.theta1)

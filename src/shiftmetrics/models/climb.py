@@ -49,7 +49,7 @@ class Columns:
         return held + 3 * self.places[0][1].nbytes > self.memory_limit
 
     def appended(self, points: FloatArray, losses: FloatArray, distances: FloatArray) -> Columns:
-        """Return more columns; a distance of inf, or of 0, says that a row has no new point."""
+        """Return more columns; a row at distance inf or 0 has no new point."""
         distances = np.where(distances > 0.0, distances, np.inf)
         losses = np.where(np.isfinite(distances), losses, 0.0)
         rows = np.flatnonzero(np.isfinite(distances))
@@ -57,7 +57,7 @@ class Columns:
         return Columns(self.loss.appended(losses, distances), grown, self.memory_limit)
 
     def warning(self) -> tuple[str, ...]:
-        """Say that the memory ended the search, if it did."""
+        """Return a warning where the memory limit ended the search."""
         if not self.is_full:
             return ()
         return (
@@ -95,7 +95,7 @@ class Columns:
 
 @dataclass
 class Price:
-    """The dual price at which to look for points, and how it goes on while the threshold is out of reach."""
+    """The dual price at which points are searched; it grows while the threshold is out of reach."""
 
     guess: float
 
@@ -109,7 +109,7 @@ class Price:
 
 
 def pays(gain: FloatArray, value: FloatArray, rtol: float) -> bool:
-    """Tell whether gains of the rows at a dual price are worth another round."""
+    """Return whether gains of the rows at a dual price are worth another round."""
     return bool(gain.sum() > rtol * np.abs(value).sum())
 
 
@@ -117,7 +117,7 @@ Losses = Callable[[FloatArray, IntArray], FloatArray]
 """The losses of coded points, given the positions of the rows that they come from."""
 
 LADDER = (1.0, 0.5, 0.25)
-"""Shares of the dual price at which the points asked about are compared."""
+"""Shares of the dual price at which the evaluated points are compared."""
 _LONGEST = 1.0
 _SHORTEST = 1e-4
 _MOST_DIRECTIONS = 24
@@ -151,9 +151,9 @@ class _Best:
 
 
 class Climber:
-    """Rows that climb from where they are, each with its own length of step and its own budget.
+    """Rows that climb from where they are, each with a step length and a budget of its own.
 
-    Each round asks at both ends of a step along every column (or along some random directions, where there are
+    Each round evaluates both ends of a step along every column (or along some random directions, where there are
     many), at one more jump of each category, and then where the gradient that these answers give points to.
 
     Parameters
@@ -178,13 +178,13 @@ class Climber:
     @property
     def able(self) -> bool:
         """Whether some row can go on."""
-        return bool((self._may_ask() & (self._step > _SHORTEST)).any())
+        return bool((self._affordable() & (self._step > _SHORTEST)).any())
 
     def restart(self) -> None:
         """Take longer steps again: the price has changed."""
         self._step = np.maximum(self._step, 0.1 * _LONGEST)
 
-    def _may_ask(self) -> BoolArray:
+    def _affordable(self) -> BoolArray:
         n_directions = min(self.space.n_numeric, _MOST_DIRECTIONS)
         n_jumps = sum(len(flip.states) - 1 for flip in self.space.flips) + 2 * len(self.space.coarse)
         enough: BoolArray = self.queries >= 2 * n_directions + 1 + len(LADDER) + min(n_jumps, _MOST_JUMPS)
@@ -196,14 +196,14 @@ class Climber:
         Returns
         -------
         points : array of shape (len(LADDER), n_rows, n_columns)
-            The best that were asked about, at the price and at some lower ones, since it may fall.
+            The best evaluated points, at the price and at some lower ones, since it may fall.
         losses : array of shape (len(LADDER), n_rows)
-            Their losses; NaN where a row asked nothing, or at the price itself found nothing better.
+            Their losses; NaN where no point was evaluated, or none was better at the price.
         """
         found = np.repeat(points[None], len(LADDER), axis=0)
         losses = np.full(found.shape[:2], np.nan)
         values = np.stack([value, *[np.full(len(points), -np.inf) for _ in LADDER[1:]]])
-        which = np.flatnonzero(self._may_ask() & (self._step > _SHORTEST))
+        which = np.flatnonzero(self._affordable() & (self._step > _SHORTEST))
         if which.size:
             self._round(which, points, dual, _Best(found, losses, values))
         return found, losses
@@ -221,7 +221,7 @@ class Climber:
             jumps = [jumps[place] for place in self._rng.permutation(len(jumps))[:_MOST_JUMPS]]
         if jumps:
             trials = np.concatenate([trials, np.stack(jumps, axis=1)], axis=1)
-        loss = self._ask(which, trials, dual, best)
+        loss = self._evaluate(which, trials, dual, best)
         k = len(directions)
         if k:
             slope = (loss[:, :k] - loss[:, k : 2 * k]) / (2.0 * length[:, :, 0])
@@ -229,12 +229,12 @@ class Climber:
                 slope @ directions
             )  # where the first-order gain is greatest
             ways = np.stack([target, 0.5 * (here + target), *[part * target for part in LADDER[1:]]], axis=1)
-            self._ask(which, space.points(base, which, space.clip(ways, which)), dual, best)
+            self._evaluate(which, space.points(base, which, space.clip(ways, which)), dual, best)
         gained = best.values[0, which] > before + 1e-3 * np.abs(before)
         self._step[which] = np.minimum(np.where(gained, 1.2, 0.4) * self._step[which], _LONGEST)
 
-    def _ask(self, which: IntArray, trials: FloatArray, dual: float, best: _Best) -> FloatArray:
-        """Ask at several points of each row, keep the best at each price, and return the losses."""
+    def _evaluate(self, which: IntArray, trials: FloatArray, dual: float, best: _Best) -> FloatArray:
+        """Evaluate several points of each row, keep the best at each price, and return the losses."""
         n_which, n_points, n_columns = trials.shape
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(trials.reshape(-1, n_columns), owner)

@@ -114,7 +114,7 @@ def code_column(
 
 
 def decode_column(column: TableColumn, codes: FloatArray, dtype: Any, index: Any) -> Any:
-    """Return codes as a column of the user's own table: its dtype, its categories, and missing cells as it has them.
+    """Return codes as a column of the given table, in its dtype and categories, with missing cells as it writes them.
 
     Integers become floats where a row stands between them.
     """
@@ -158,7 +158,7 @@ def whole_where_possible(codes: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray
 
 
 def _number_column(codes: FloatArray, missing: BoolArray, dtype: Any) -> Any:
-    """Return numbers in their own dtype where nothing is lost, else as float64."""
+    """Return numbers in the dtype of the column where nothing is lost, else as float64."""
     import pandas as pd
 
     kind = np.dtype(getattr(dtype, "numpy_dtype", dtype))

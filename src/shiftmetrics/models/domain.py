@@ -27,7 +27,7 @@ class Flip:
     Attributes
     ----------
     name : str
-        What people call it.
+        Its name.
     columns : array of shape (n_columns,)
         One column of category numbers, or the columns of a one-hot group.
     states : array of shape (n_states, n_columns)
@@ -80,7 +80,7 @@ class Domain:
     """The moves that rows of ``n_features`` columns may make, and their distance.
 
     The squared distance of a move adds ``((x'_j - x_j) / unit_j)^2`` over numbers and the squared distance of each
-    flip. `domain_of` builds one from what users say.
+    flip. `Moves.domain` builds one.
 
     Attributes
     ----------

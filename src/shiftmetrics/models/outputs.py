@@ -18,8 +18,8 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
     """Return the categories of the columns that encoders in the first step of a pipeline take, by position.
 
     Encoders are transformers with ``categories_``, such as `sklearn.preprocessing.OneHotEncoder`, alone, in a
-    pipeline of their own, in a `ColumnTransformer`, or inside histogram gradient boosting. Alone, an XGBoost model
-    knows its categories, too.
+    pipeline of their own, in a `ColumnTransformer`, or inside histogram gradient boosting. An XGBoost model
+    without a pipeline stores its categories, too.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def ends_in_network(model: Any) -> bool:
 
 
 def check_model(model: Any) -> None:
-    """Refuse what is no model, or not fitted yet.
+    """Refuse an object that is no fitted model.
 
     Raises
     ------

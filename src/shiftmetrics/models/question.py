@@ -127,10 +127,9 @@ class Question:
             logs = class_log_probabilities(self.model, self._decoded(points))
             return np.asarray(np.maximum(-logs[everyone, y], 0.0))
         scores = class_scores(self.model, self._decoded(points))
-        own = scores[everyone, y]
         rivals = scores.copy()
         rivals[everyone, y] = -np.inf
-        return np.asarray(np.maximum(1.0 + rivals.max(axis=1) - own, 0.0))
+        return np.asarray(np.maximum(1.0 + rivals.max(axis=1) - scores[everyone, y], 0.0))
 
     def is_wrong(self, points: FloatArray, rows: IntArray | slice) -> BoolArray:
         """Tell where the model misclassifies coded points, for the labels of ``rows``."""
@@ -194,21 +193,21 @@ def check_missing_cells(model: Any, table: Table, codes: FloatArray, argument: s
         return
     columns = np.flatnonzero(missing.any(axis=0))
     tried = np.unique(missing[:, columns].argmax(axis=0))[:_MOST_TRIED]
-    reason, said = None, "it answers NaN"
+    reason, cause = None, "its output is NaN"
     try:
         if not any(np.isnan(part).any() for part in _outputs(model, table.decode(codes[tried]))):
             return
     except Exception as error:
         if not incomplete.all():  # an error that is not about missing cells is raised again
             _outputs(model, table.decode(codes[~incomplete][:1]))
-        reason, said = error, str(error).strip().partition("\n")[0] or type(error).__name__
+        reason, cause = error, str(error).strip().partition("\n")[0] or type(error).__name__
     counts = missing.sum(axis=0)
     shown = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
     raise ValueError(
         describe(
             argument, f"free of missing cells for this {type(model).__name__}", shown,
             f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. "
-            f"The model says: {said}",
+            f"The model: {cause}",
         )
     ) from reason  # fmt: skip
 

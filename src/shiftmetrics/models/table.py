@@ -1,4 +1,4 @@
-"""Tables as coded matrices and back: what moves is a float64 matrix, what the model sees is the user's own table."""
+"""Code a table as a float64 matrix, and decode such a matrix to the columns and dtypes that the model takes."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class Table(Record):
         return other.codes
 
     def decode(self, codes: FloatArray, *, index: Any = None) -> Any:
-        """Return coded rows as the model saw its own: the same columns, dtypes and categories.
+        """Return coded rows in the columns, dtypes and categories of the table.
 
         Integers become floats where a row stands between them.
 

@@ -145,7 +145,7 @@ class Nearest:
     distance : array of shape (n_rows,)
         Its distance (unsquared), inf where none is known.
     queries : array of shape (n_rows,)
-        Answers that were asked for.
+        Predictions that were made.
     """
 
     def __init__(self, is_wrong: IsWrong, space: MoveSpace, rows: IntArray, n_queries: int) -> None:
@@ -155,11 +155,11 @@ class Nearest:
         self.queries = np.zeros(len(rows), dtype=np.int64)
         self._is_wrong = is_wrong
 
-    def ask(self, which: IntArray, points: FloatArray) -> BoolArray:
-        """Ask about points of shape (n_which, n_points, n_columns) and keep what is nearer.
+    def evaluate(self, which: IntArray, points: FloatArray) -> BoolArray:
+        """Evaluate points of shape (n_which, n_points, n_columns), and keep errors nearer than the best.
 
-        Points are first put where the domain allows them. A point that is the row itself is known to be right and
-        costs nothing; beyond the budget of a row nothing is asked, and the answer is "right".
+        Points are first moved to the nearest allowed ones. A point that is the row itself is right, and free. Beyond
+        the budget of a row no point is evaluated, and all count as right.
 
         Returns
         -------
@@ -173,17 +173,17 @@ class Nearest:
         room = (self.n_queries - self.queries[which])[:, None]
         new &= np.cumsum(new, axis=1) <= room
         self.queries[which] += new.sum(axis=1)
-        asked = np.flatnonzero(new)
+        tried = np.flatnonzero(new)
         wrong = np.zeros(n_which * n_points, dtype=bool)
-        if asked.size:
-            wrong[asked] = self._is_wrong(flat[asked], self.rows[owner[asked]])
+        if tried.size:
+            wrong[tried] = self._is_wrong(flat[tried], self.rows[owner[tried]])
         hits = np.flatnonzero(wrong)
         if hits.size:
-            self.learn(owner[hits], flat[hits])
+            self.keep(owner[hits], flat[hits])
         return wrong.reshape(n_which, n_points)
 
-    def learn(self, owner: IntArray, points: FloatArray) -> None:
-        """Keep known errors where they are nearer than the best; a row may come several times."""
+    def keep(self, owner: IntArray, points: FloatArray) -> None:
+        """Keep errors that are nearer than the best of their row; a row may have several."""
         distance = self.space.distance(points, owner)
         order = np.lexsort((distance, owner))
         first = order[np.r_[True, owner[order][1:] != owner[order][:-1]]]
@@ -192,7 +192,7 @@ class Nearest:
         self.point[owner[better]] = points[better]
 
     def on_the_side(self) -> Nearest:
-        """Return a search of the same rows that knows no error yet, and draws on the same budget."""
+        """Return a search of the same rows without known errors, on the same budget."""
         side = Nearest(self._is_wrong, self.space, self.rows, self.n_queries)
         side.queries = self.queries
         return side

@@ -150,7 +150,7 @@ def _polish(nearest: Nearest, which: IntArray) -> None:
 
 
 def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> None:
-    """Slide along the boundary as long as that gains; else polish another of the crossings; then slide once more."""
+    """Slide along the boundary while that gains; else polish another crossing, and slide again."""
     may_slide = nearest.space.n_numeric > 0
     order, distances = _nearest_first(nearest, crossings)
     n_branches = min(_BRANCHES, order.shape[1])
@@ -169,7 +169,7 @@ def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> 
             _slide(nearest, sliding, n_slides[sliding], rng)
             n_slides[sliding] += 1
             gained = nearest.distance[sliding] < _GAIN * before
-            slides[sliding] = gained & (n_slides[sliding] != 2)  # after two, another crossing has its turn
+            slides[sliding] = gained & (n_slides[sliding] != 2)  # after two slides, another crossing is tried
         if branching.size:
             before = nearest.distance[branching].copy()
             pick = order[branching, branch_of[branching]]
@@ -195,10 +195,10 @@ def _branch(nearest: Nearest, which: IntArray, points: FloatArray) -> None:
     if not which.size:
         return
     side = nearest.on_the_side()
-    side.learn(which, points)
+    side.keep(which, points)
     take_back(side, which)
     shorten_columns(side, which, n_steps=4)
-    nearest.learn(which, side.point[which])
+    nearest.keep(which, side.point[which])
 
 
 def _slide(nearest: Nearest, which: IntArray, n_before: IntArray, rng: np.random.Generator) -> None:
@@ -243,7 +243,7 @@ def other_points(
     Returns
     -------
     array of shape (n_rows, n_starts, n_columns)
-        A row's own place where it has fewer.
+        The row itself where it has fewer.
     """
     squared = space.domain.squared_gaps(space.origin[which], pool)
     squared[~other] = np.inf
@@ -269,7 +269,7 @@ def cross(nearest: Nearest, which: IntArray, starts: FloatArray, *, n_steps: int
         Starts that are no errors are replaced by the row itself.
     """
     space = nearest.space
-    wrong = nearest.ask(which, starts)
+    wrong = nearest.evaluate(which, starts)
     moves = np.nan_to_num((starts - space.origin[which][:, None])[:, :, space.numeric] / space.unit)
     low, high = np.zeros(wrong.shape), np.ones(wrong.shape)
     owner = np.repeat(which, starts.shape[1])
@@ -282,18 +282,18 @@ def cross(nearest: Nearest, which: IntArray, starts: FloatArray, *, n_steps: int
         )
         points[~wrong] = space.origin[which][np.nonzero(~wrong)[0]]
         points = space.allowed(points.reshape(-1, points.shape[2]), owner).reshape(points.shape)
-        answer = nearest.ask(which, points)
+        answer = nearest.evaluate(which, points)
         best[answer] = points[answer]
         high, low = np.where(answer, middle, high), np.where(answer, low, middle)
     return best
 
 
 def look_around(nearest: Nearest, which: IntArray, directions: FloatArray, radii: FloatArray) -> None:
-    """Ask at given distances (n_rows, n_radii) in given directions (n_directions, n_numeric)."""
+    """Evaluate points at distances (n_rows, n_radii) in directions (n_directions, n_numeric)."""
     space = nearest.space
     moves = radii[:, :, None, None] * directions[None, None]
     moves = moves.reshape(len(which), -1, space.n_numeric)
-    nearest.ask(which, space.points(space.origin[which], which, space.clip(moves, which)))
+    nearest.evaluate(which, space.points(space.origin[which], which, space.clip(moves, which)))
 
 
 def search_outwards(nearest: Nearest, which: IntArray, rng: np.random.Generator, n_queries: int) -> None:

@@ -23,7 +23,7 @@ def shrink(nearest: Nearest, which: IntArray, *, n_steps: int, leap: float = 0.5
         middle = 0.5 * (right + wrong)
         factor = np.where(bracketed, middle, np.maximum(wrong - step, 0.5 * wrong))
         points = nearest.space.points(base, which, (best * factor[:, None])[:, None])
-        answer = nearest.ask(which, points)[:, 0]
+        answer = nearest.evaluate(which, points)[:, 0]
         right, wrong = np.where(answer, right, factor), np.where(answer, factor, wrong)
         bracketed |= ~answer
         step *= 2.0
@@ -58,7 +58,7 @@ def take_back(nearest: Nearest, which: IntArray) -> None:
         for number, group in enumerate(space.jumping):
             here = np.flatnonzero(parts == space.n_numeric + number)
             points[np.ix_(here, group)] = space.origin[np.ix_(rows[here], group)]
-        nearest.ask(rows, points[:, None])
+        nearest.evaluate(rows, points[:, None])
 
 
 def shorten_columns(nearest: Nearest, which: IntArray, *, n_steps: int, share: float = 0.05) -> None:
@@ -85,7 +85,7 @@ def _shorten(nearest: Nearest, rows: IntArray, column: IntArray, n_steps: int, s
         moves = best[active].copy()
         moves[np.arange(len(active)), column[active]] = (length * factor)[active]
         points = nearest.space.points(nearest.point[rows[active]], rows[active], moves[:, None])
-        answer = nearest.ask(rows[active], points)[:, 0]
+        answer = nearest.evaluate(rows[active], points)[:, 0]
         wrong[active] = np.where(answer, factor[active], wrong[active])
         right[active] = np.where(answer, right[active], factor[active])
         if step == 0:
@@ -107,7 +107,7 @@ def jump(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, n_queri
         return
     from_rows = list(space.jumps(space.origin[which]))
     chosen = _some(from_rows, rng, n_queries // 2 if space.n_numeric else n_queries)
-    nearest.ask(which, chosen)
+    nearest.evaluate(which, chosen)
     which = which[nearest.distance[which] > 0.0]
     best = nearest.point[which]
     moves = nearest.move(which)
@@ -122,9 +122,9 @@ def jump(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, n_queri
     length = lengths(moves)[:, None]
     factor = np.sqrt(np.maximum(room, 0.0)) / np.maximum(length, np.finfo(np.float64).tiny)
     points = space.points(jumped, which, moves[:, None] * np.minimum(factor, 1.0)[:, :, None])
-    useless = room < 0.0  # dearer than the best: ask nothing
+    useless = room < 0.0  # farther than the best: not evaluated
     points[useless] = space.origin[which][np.nonzero(useless)[0]]
-    nearest.ask(which, points)
+    nearest.evaluate(which, points)
 
 
 def _some(options: list[FloatArray], rng: np.random.Generator, n_queries: int) -> FloatArray:
@@ -185,7 +185,7 @@ def slide(
         middle = 0.5 * (low + high)
         points = space.points(base, which, displaced / (1.0 + middle)[:, :, None])
         points[~open_end] = space.origin[which][np.nonzero(~open_end)[0]]
-        answer = nearest.ask(which, points)
+        answer = nearest.evaluate(which, points)
         low = np.where(open_end & answer, middle, low)
         high = np.where(open_end & ~answer, middle, high)
     slopes = 0.5 * (low + high) / delta
@@ -205,7 +205,7 @@ def slide(
         ],
         axis=1,
     )
-    nearest.ask(which, space.points(base, which, trials))
+    nearest.evaluate(which, space.points(base, which, trials))
 
 
 def _shorter(start: FloatArray, target: FloatArray, shares: FloatArray, length: FloatArray) -> FloatArray:

@@ -194,7 +194,7 @@ class _NetworkClimb:
         return None
 
     def _round(self, dual: float) -> bool:
-        """Climb from the best points known and from afar, keep what is better, and tell whether it pays."""
+        """Climb from the best points and from far ones, keep better ones, and return whether that pays."""
         start, value = self.columns.best(dual, self.question.theta1)
         first = value.copy()
         starts = [start, *self.ascent.leaps(self.question.codes, dual), *self._jumps(start, dual, value)]

@@ -22,7 +22,7 @@ def attack_network(question: Question, network: Network) -> Answer:
     warnings = mode_warning(network)
     points = _attacked(question, network)
     domain, codes = question.domain, question.codes
-    # what the model says, in float64 distances, of the points that it really sees
+    # errors and distances are those of the model at the points in its own precision
     wrong = question.is_wrong(codes, slice(None))
     success = question.is_wrong(points, slice(None))
     for push in _PUSHES:  # where the model rounds otherwise than the network that was attacked

@@ -49,7 +49,7 @@ class Network:
     classifies : bool
         Whether it has scores of classes (one column is the margin of the second), or one value for each row.
     count : QueryCount, optional
-        Counts the rows that it is asked for.
+        Counts the rows that it evaluates.
     row_shape : tuple of int, optional
         The shape in which the module takes a row, where that is not flat.
     """
@@ -160,8 +160,12 @@ def network_of(question: Question) -> Network | None:
             return None
         network = Network(module, classifies=classifies, count=question.count)
     rows = slice(0, _MOST_ROWS)
-    scores, said = network.scores(question.codes[rows]), question.predict(question.codes[rows])
-    same = scores.argmax(axis=1) == said if classifies else np.isclose(scores, said, rtol=1e-6, atol=1e-9)
+    scores, predicted = network.scores(question.codes[rows]), question.predict(question.codes[rows])
+    same = (
+        scores.argmax(axis=1) == predicted
+        if classifies
+        else np.isclose(scores, predicted, rtol=1e-6, atol=1e-9)
+    )
     return network if same.all() else None
 
 
