@@ -24,6 +24,16 @@ def test_importing_loads_no_framework() -> None:
     assert loaded_after("import shiftmetrics") == set()
 
 
+def test_importing_loads_next_to_nothing() -> None:
+    """What measures need of NumPy and of the library itself is loaded when a name is first used."""
+    code = "import sys; before = set(sys.modules); import shiftmetrics; print(*sorted(set(sys.modules) - before))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = ended.stdout.split()
+    assert len([name for name in loaded if name.partition(".")[0] == "shiftmetrics"]) < 10
+    others = {name.partition(".")[0] for name in loaded} - {"shiftmetrics"}
+    assert others <= sys.stdlib_module_names
+
+
 def test_looking_at_the_public_names_loads_no_framework() -> None:
     code = "import shiftmetrics\nfor name in shiftmetrics.__all__: getattr(shiftmetrics, name)\ndir(shiftmetrics)"
     assert loaded_after(code) == set()

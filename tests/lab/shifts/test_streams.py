@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.lab.shifts.streams import RowStreams, child_seed, seed_of
+from shiftmetrics._core.validation import seed_of
+from shiftmetrics.lab.shifts.streams import RowStreams, child_seed
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 9))

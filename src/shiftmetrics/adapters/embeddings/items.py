@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Sequence
@@ -13,7 +14,6 @@ import numpy as np
 
 from shiftmetrics._core.arrays import as_array, is_table, to_numpy
 from shiftmetrics._core.validation import describe
-from shiftmetrics.lab.datasets.dataset import ImageFiles
 
 Kind = Literal["images", "texts", "table"]
 
@@ -22,6 +22,14 @@ _EXPECTED = (
     "images of shape (n, height, width) or (n, height, width, channels), a list of image files (Path), a folder of "
     "them, a list of texts, or a table of shape (n, n_columns)"
 )
+
+
+@functools.cache
+def image_class() -> Any:
+    """Return the class of lists of image files, which stands in the laboratory: it is loaded on first use."""
+    from shiftmetrics.lab.datasets.dataset import ImageFiles
+
+    return ImageFiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +55,7 @@ class Items:
 
     def take(self, rows: slice) -> Any:
         """Return some of them as an encoder gets them: an array, a DataFrame or a list of str."""
-        if isinstance(self.data, ImageFiles):
+        if isinstance(self.data, image_class()):
             return self.data.read(rows, size=self.size)
         return self.data.iloc[rows] if is_table(self.data) else self.data[rows]
 
@@ -57,7 +65,7 @@ class Items:
         if self.kind == "texts":
             for text in self.data:
                 _add(sha, text.encode("utf-8", "surrogatepass"))
-        elif isinstance(self.data, ImageFiles):
+        elif isinstance(self.data, image_class()):
             for position in range(len(self.data)):
                 _add(sha, self.data[position].read_bytes())
         elif is_table(self.data):
@@ -95,7 +103,7 @@ def check_items(value: Any, argument: str, *, size: int | None = None) -> Items:
     return items
 
 
-def image_files(folder: str | os.PathLike[str]) -> ImageFiles:
+def image_files(folder: str | os.PathLike[str]) -> Any:
     """List the images of a folder and of the folders in it, sorted by name.
 
     Parameters
@@ -129,13 +137,13 @@ def image_files(folder: str | os.PathLike[str]) -> ImageFiles:
         raise FileNotFoundError(
             f"There are no images in {str(place)!r}: no file ends in {', '.join(SUFFIXES)}. Check the path."
         )
-    return ImageFiles(place, [file.relative_to(place).as_posix() for file in found])
+    return image_class()(place, [file.relative_to(place).as_posix() for file in found])
 
 
 def _kind(value: Any, argument: str) -> tuple[Kind, Any]:
     if isinstance(value, Path):
         return "images", image_files(value)
-    if isinstance(value, ImageFiles):
+    if isinstance(value, image_class()):
         return "images", _existing(value)
     if is_table(value):
         return "table", value
@@ -146,7 +154,7 @@ def _kind(value: Any, argument: str) -> tuple[Kind, Any]:
         value = value.tolist() if hasattr(value, "tolist") else value  # a Series answers by its index
         first = value[0] if len(value) else ""
         if isinstance(first, Path):
-            return "images", _existing(ImageFiles(Path(), [str(_path(item, argument)) for item in value]))
+            return "images", _existing(image_class()(Path(), [str(_path(item, argument)) for item in value]))
         if isinstance(first, str):
             return "texts", [_text(item, row, argument) for row, item in enumerate(value)]
         if np.ndim(first) in (2, 3) and not hasattr(value, "ndim"):
@@ -183,7 +191,7 @@ def _path(item: Any, argument: str) -> Path:
     return item.absolute()
 
 
-def _existing(files: ImageFiles) -> ImageFiles:
+def _existing(files: Any) -> Any:
     for position in range(len(files)):
         if not files[position].is_file():
             raise FileNotFoundError(f"There is no image {str(files[position])!r}. Check the path.")

@@ -10,10 +10,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.validation import check_choice, check_number, check_vector, describe
+from shiftmetrics._core.validation import check_choice, check_number, check_vector, describe, seed_of
 from shiftmetrics.lab.shifts.protocol import ShiftedSample, ShiftStep
 from shiftmetrics.lab.shifts.rows import choose_rows, n_rows, rows_differ
-from shiftmetrics.lab.shifts.streams import seed_of
 
 
 def mix(

@@ -12,9 +12,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, IntArray, take_rows
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
 from shiftmetrics.lab.shifts.rows import copy_sample, n_rows, rows_differ
-from shiftmetrics.lab.shifts.streams import RowStreams, child_seed, seed_of
+from shiftmetrics.lab.shifts.streams import RowStreams, child_seed
 
 
 @runtime_checkable

@@ -15,9 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import seed_of
-
-__all__ = ["RowStreams", "child_seed", "seed_of"]
 
 _DRAWS_PER_COUNT = 4  # Philox gives four 64-bit numbers for each step of its counter
 

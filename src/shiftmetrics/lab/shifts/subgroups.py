@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import check_number, describe, first_few
+from shiftmetrics._core.validation import check_number, describe, first_few, seed_of
 from shiftmetrics.lab.shifts.protocol import SampleShift
-from shiftmetrics.lab.shifts.streams import RowStreams, seed_of
+from shiftmetrics.lab.shifts.streams import RowStreams
 from shiftmetrics.lab.shifts.tables import Column, as_frame, check_present
 
 if TYPE_CHECKING:

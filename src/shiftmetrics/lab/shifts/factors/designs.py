@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics._core.validation import check_choice, check_integer, describe, seed_of
 from shiftmetrics.lab.shifts.factors.environments import (
     FactorSample,
     check_labels,
@@ -28,7 +28,7 @@ from shiftmetrics.lab.shifts.factors.environments import (
 )
 from shiftmetrics.lab.shifts.factors.published import ENVIRONMENTS
 from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
-from shiftmetrics.lab.shifts.streams import child_seed, seed_of
+from shiftmetrics.lab.shifts.streams import child_seed
 
 Design = Literal["ZGO", "1-CGO", "2-CGO", "3-CGO", "ZSO"]
 LearningFactor = Literal["hue", "position"]

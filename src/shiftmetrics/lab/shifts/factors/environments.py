@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, as_array, to_numpy
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
 from shiftmetrics.lab.shifts.factors.render import factor_values, render_factors
 from shiftmetrics.lab.shifts.factors.spec import FactorSpec
-from shiftmetrics.lab.shifts.streams import child_seed, seed_of
+from shiftmetrics.lab.shifts.streams import child_seed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
 from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
 from shiftmetrics.lab.shifts.images import check_images, run_blocks
-from shiftmetrics.lab.shifts.streams import RowStreams, seed_of
+from shiftmetrics.lab.shifts.streams import RowStreams
 
 HUE_DEGREES = {"red": 0.0, "yellow": 60.0, "green": 120.0, "cyan": 180.0, "blue": 240.0, "magenta": 300.0}
 LIGHTNESS_LEVELS = {"dark": 0.30, "normal": 0.50, "bright": 0.70}
