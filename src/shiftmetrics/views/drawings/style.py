@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,35 +22,7 @@ FAINT = "#e9edf0"
 
 DASHED = (0, (4, 3))
 
-SETTINGS: dict[str, Any] = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": MUTED,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.labelcolor": MUTED,
-    "axes.labelsize": 10,
-    "axes.linewidth": 0.8,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlecolor": INK,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "font.size": 10,
-    "grid.color": RULE,
-    "grid.linewidth": 0.6,
-    "legend.fontsize": 9,
-    "legend.frameon": False,
-    "legend.labelcolor": INK,
-    "lines.linewidth": 1.8,
-    "text.color": INK,
-    "xtick.color": MUTED,
-    "xtick.labelsize": 9,
-    "xtick.major.size": 3,
-    "ytick.color": MUTED,
-    "ytick.labelsize": 9,
-    "ytick.major.size": 0,
-}
+STYLE_SHEET = Path(__file__).parent / "house.mplstyle"
 
 
 @contextmanager
@@ -57,8 +30,7 @@ def style() -> Iterator[None]:
     """Draw in the house style inside the block; the user's own settings come back after it."""
     import matplotlib
 
-    settings: Any = SETTINGS
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(fname=STYLE_SHEET):
         yield
 
 
