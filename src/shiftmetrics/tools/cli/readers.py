@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zipfile
 import zlib
-from typing import IO, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,153 +38,8 @@ def read_source(source: Source) -> Any:
     if source.suffix == OBJECT_SUFFIX:
         return as_content(load_file(source.path, source.argument)[0], source.argument)
     if source.is_table:
-        if source.index:
-            raise ValueError(
-                f"{source.argument} must have an index only in .npy and .npz files, got {source}."
-            )
         return _read_parquet(source) if source.suffix == ".parquet" else _read_csv(source)
-    array = _read_npy(source) if source.suffix == ".npy" else _read_npz(source)
-    return _take(array, source)
-
-
-def _read_csv(source: Source) -> Any:
-    import pandas as pd
-
-    opener = gzip.open if source.suffix == ".csv.gz" else open
-    try:
-        with opener(source.path, "rt", encoding="utf-8-sig", newline="") as file:
-            first_line = file.readline()
-        separator = _separator(first_line)
-        names = next(csv.reader([first_line], delimiter=separator), [])
-        header: int | None = None if _is_data(names) else 0
-        frame = pd.read_csv(source.path, sep=separator, header=header, encoding="utf-8-sig", low_memory=False)
-    except (
-        OSError,
-        EOFError,
-        UnicodeError,
-        zlib.error,
-        pd.errors.ParserError,
-        pd.errors.EmptyDataError,
-    ) as error:
-        raise _broken(source, "a csv file", error) from error
-    if header is None:
-        frame.columns = [str(position) for position in range(frame.shape[1])]
-    else:
-        _check_names(source, names)
-        frame.columns = [str(name) for name in frame.columns]
-    if frame.empty:
-        raise ValueError(
-            f"{source.argument} must hold rows of numbers, got {source.path.name} with none below its header."
-        )
-    return frame
-
-
-def _separator(line: str) -> str:
-    """Comma, unless the first line has none and has semicolons or tabs."""
-    return "," if "," in line else next((mark for mark in (";", "\t") if mark in line), ",")
-
-
-def _is_data(names: list[str]) -> bool:
-    """Tell whether the first line holds numbers; names 0, 1, 2, ... are a header."""
-    try:
-        numbers = [float(name) for name in names]
-    except ValueError:
-        return False
-    first = numbers[0] if numbers else 0.0
-    return bool(numbers) and not (
-        len(numbers) > 1 and first in (0.0, 1.0) and numbers == [first + i for i in range(len(numbers))]
-    )
-
-
-def _check_names(source: Source, names: list[str]) -> None:
-    repeated = next((name for name in names if name and names.count(name) > 1), None)
-    if repeated is not None:
-        raise ValueError(f"{source.argument} must have columns with distinct names, got {repeated!r} twice.")
-
-
-def _read_parquet(source: Source) -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(
-            f"{source.argument} is a parquet file, which needs pyarrow: pip install 'shiftmetrics[parquet]'."
-        ) from error
-    try:
-        frame = pyarrow.parquet.read_table(source.path).to_pandas()
-    except (OSError, pyarrow.ArrowException) as error:
-        raise _broken(source, "a parquet file", error) from error
-    frame.columns = [str(name) for name in frame.columns]
-    return frame
-
-
-def _read_npy(source: Source) -> npt.NDArray[Any]:
-    try:
-        with source.path.open("rb") as file:
-            _, dtype = _npy_header(file)
-        if not dtype.hasobject:
-            # A memory map: blocks of rows are read as they are needed.
-            return np.asanyarray(np.load(source.path, mmap_mode="r", allow_pickle=False))
-    except (OSError, EOFError, ValueError) as error:
-        raise _broken(source, "an .npy file", error) from error
-    raise ValueError(f"{source.argument}: {source.path.name} {PICKLE_REFUSAL}")
-
-
-def _read_npz(source: Source) -> npt.NDArray[Any]:
-    headers = _npz_headers(source)
-    key = _choose_key(source, headers)
-    if headers[key][1].hasobject:
-        raise ValueError(f"{source.argument}: the array {key!r} of {source.path.name} {PICKLE_REFUSAL}")
-    try:
-        with np.load(source.path, allow_pickle=False) as arrays:
-            return np.asarray(arrays[key])
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise _broken(source, "an .npz file", error) from error
-
-
-def _npz_headers(source: Source) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Read the shapes and dtypes of all arrays without reading their numbers."""
-    try:
-        with zipfile.ZipFile(source.path) as archive:
-            names = [name for name in archive.namelist() if name.endswith(".npy")]
-            headers = {}
-            for name in names:
-                with archive.open(name) as file:
-                    headers[name.removesuffix(".npy")] = _npy_header(file)
-            return headers
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise _broken(source, "an .npz file", error) from error
-
-
-def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    return shape, dtype
-
-
-def _choose_key(source: Source, headers: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> str:
-    """Return the array that was named, or the only one."""
-    if not headers:
-        raise ValueError(f"{source.argument} must hold an array, got {source.path.name}, which holds none.")
-    if source.key in headers:
-        return str(source.key)
-    if source.key is None and len(headers) == 1:
-        return next(iter(headers))
-    listed = ", ".join(f"{name} {shape} {dtype}" for name, (shape, dtype) in headers.items())
-    wanted = (
-        "one of the arrays" if source.key is None else f"an array of {source.path.name}, got {source.key!r}"
-    )
-    raise ValueError(
-        f"{source.argument} must name {wanted}; {source.path.name} holds {listed}. "
-        f"Write {source.path.name}:{next(iter(headers))}, or with leading axes chosen, "
-        f"{source.path.name}:{next(iter(headers))}[0]."
-    )
-
-
-def _take(array: npt.NDArray[Any], source: Source) -> npt.NDArray[Any]:
-    if not source.index:
-        return array
+    array = _read_array(source)
     try:
         return np.asanyarray(array[source.index])
     except IndexError as error:
@@ -190,9 +48,105 @@ def _take(array: npt.NDArray[Any], source: Source) -> npt.NDArray[Any]:
         ) from error
 
 
-def _broken(source: Source, kind: str, error: BaseException) -> ValueError:
-    cause = " ".join(str(error).split()) or type(error).__name__
-    return ValueError(
-        f"{source.argument} must be {kind}, got {str(source.path)!r}, which cannot be read as one "
-        f"({cause}). It may be truncated or of another kind."
+@contextmanager
+def _reading(source: Source, kind: str) -> Iterator[None]:
+    """Turn errors of the readers into one message."""
+    try:
+        yield
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        if re.search("Object arrays|Python objects", str(error)):  # in the messages of NumPy
+            what = (
+                source.path.name if source.key is None else f"the array {source.key!r} of {source.path.name}"
+            )
+            raise ValueError(f"{source.argument}: {what} {PICKLE_REFUSAL}") from error
+        cause = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{source.argument} must be {kind}, got {str(source.path)!r}, which cannot be read as one "
+            f"({cause}). It may be truncated or of another kind."
+        ) from error
+
+
+def _read_csv(source: Source) -> Any:
+    import pandas as pd
+
+    opener = gzip.open if source.suffix == ".csv.gz" else open
+    with _reading(source, "a csv file"):
+        with opener(source.path, "rt", encoding="utf-8-sig", newline="") as file:
+            first_line = file.readline()
+        separator = next((mark for mark in (",", ";", "\t") if mark in first_line), ",")
+        names = next(csv.reader([first_line], delimiter=separator), [])
+        header: int | None = None if _is_data(names) else 0
+        frame = pd.read_csv(source.path, sep=separator, header=header, encoding="utf-8-sig", low_memory=False)
+    repeated = next((name for name in names if name and names.count(name) > 1), None)
+    if header == 0 and repeated is not None:
+        raise ValueError(f"{source.argument} must have columns with distinct names, got {repeated!r} twice.")
+    frame.columns = [str(name) for name in frame.columns]
+    if frame.empty:
+        raise ValueError(
+            f"{source.argument} must hold rows of numbers, got {source.path.name} with none below its header."
+        )
+    return frame
+
+
+def _is_data(names: list[str]) -> bool:
+    """Tell whether the first line holds numbers; names 0, 1, 2, ... are a header."""
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return False
+    counts = len(numbers) > 1 and numbers in (
+        list(range(len(numbers))), list(range(1, len(numbers) + 1)),
+    )  # fmt: skip
+    return bool(numbers) and not counts
+
+
+def _read_parquet(source: Source) -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError(
+            f"{source.argument} is a parquet file, which needs pyarrow: pip install 'shiftmetrics[parquet]'."
+        ) from error
+    with _reading(source, "a parquet file"):
+        frame = pyarrow.parquet.read_table(source.path).to_pandas()
+    frame.columns = [str(name) for name in frame.columns]
+    return frame
+
+
+def _read_array(source: Source) -> npt.NDArray[Any]:
+    kind = f"an {source.suffix} file"
+    with _reading(source, kind):
+        # A memory map of an .npy file: blocks of rows are read as they are needed.
+        loaded = np.load(source.path, mmap_mode="r", allow_pickle=False)
+    if source.suffix == ".npy":
+        return np.asanyarray(loaded)
+    with loaded:
+        key = _choose_key(source, loaded)
+        with _reading(source, kind):
+            return np.asarray(loaded[key])
+
+
+def _choose_key(source: Source, arrays: Any) -> str:
+    """Return the array that was named, or the only one."""
+    if not arrays.files:
+        raise ValueError(f"{source.argument} must hold an array, got {source.path.name}, which holds none.")
+    if source.key in arrays.files:
+        return str(source.key)
+    if source.key is None and len(arrays.files) == 1:
+        return str(arrays.files[0])
+    listed = ", ".join(_shape_of(arrays, name) for name in arrays.files)
+    wanted = (
+        "one of the arrays" if source.key is None else f"an array of {source.path.name}, got {source.key!r}"
     )
+    example = f"{source.path.name}:{arrays.files[0]}"
+    raise ValueError(
+        f"{source.argument} must name {wanted}; {source.path.name} holds {listed}. Write {example}, or with "
+        f"leading axes chosen, {example}[0]."
+    )
+
+
+def _shape_of(arrays: Any, name: str) -> str:
+    try:
+        return f"{name} {arrays[name].shape} {arrays[name].dtype}"
+    except ValueError:  # pickled objects, or damaged
+        return name

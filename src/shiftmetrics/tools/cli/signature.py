@@ -98,7 +98,7 @@ def options_of(function: Callable[..., Any], panel: str | None = None) -> Iterat
     """Yield the options that a function of the library declares, with those of its option objects."""
     for name, parameter in inspect.signature(function).parameters.items():
         part = part_of(function, name)
-        owner, heading = (function, panel) if part is None else (part, PANELS[part.__name__])
+        owner, heading = (function, panel) if part is None else (part, PANELS.get(part.__name__))
         for field in [name] if part is None else [field.name for field in dataclasses.fields(part)]:
             default = inspect.signature(owner).parameters[field].default
             if part is Resampling and field == "level" and not isinstance(parameter.default, Resampling):
@@ -149,8 +149,10 @@ def _word_or_number(text: str, flag: str, *, words: list[str]) -> Any:
 
 def part_of(function: Callable[..., Any], name: str) -> type | None:
     """Return the class of the option object that a parameter takes, if it takes one."""
-    classes = [part for part in _members(_kind_of(function, name)) if dataclasses.is_dataclass(part)]
-    return next((part for part in classes if isinstance(part, type) and part.__name__ in PANELS), None)
+    if inspect.signature(function).parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY:
+        return None
+    classes = [part for part in _members(_kind_of(function, name)) if isinstance(part, type)]
+    return next((part for part in classes if dataclasses.is_dataclass(part)), None)
 
 
 @functools.cache

@@ -14,32 +14,11 @@ import numpy as np
 Role = Literal["scores", "features"]
 
 ID_NAMES = {
-    "id",
-    "ids",
-    "idx",
-    "index",
-    "row",
-    "row_id",
-    "rowid",
-    "key",
-    "uuid",
-    "guid",
-    "name",
-    "filename",
-    "file",
-}
+    "id", "ids", "idx", "index", "row", "row_id", "rowid", "key", "uuid", "guid", "name", "filename", "file",
+}  # fmt: skip
 LABEL_NAMES = {
-    "label",
-    "labels",
-    "target",
-    "targets",
-    "y",
-    "y_true",
-    "truth",
-    "ground_truth",
-    "class",
-    "category",
-}
+    "label", "labels", "target", "targets", "y", "y_true", "truth", "ground_truth", "class", "category",
+}  # fmt: skip
 WEIGHT_NAMES = {"weight", "weights", "sample_weight", "sample_weights"}
 
 
@@ -84,18 +63,13 @@ def _suspect_text(column: Any) -> str | None:
 def _suspect_by_values(frame: Any, column: Any, role: Role) -> str | None:
     """Whole numbers that count the rows are ids; among fractional scores, any whole numbers are suspect."""
     values = column.to_numpy()
-    others_are_fractions = frame.shape[1] > 1 and all(
-        dtype.kind == "f" for other, dtype in frame.dtypes.items() if other != column.name
-    )
     if values.dtype.kind not in "iu" or len(values) < 3 or frame.shape[1] < 2:
         return None
     distinct = len(np.unique(values)) == len(values)
-    if distinct and int(values.max()) - int(values.min()) == len(values) - 1:
+    counts_rows = distinct and int(values.max()) - int(values.min()) == len(values) - 1
+    others = [dtype.kind for other, dtype in frame.dtypes.items() if other != column.name]
+    among_fractions = role == "scores" and set(others) == {"f"}
+    if counts_rows or (distinct and among_fractions):
         return "a row id"
-    if role == "features" or not others_are_fractions:
-        return None
-    if distinct:
-        return "a row id"
-    return (
-        "a label" if values.min() >= 0 and values.max() <= frame.shape[1] - 1 and values.max() > 0 else None
-    )
+    is_class = values.min() >= 0 and 0 < values.max() < frame.shape[1]
+    return "a label" if among_fractions and is_class else None

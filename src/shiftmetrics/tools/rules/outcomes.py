@@ -135,38 +135,24 @@ class RulesResult(Record):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        cells = [(part.ended, part.rule.name, part.where, part.with_reason) for part in self.outcomes]
-        rows = "".join(
-            "<tr>"
-            + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row)
-            + "</tr>"
-            for row in cells
-        )
-        return f"<div><b>{html.escape(self.headline())}</b><table>{rows}</table></div>"
+        table = self.to_frame()[["ended", "rule", "result", "text"]].to_html(index=False)
+        return f"<div><b>{html.escape(self.headline())}</b>{table}</div>"
 
     def to_frame(self) -> Any:
         """Return one row for each outcome as a pandas DataFrame."""
         import pandas as pd
 
-        columns = (
-            "rule",
-            "result",
-            "measure",
-            "row",
-            "field",
-            "bound",
-            "value",
-            "low",
-            "high",
-            "ended",
-            "text",
-        )
+        parts = ("result", "measure", "row", "value", "low", "high", "ended", "text")
         rows = [
-            (part.rule.name, part.result, part.measure, part.row, part.rule.field, part.rule.bound_in_words(),
-             part.value, part.low, part.high, part.ended, part.text)
-            for part in self.outcomes
-        ]  # fmt: skip
-        return pd.DataFrame(rows, columns=list(columns))
+            {
+                "rule": outcome.rule.name,
+                "field": outcome.rule.field,
+                "bound": outcome.rule.bound_in_words(),
+                **{name: getattr(outcome, name) for name in parts},
+            }
+            for outcome in self.outcomes
+        ]
+        return pd.DataFrame(rows)
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, indent: int = 2) -> str:
         """Return the outcomes as JSON, or write them too.
@@ -177,12 +163,8 @@ class RulesResult(Record):
             If the folder of ``path`` does not exist.
         """
         encoded = encode(self, lambda _path, array: array.tolist())
-        document = {
-            "schema_version": SCHEMA_VERSION,
-            "passed": self.passed,
-            "exit_code": self.exit_code,
-            **encoded,
-        }
+        verdict = {"schema_version": SCHEMA_VERSION, "passed": self.passed, "exit_code": self.exit_code}
+        document = verdict | encoded
         text = json.dumps(document, indent=indent, allow_nan=False)
         if path is not None:
             write_text(path, text + "\n")
