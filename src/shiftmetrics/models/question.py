@@ -234,10 +234,10 @@ def check_targets(
             raise ValueError(
                 describe("loss", "one of a classifier", "'squared'", 'Use "zero_one", "hinge" or "log_loss".')
             )
-        return check_vector(y, "y", length=table.n_samples), None
+        return check_vector(y, "y", length=len(table.codes)), None
     if _is_regressor(model):
         raise ValueError(describe("loss", "'squared' for a regression", repr(loss)))
-    labels = check_labels(y, "y", length=table.n_samples)
+    labels = check_labels(y, "y", length=len(table.codes))
     if hasattr(model, "classes_"):
         classes = np.asarray(model.classes_)
     elif is_module(model):

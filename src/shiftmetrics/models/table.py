@@ -1,31 +1,60 @@
-"""Code a table as a float64 matrix, and decode such a matrix to the columns and dtypes that the model takes."""
+"""Code a table as a float64 matrix, and decode such a matrix to the columns and dtypes that the model takes.
+
+Numbers are their own codes, categories are coded as 0, 1, ..., and missing cells as NaN.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray, is_table, to_numpy
+from shiftmetrics._core.arrays import BoolArray, FloatArray, is_table, to_numpy
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
-from shiftmetrics.models.coding import (
-    TableColumn,
-    code_column,
-    decode_column,
-    inferred,
-    whole_where_possible,
-)
 from shiftmetrics.models.domain import positions_of
+
+Missing = Literal["nan", "none", "NA", "NaT"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableColumn(Record):
+    """How the values of one column are coded.
+
+    Attributes
+    ----------
+    name : str
+        Its name; ``x0``, ``x1``, ... in arrays.
+    label : str or int
+        Its label in the table.
+    dtype : str
+        Its dtype in the table.
+    categories : tuple or None
+        The values that the codes stand for; None for numbers.
+    missing : {"nan", "none", "NA", "NaT"} or None
+        How the table writes missing cells, where the column has some.
+    """
+
+    name: str
+    label: Any
+    dtype: str
+    categories: tuple[Any, ...] | None = None
+    missing: Missing | None = None
+
+    @property
+    def kind(self) -> Literal["number", "category"]:
+        """What the codes are."""
+        return "number" if self.categories is None else "category"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table(Record):
-    """Rows that a model was given, coded.
+    """Rows of a sample, coded.
 
     Attributes
     ----------
@@ -34,16 +63,16 @@ class Table(Record):
     codes : array of shape (n_samples, n_features)
         Numbers, and the numbers of categories; NaN where a cell is missing.
     is_frame : bool
-        Whether the model sees a pandas DataFrame, or else an array.
+        Whether the model takes a pandas DataFrame, or else an array.
     row_labels : array of shape (n_samples,) or None
         Labels of the rows; None for an array.
     row_shape : tuple of int or None
         The shape of one row where it has several axes, as images have; its columns are then named by their place,
         such as "0,3,7".
     index : pandas.Index or None
-        The same as they came; not part of the JSON.
+        The labels as given; not part of the JSON.
     dtypes : tuple or None
-        The dtypes of the columns as they came; not part of the JSON.
+        The dtypes of the columns as given; not part of the JSON.
     """
 
     columns: tuple[TableColumn, ...]
@@ -73,8 +102,8 @@ class Table(Record):
         categorical : sequence of str or int
             Columns of numbers that stand for categories.
         levels : dict of int to sequence, optional
-            By position, the categories of a column where they are known, for instance those that an encoder was
-            fitted to. Default: those of its dtype, else those seen.
+            By position, the known categories of a column, such as those of an encoder. Default: those of its dtype,
+            else those in the column.
         argument : str
             Name for messages.
 
@@ -92,22 +121,7 @@ class Table(Record):
         if is_frame:
             frame = X if isinstance(X, pd.DataFrame) else X.to_pandas()
         else:
-            if hasattr(X, "toarray"):
-                raise TypeError(
-                    describe(argument, "a dense array", f"a sparse {type(X).__name__}", "Use toarray().")
-                )
-            array = to_numpy(X) if hasattr(X, "shape") else np.asarray(X)
-            if array.ndim < 2:
-                raise ValueError(
-                    describe(argument, "of shape (n_samples, n_features)", f"shape {array.shape}")
-                )
-            if array.ndim > 2:
-                row_shape = tuple(array.shape[1:])
-                array = array.reshape(len(array), math.prod(row_shape))
-            mixed = array.dtype.kind in "OUS"
-            frame = pd.DataFrame(array, copy=False, dtype=object if mixed else None)
-            if mixed:
-                frame = pd.DataFrame({label: inferred(frame[label]) for label in frame.columns})
+            frame, row_shape = _frame_of_array(X, argument)
         if 0 in frame.shape:
             raise ValueError(
                 describe(argument, "a table of at least one row and column", f"shape {frame.shape}")
@@ -120,20 +134,20 @@ class Table(Record):
             raise ValueError(describe(argument, "a table with distinct column names", f"repeated {repeated}"))
         marked = set(positions_of(categorical, names, "categorical").tolist())
         coded = [
-            code_column(
-                frame.iloc[:, place],
-                names[place],
-                is_category=place in marked,
-                levels=None if levels is None else levels.get(place),
-                argument=argument,
-            )
-            for place in range(len(names))
+            _coded(frame.iloc[:, place], name, place in marked, (levels or {}).get(place), argument)
+            for place, name in enumerate(names)
         ]
+        row_labels = None
+        if is_frame:  # as numbers or texts, which JSON can hold
+            values = frame.index.to_numpy()
+            row_labels = (
+                values if values.dtype.kind in "biu" else np.array([str(label) for label in frame.index])
+            )
         return cls(
             columns=tuple(column for column, _ in coded),
             codes=np.stack([codes for _, codes in coded], axis=1),
             is_frame=is_frame,
-            row_labels=_plain_labels(frame.index) if is_frame else None,
+            row_labels=row_labels,
             row_shape=row_shape,
             index=frame.index if is_frame else None,
             dtypes=tuple(frame.dtypes),
@@ -145,34 +159,23 @@ class Table(Record):
         return tuple(column.name for column in self.columns)
 
     @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.codes)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.columns)
-
-    @property
     def n_categories(self) -> dict[int, int]:
         """By the position of each column of categories, how many there are."""
+        return {place: len(categories) for place, categories in self._categories().items()}
+
+    def _categories(self) -> dict[int, tuple[Any, ...]]:
         columns = enumerate(self.columns)
-        return {place: len(column.categories) for place, column in columns if column.categories is not None}
+        return {place: column.categories for place, column in columns if column.categories is not None}
 
     def coded(self, X: Any, argument: str = "X") -> FloatArray:
-        """Return other rows of the same columns, coded likewise.
+        """Return the codes of other rows of the same columns.
 
         Raises
         ------
         ValueError
-            If the columns differ, or a row holds a category that this table does not know.
+            If the columns differ, or a row holds a category that this table does not have.
         """
-        known = {
-            place: column.categories
-            for place, column in enumerate(self.columns)
-            if column.categories is not None
-        }
+        known = self._categories()
         other = type(self).of(X, levels=known, argument=argument)
         if other.names != self.names or other.row_shape != self.row_shape:
             raise ValueError(
@@ -181,13 +184,9 @@ class Table(Record):
         for place, categories in known.items():
             unknown = other.codes[:, place] >= len(categories)
             if unknown.any():
-                raise ValueError(
-                    describe(
-                        argument,
-                        f"free of categories that X does not have in column {self.names[place]!r}",
-                        f"{int(unknown.sum())} such rows, the first at row {int(unknown.argmax())}",
-                    )
-                )
+                expected = f"free of categories that X does not have in column {self.names[place]!r}"
+                got = f"{int(unknown.sum())} such rows, the first at row {int(unknown.argmax())}"
+                raise ValueError(describe(argument, expected, got))
         return other.codes
 
     def decode(self, codes: FloatArray, *, index: Any = None) -> Any:
@@ -209,30 +208,23 @@ class Table(Record):
         if self.row_shape is not None:
             flat = replace(self, row_shape=None).decode(codes)
             return flat.reshape(len(codes), *self.row_shape)
-        if not self.is_frame and all(column.kind == "number" for column in self.columns):
+        if not (self.is_frame or self._categories()):
             kinds = {column.dtype for column in self.columns}
-            dtype = np.dtype(kinds.pop()) if len(kinds) == 1 else np.dtype(np.float64)
-            return whole_where_possible(codes, dtype)
+            return _whole_where_possible(codes, np.dtype(kinds.pop() if len(kinds) == 1 else np.float64))
         import pandas as pd
 
+        dtypes = self.dtypes or [column.dtype for column in self.columns]
         parts = {
-            place: decode_column(
-                column,
-                np.ascontiguousarray(codes[:, place]),
-                column.dtype if self.dtypes is None else self.dtypes[place],
-                index,
-            )
+            place: _decoded(column, np.ascontiguousarray(codes[:, place]), dtypes[place], index)
             for place, column in enumerate(self.columns)
         }
-        frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=index)
+        frame = pd.concat(parts, axis=1)
         frame.columns = pd.Index([column.label for column in self.columns])
         return frame if self.is_frame else frame.to_numpy()
 
     @property
     def labels(self) -> Any:
         """Labels of the rows, for a table; None for an array."""
-        if not self.is_frame:
-            return None
         import pandas as pd
 
         if self.index is not None:
@@ -240,7 +232,137 @@ class Table(Record):
         return None if self.row_labels is None else pd.Index(self.row_labels)
 
 
-def _plain_labels(index: Any) -> npt.NDArray[Any]:
-    """Return the labels of rows as numbers or texts, which JSON can hold."""
-    values = index.to_numpy()
-    return values if values.dtype.kind in "biu" else np.array([str(label) for label in index])
+def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]:
+    """Return an array as a DataFrame, and the shape of one row where it has several axes."""
+    import pandas as pd
+
+    if hasattr(X, "toarray"):
+        raise TypeError(describe(argument, "a dense array", f"a sparse {type(X).__name__}", "Use toarray()."))
+    array = to_numpy(X) if hasattr(X, "shape") else np.asarray(X)
+    if array.ndim < 2:
+        raise ValueError(describe(argument, "of shape (n_samples, n_features)", f"shape {array.shape}"))
+    row_shape = tuple(array.shape[1:]) if array.ndim > 2 else None
+    array = array.reshape(len(array), math.prod(array.shape[1:]))
+    if array.dtype.kind not in "OUS":
+        return pd.DataFrame(array, copy=False), row_shape
+    frame = pd.DataFrame(array, dtype=object)
+    return pd.DataFrame({label: _inferred(frame[label]) for label in frame.columns}), row_shape
+
+
+def _inferred(series: Any) -> Any:
+    """Return a column of objects in the dtype of its values; where cells are missing, only numbers get one."""
+    held = series[series.notna()]
+    if len(held) == len(series):
+        return series.infer_objects()
+    numbers = all(isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in held)
+    return series.where(series.notna(), np.nan).astype(np.float64) if numbers and len(held) else series
+
+
+def _coded(
+    series: Any, name: str, is_category: bool, levels: Sequence[Any] | None, argument: str
+) -> tuple[TableColumn, FloatArray]:
+    """Return a column of a table and its codes; ``is_category`` where its numbers stand for categories."""
+    import pandas as pd
+
+    dtype = series.dtype
+    missing = series.isna().to_numpy(dtype=bool)
+    column = TableColumn(
+        name=name, label=series.name, dtype=str(dtype), missing=_written(series[missing], name, argument)
+    )
+    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    if numeric and not is_category and levels is None:
+        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            got = f"{numbers[infinite][0]:g} in column {name!r} at row {int(infinite.argmax())}"
+            raise ValueError(describe(argument, "finite everywhere", got, "Drop or clip these rows first."))
+        return column, numbers
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        expected, got = "a table of numbers and categories", f"dates in column {name!r}"
+        raise TypeError(describe(argument, expected, got, "Turn them into numbers."))
+    categories = _categories(series[~missing], levels, name, argument)
+    places = {value: place for place, value in enumerate(categories)}
+    codes = np.full(len(series), np.nan)
+    codes[~missing] = [places[value] for value in series[~missing].tolist()]
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in categories)
+    return replace(column, dtype="category" if dtype == "category" else str(dtype), categories=plain), codes
+
+
+def _categories(held: Any, levels: Sequence[Any] | None, name: str, argument: str) -> list[Any]:
+    """Return the known categories of a column and others in it; else those of its dtype, else those in it."""
+    import pandas as pd
+
+    if levels is not None:
+        known = list(levels)
+        return known + [value for value in pd.unique(held) if value not in set(known)]
+    if isinstance(held.dtype, pd.CategoricalDtype):
+        return list(held.dtype.categories)
+    if pd.api.types.is_bool_dtype(held.dtype):
+        return [False, True]
+    try:
+        return sorted(pd.unique(held))
+    except TypeError as error:
+        expected, got = "a table of numbers and categories", f"mixed values in column {name!r}"
+        raise TypeError(describe(argument, expected, got)) from error
+
+
+def _written(cells: Any, name: str, argument: str) -> Missing | None:
+    """Return how missing cells are written; None where there are none."""
+    import pandas as pd
+
+    def kind(value: Any) -> Missing:
+        return "none" if value is None else "NA" if value is pd.NA else "NaT" if value is pd.NaT else "nan"
+
+    kinds = dict.fromkeys(map(kind, cells.tolist()))
+    if len(kinds) > 1:
+        expected = "a table that writes missing cells in one way in each column"
+        remedy = f"Use X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
+        raise ValueError(describe(argument, expected, f"{' and '.join(kinds)} in column {name!r}", remedy))
+    return next(iter(kinds), None)
+
+
+def _decoded(column: TableColumn, codes: FloatArray, dtype: Any, index: Any) -> Any:
+    """Return codes in the dtype and categories of a column, with missing cells as the table writes them."""
+    import pandas as pd
+
+    dtype = pd.api.types.pandas_dtype(dtype)
+    missing = np.isnan(codes)
+    if column.categories is None:
+        return pd.Series(_numbers(codes, missing, dtype), index=index)
+    positions = np.where(missing, -1, codes).astype(np.int64)
+    if isinstance(dtype, pd.CategoricalDtype):
+        if dtype.categories is None or list(dtype.categories) != list(column.categories):
+            dtype = pd.CategoricalDtype(list(column.categories))
+        return pd.Series(pd.Categorical.from_codes(positions, dtype=dtype), index=index)
+    values = np.empty(len(column.categories) + 1, dtype=object)
+    values[:-1] = column.categories
+    values[-1] = {"none": None, "NA": pd.NA, "NaT": pd.NaT}.get(
+        column.missing or "nan", math.nan
+    )  # position -1
+    if missing.any() and isinstance(dtype, np.dtype) and dtype.kind in "biu":  # has no missing values itself
+        dtype = np.dtype(object if dtype.kind == "b" else np.float64)
+    return pd.Series(values[positions], index=index, dtype=object).astype(dtype)
+
+
+def _numbers(codes: FloatArray, missing: BoolArray, dtype: Any) -> Any:
+    """Return numbers in the dtype of the column where nothing is lost, else as float64."""
+    import pandas as pd
+
+    kind = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    if not (missing.any() and isinstance(dtype, pd.api.extensions.ExtensionDtype)):
+        return _whole_where_possible(codes, kind)
+    present = _whole_where_possible(codes[~missing], kind)
+    if present.dtype.kind == "f" and kind.kind != "f":  # integers that moved in between
+        return pd.array(codes, dtype="Float64")
+    values = np.empty(len(codes), dtype=object)
+    values[missing], values[~missing] = pd.NA, present
+    return pd.Series(values, dtype=dtype).array
+
+
+def _whole_where_possible(codes: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return the codes in an integer dtype where nothing is lost, else as float64."""
+    if dtype.kind in "iu" and codes.size and (codes == np.rint(codes)).all():
+        limits = np.iinfo(dtype)
+        if codes.min() >= limits.min and codes.max() <= limits.max:
+            return codes.astype(dtype)
+    return codes
