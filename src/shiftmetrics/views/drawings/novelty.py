@@ -40,8 +40,9 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
             ax.bar(np.arange(len(values)) + 1, sign * values, color=colour, width=0.72, label=label)
         if null is not None and (sign > 0 or len(values)):
             ax.fill_between(edges, sign * null.largest, color=MUTED, alpha=0.22, linewidth=0, zorder=0.5)
-            label = "largest of relabelled rows" if sign > 0 else None
-            ax.axhline(sign * null.largest, color=MUTED, linewidth=1.0, linestyle="--", label=label)
+            ax.axhline(sign * null.largest, color=MUTED, linewidth=1.0, linestyle="--")
+    if result.null is not None:
+        ax.plot([], [], color=MUTED, linewidth=1.0, linestyle="--", label="largest of relabelled rows")
     ax.axhline(0, color=MUTED, linewidth=0.8)
     ax.set(xlim=edges, xlabel="rank of the mode", ylabel="eigenvalue")
     ax.xaxis.get_major_locator().set_params(integer=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shiftmetrics._core.result import format_number
@@ -13,7 +14,7 @@ COMPARISON = Section(
     "Models side by side",
     "Which model holds best, and is it clear?",
 )
-COMPANIONS = {
+COMPANIONS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "equivalent_error": ("Equivalent error", percent),
     "base_risk": ("Risk", number),
     "rms_move": ("Root-mean-square move", number),

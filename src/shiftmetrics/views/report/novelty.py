@@ -147,7 +147,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     own, other = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
     members = own.members()
     typical, nearest = own.exemplars[:detail], other.exemplars[: max(detail // 2, 3)]
-    card = {
+    card: dict[str, Any] = {
         "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
         "chip": f"excess {percent(mode.eigenvalue)}" + (", stands out" if mode.significant else ""),
         "bars": [(side.where, 100 * side.frequency / top, percent(side.frequency)) for side in sides],

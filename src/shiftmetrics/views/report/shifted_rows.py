@@ -62,7 +62,7 @@ def _add_labels(entry: Entry, base: FloatArray, weights: FloatArray, moves: Floa
         return
     columns = {"before": base, "after": base * weights, "moved": moves > 0.0, "rows": np.ones(len(labels))}
     sums = pd.DataFrame(columns).groupby(labels).sum()
-    shares = sums / sums.sum()
+    shares: Any = sums / sums.sum()
     shares["moved"] = sums["moved"] / sums["rows"]
     moving = bool(moves.any())
     shares["order"] = shares["moved"] if moving else shares["after"] / shares["before"]
