@@ -293,8 +293,9 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
                 )
             return stored[content]
         dtype = np.dtype(stand_in["dtype"])
-        numbers = decode_numbers(content) if dtype.kind == "f" else [_text(part) for part in content]
-        return np.asarray(numbers, dtype=dtype).reshape(stand_in["shape"])
+        # Infinities are written as strings, and the texts "inf", "-inf" and "nan" as {"text": ...}.
+        parts = map(float, content) if dtype.kind == "f" else (decode(part, load_array) for part in content)
+        return np.asarray(list(parts), dtype=dtype).reshape(stand_in["shape"])
 
     result = decode(dict(document), load_array)
     if not isinstance(result, Result):
@@ -303,11 +304,6 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
         kind = type(result).__name__
         raise ValueError(f"The status of a {kind} must be a whole Status, got {result.status!r}.")
     return result
-
-
-def decode_numbers(content: list[Any]) -> list[Any]:
-    """Turn the strings of infinities in a flat list back into numbers."""
-    return [float(part) if isinstance(part, str) else part for part in content]
 
 
 def settings_of(**arguments: Any) -> dict[str, Any]:
@@ -326,11 +322,6 @@ def format_number(value: float) -> str:
 def _inline(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
     flat = encode(array.ravel().tolist(), lambda _path, part: part)
     return {"array": flat, "dtype": str(array.dtype), "shape": list(array.shape)}
-
-
-def _text(part: Any) -> Any:
-    """Undo the wrapping of the texts "inf", "-inf" and "nan", which are not numbers in an array of texts."""
-    return part["text"] if isinstance(part, dict) else part
 
 
 def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:

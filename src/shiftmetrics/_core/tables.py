@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -61,7 +62,7 @@ def match_labels(
     """
     for labels, name in ((first, first_name), (second, second_name)):
         if len(set(labels)) != len(labels):
-            repeated = first_few(_repeats(labels))
+            repeated = first_few([label for label, count in Counter(labels).items() if count > 1])
             raise ValueError(
                 f"{name} must have {what} with distinct labels, got repeated {repeated}. "
                 'Make them distinct, or pass align="position".'
@@ -83,13 +84,3 @@ def match_labels(
             'Make them agree, or pass align="position" to take them as they stand.'
         )
     return [places[label] for label in first]
-
-
-def _repeats(labels: Sequence[Any]) -> list[Any]:
-    seen: set[Any] = set()
-    repeated: dict[Any, None] = {}
-    for label in labels:
-        if label in seen:
-            repeated[label] = None
-        seen.add(label)
-    return list(repeated)
