@@ -14,7 +14,6 @@ from shiftmetrics.stability import (
     CandidateLoss,
     HingeLoss,
     LogisticLoss,
-    Loss,
     SquaredLoss,
     StabilityResult,
     ZeroOneLoss,
@@ -22,6 +21,7 @@ from shiftmetrics.stability import (
     stability_curve,
     worst_case_risk,
 )
+from shiftmetrics.stability.losses import Loss
 
 LOSSES: dict[str, tuple[Callable[[np.ndarray], Loss], float]] = {
     "hinge": (lambda margins: HingeLoss(margins, 1.5), 1.0),
@@ -51,7 +51,7 @@ def ten_million(n: int = 10_000_000) -> None:
     rows = []
     for divergence, keep in (("kl", True), ("kl", False), ("chi2", True)):
         start = time.perf_counter()
-        result = stability_criterion(HingeLoss(margins, 1.5), 1.0, divergence=divergence, keep_rows=keep)
+        result = stability_criterion(HingeLoss(margins, 1.5), 1.0, divergence=divergence)
         seconds = time.perf_counter() - start
         rows.append(
             [divergence, "yes" if keep else "no", result.n_passes, seconds, result.value, result.error_bound]
@@ -143,10 +143,7 @@ def one_sweep(n: int = 100_000, n_points: int = 25) -> None:
             start = time.perf_counter()
             curve = stability_curve(loss, n_points=n_points, divergence=divergence)
             middle = time.perf_counter()
-            alone = [
-                stability_criterion(loss, float(r), divergence=divergence, keep_rows=False)
-                for r in curve.thresholds
-            ]
+            alone = [stability_criterion(loss, float(r), divergence=divergence) for r in curve.thresholds]
             seconds, others = middle - start, time.perf_counter() - middle
             apart = max(
                 abs(a.value - b) for a, b in zip(alone, curve.stability, strict=True) if np.isfinite(b)

@@ -76,7 +76,7 @@ for seed in range(5):
         row = {"seed": seed, "model": name, "strength": found.value, "accuracy": np.mean(margins > 0)}
         row["log loss"] = np.logaddexp(0, -margins).mean()
         for theta1, theta2 in PRICES:
-            result = stability_criterion(loss, THRESHOLD, theta1=theta1, theta2=theta2, keep_rows=False)
+            result = stability_criterion(loss, THRESHOLD, theta1=theta1, theta2=theta2)
             row[f"R({theta1:g}, {theta2:g})"] = result.value
         rows.append(row)
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.models import Moves, model_stability
-from shiftmetrics.stability import column_moves, stability_curve, stability_surface
+from shiftmetrics.stability import column_moves, stability_curve
 from shiftmetrics.views import plot
 
 rng = np.random.default_rng(0)
@@ -64,10 +64,10 @@ print(column_moves(result))
 # its inverse, and the line along which the two prices trade places.
 loss = model_stability(model, X, y, 0.5, loss="log_loss", moves=Moves(cost="unit")).loss
 curve = stability_curve(loss, np.linspace(0.05, 1.0, 25))
-surface = stability_surface(loss, 0.5)
+over_prices = stability_curve(loss, 0.5, shares=np.linspace(0.0, 1.0, 21))
 figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
 plot(curve, axes[0, 0], threshold=0.5)
 plot(curve, axes[0, 1], budget=0.1, kind="risk")
-plot(surface, axes[1, 0])
-plot(surface, axes[1, 1], kind="excess_risk")
+plot(over_prices, axes[1, 0])
+plot(over_prices, axes[1, 1], kind="excess_risk")
 plt.show()

@@ -27,13 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Computing
 from shiftmetrics.models import Moves, model_stability
-from shiftmetrics.stability import (
-    column_moves,
-    most_sensitive_sample,
-    stability_curve,
-    stability_surface,
-    who_gains_weight,
-)
+from shiftmetrics.stability import column_moves, most_sensitive_sample, stability_curve, who_gains_weight
 from shiftmetrics.views import plot
 
 if not os.environ.get("SHIFTMETRICS_DATA"):
@@ -80,9 +74,9 @@ figure, axes = plt.subplots(2, 3, figsize=(13, 7), layout="constrained")
 for (upper, lower), (name, result) in zip(axes.T, results.items(), strict=True):
     plot(stability_curve(result.loss, np.linspace(0.25, 0.7, 19)), upper, threshold=0.5)
     upper.set_title(name, loc="left")
-    surface = stability_surface(result.loss, 0.5, n_points=11)
-    plot(surface, lower)
-    print(f"{name}: {surface.headline()}")
+    over_prices = stability_curve(result.loss, 0.5, shares=np.linspace(0.0, 1.0, 11))
+    plot(over_prices, lower)
+    print(f"{name}: {over_prices.headline()}")
 plt.show()
 
 # %%

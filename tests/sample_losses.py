@@ -7,11 +7,11 @@ from shiftmetrics.stability import (
     FixedLoss,
     HingeLoss,
     LogisticLoss,
-    Loss,
     PiecewiseLinearLoss,
     SquaredLoss,
     ZeroOneLoss,
 )
+from shiftmetrics.stability.losses import Loss
 
 MARGINS = -0.5 + 0.1 * np.arange(30)
 NORM = 1.5

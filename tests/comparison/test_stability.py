@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from shiftmetrics import Result
+from shiftmetrics import Computing, Resampling, Result
 from shiftmetrics.comparison import ComparisonStatus, compare_results, compare_stability
 from shiftmetrics.stability import (
     CandidateLoss,
     FixedLoss,
     HingeLoss,
-    Loss,
     ZeroOneLoss,
     stability_criterion,
     worst_case_risk,
 )
+from shiftmetrics.stability.losses import Loss
 
 INF = np.inf
 NORMS = {"flat": 0.8, "middle": 1.2, "steep": 2.0}
@@ -84,8 +84,7 @@ def test_the_error_of_a_difference_is_that_of_the_paired_bootstrap(
     for _ in range(200):
         rows = rng.integers(0, n, n)
         flat, steep = (
-            stability_criterion(losses[name].take(rows), 1.0, **options, keep_rows=False).value
-            for name in ("flat", "steep")
+            stability_criterion(losses[name].take(rows), 1.0, **options).value for name in ("flat", "steep")
         )
         gaps.append(flat - steep)
     # 200 resamples know a standard deviation to 5 %.
@@ -93,16 +92,14 @@ def test_the_error_of_a_difference_is_that_of_the_paired_bootstrap(
 
 
 def test_intervals_together_are_wider_than_alone() -> None:
-    comparison = compare_stability(models(400), 1.0, confidence_level=0.9)
+    comparison = compare_stability(models(400), 1.0, resampling=0.9)
     for pair in comparison.differences:
         together = pair.simultaneous_interval
         assert together.low < pair.interval.low < pair.difference < pair.interval.high < together.high
         assert pair.p_value <= pair.p_adjusted <= min(1.0, 3 * pair.p_value)
     frame = comparison.differences_frame()
     assert list(frame["simultaneous_low"]) == [p.simultaneous_interval.low for p in comparison.differences]
-    two = compare_stability(
-        {name: models(400)[name] for name in ("flat", "steep")}, 1.0, confidence_level=0.9
-    )
+    two = compare_stability({name: models(400)[name] for name in ("flat", "steep")}, 1.0, resampling=0.9)
     pair = two.differences[0]
     assert pair.p_adjusted == pair.p_value
     assert pair.simultaneous_interval.high == pytest.approx(pair.interval.high, rel=0.02)
@@ -115,7 +112,7 @@ def test_survey_weights_and_groups_enter_the_differences() -> None:
     rows = np.repeat(np.arange(200), counts)
     repeated = {name: loss.take(rows) for name, loss in losses.items()}
     weighted = compare_stability(losses, 1.0, sample_weight=counts)
-    grouped = compare_stability(repeated, 1.0, groups=rows)
+    grouped = compare_stability(repeated, 1.0, resampling=Resampling(groups=rows))
     for pair, other, alone in zip(weighted.differences, grouped.differences, single.differences, strict=True):
         assert pair.difference == pytest.approx(other.difference, rel=1e-6)
         assert pair.standard_error == pytest.approx(other.standard_error, rel=1e-6)
@@ -186,12 +183,12 @@ LOSS = FixedLoss([0.0, 0.2, 1.0])
         (
             {"a": LOSS, "b": LOSS},
             0.5,
-            {"groups": [1, 2]},
+            {"resampling": Resampling(groups=[1, 2])},
             ValueError,
             "Model 'a': groups must be of length 3",
         ),
         ({"a": LOSS, "b": LOSS}, -1.0, {}, ValueError, "Model 'a': threshold must be"),
-        ({"a": LOSS, "b": LOSS}, 0.5, {"confidence_level": 2}, ValueError, "confidence_level must be"),
+        ({"a": LOSS, "b": LOSS}, 0.5, {"resampling": 2}, ValueError, "resampling must be"),
         ({"a": LOSS, "b": LOSS}, 0.5, {"budget": -1.0}, ValueError, "budget must be"),
     ],
 )
@@ -209,9 +206,12 @@ def test_results_must_answer_one_question() -> None:
             stability_criterion(LOSS, 0.5, divergence="chi2"),
             "results must share the divergence, got kl, chi2",
         ),
-        (stability_criterion(LOSS, 0.5, groups=[1, 1, 2]), "results must share the groups, got False, True"),
+        (
+            stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 1, 2])),
+            "results must share the groups, got False, True",
+        ),
         (stability_criterion(LOSS, 0.5, sample_weight=[1, 1, 2]), "share the sample_weight, got None, given"),
-        (stability_criterion(LOSS, 0.5, keep_rows=False), "Compute it with keep_rows=True"),
+        (stability_criterion(LOSS, 0.5).without_rows(), "Use the result as it was computed"),
         (worst_case_risk(LOSS, 0.1), "share the measure, got stability, worst_case_risk"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -219,8 +219,8 @@ def test_results_must_answer_one_question() -> None:
     with pytest.raises(ValueError, match="share the groups, got 2 and 3 of them"):
         compare_results(
             {
-                "a": stability_criterion(LOSS, 0.5, groups=[1, 1, 2]),
-                "b": stability_criterion(LOSS, 0.5, groups=[1, 3, 2]),
+                "a": stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 1, 2])),
+                "b": stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 3, 2])),
             }
         )
 
@@ -231,7 +231,7 @@ def test_results_must_answer_one_question() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("divergence", "grouped"), [("kl", False), ("chi2", False), ("kl", True)])
 def test_intervals_of_differences_cover(divergence: str, grouped: bool) -> None:
-    options = {"divergence": divergence, "keep_rows": False}
+    options = {"divergence": divergence}
     truth = {
         name: stability_criterion(loss, 1.0, **options).value
         for name, loss in models(1_000_000, seed=99).items()
@@ -247,8 +247,8 @@ def test_intervals_of_differences_cover(divergence: str, grouped: bool) -> None:
             losses = {name: loss.take(rows) for name, loss in losses.items()}
             groups, weights = rows, rng.uniform(0.5, 1.5, n)[rows]
         comparison = compare_stability(
-            losses, 1.0, divergence=divergence, confidence_level=0.9, groups=groups, sample_weight=weights,
-            progress=False,
+            losses, 1.0, divergence=divergence, sample_weight=weights,
+            resampling=Resampling(level=0.9, groups=groups), computing=Computing(progress=False),
         )  # fmt: skip
         hits = [
             (
@@ -272,7 +272,9 @@ def test_p_values_of_equal_models_are_even() -> None:
         rng = np.random.default_rng(seed)
         shared = rng.normal(1.5, 1.0, 300)
         losses = {name: HingeLoss(shared + 0.5 * rng.normal(size=300), 1.2) for name in ("a", "b")}
-        small.append(compare_stability(losses, 1.0, progress=False).differences[0].p_value <= 0.1)
+        small.append(
+            compare_stability(losses, 1.0, computing=Computing(progress=False)).differences[0].p_value <= 0.1
+        )
     assert 0.05 <= np.mean(small) <= 0.15
 
 
@@ -289,13 +291,13 @@ def test_intervals_of_differences_of_error_rates_cover(prices: tuple[float, floa
 
     options = {"theta1": prices[0], "theta2": prices[1]}
     truth = {
-        name: stability_criterion(loss, 0.3, **options, keep_rows=False).value
+        name: stability_criterion(loss, 0.3, **options).value
         for name, loss in classifiers(400_000, 99).items()
     }
     alone, together = 0.0, 0
     for seed in range(200):
         comparison = compare_stability(
-            classifiers(400, seed), 0.3, **options, confidence_level=0.9, progress=False
+            classifiers(400, seed), 0.3, **options, resampling=0.9, computing=Computing(progress=False)
         )
         gaps = [truth[pair.first] - truth[pair.second] for pair in comparison.differences]
         alone += np.mean(

@@ -13,13 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
 from shiftmetrics.models import Moves, Search, model_stability
-from shiftmetrics.stability import (
-    column_moves,
-    most_sensitive_sample,
-    stability_curve,
-    stability_surface,
-    who_gains_weight,
-)
+from shiftmetrics.stability import column_moves, most_sensitive_sample, stability_curve, who_gains_weight
 from shiftmetrics.views import plot
 
 
@@ -102,8 +96,8 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
     result = model_stability(pipeline, X, y, 0.4)
     curve = stability_curve(result.loss, [0.3, 0.4])
     assert curve.stability[1] == pytest.approx(result.value, rel=1e-8)
-    surface = stability_surface(result.loss, 0.4, shares=[0.5])
-    assert surface.value == pytest.approx(result.value, rel=1e-8)
+    over_prices = stability_curve(result.loss, 0.4, shares=[0.5])
+    assert over_prices.value == pytest.approx(result.value, rel=1e-8)
     back = Result.from_json(result.to_json())
     assert back.loss is None
     assert back.equals(result)
@@ -116,7 +110,7 @@ def test_a_result_without_rows_says_so(hospital, pipeline):
     X, y = hospital
     result = model_stability(pipeline, X, y, 0.4, computing=Search(keep_rows=False))
     for call in (most_sensitive_sample, who_gains_weight, column_moves, partial(plot, kind="sample")):
-        with pytest.raises(ValueError, match="keep_rows=True|table must be the rows"):
+        with pytest.raises(ValueError, match="without_rows|keep_rows=True|table must be the rows"):
             call(result)
     fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf, computing=Search(keep_rows=False))
     assert fixed.route == "weights"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from sample_losses import KINDS, golden_loss, middle_threshold, random_loss
-from shiftmetrics.stability import Loss
+from shiftmetrics.stability.losses import Loss
 
 
 @pytest.fixture(scope="session")

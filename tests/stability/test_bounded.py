@@ -6,16 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftmetrics.stability import (
-    AlternativesLoss,
     CandidateLoss,
     HingeLoss,
     LogisticLoss,
-    Loss,
     SquaredLoss,
     ZeroOneLoss,
     stability_criterion,
 )
-from shiftmetrics.stability.losses import BoundedHingeLoss, BoundedLogisticLoss, BoundedSquaredLoss, ScorePath
+from shiftmetrics.stability.losses import (
+    AlternativesLoss,
+    BoundedHingeLoss,
+    BoundedLogisticLoss,
+    BoundedSquaredLoss,
+    Loss,
+    ScorePath,
+)
 
 BOUNDED = {"hinge": BoundedHingeLoss, "logistic": BoundedLogisticLoss, "squared": BoundedSquaredLoss}
 
@@ -123,14 +128,14 @@ def test_without_bounds_they_are_the_closed_forms(
     for other in (path, wide):
         found = stability_criterion(BOUNDED[name](scores, other), 1.2, theta1=theta1, theta2=theta2)
         assert found.value == pytest.approx(expected.value, rel=1e-8)
-        assert found.status.value == expected.status.value
+        assert found.status.code == expected.status.code
 
 
 def test_bounds_limit_what_is_reached() -> None:
     path = ScorePath.of(np.ones((4, 1)), np.full((4, 1), 0.5))
     loss = BoundedHingeLoss(np.full(4, -1.0), path)
-    assert stability_criterion(loss, 0.5).status.value == "boundary"
-    assert stability_criterion(loss, 0.51).status.value == "unattainable"
+    assert stability_criterion(loss, 0.5).status.code == "boundary"
+    assert stability_criterion(loss, 0.51).status.code == "unattainable"
     assert stability_criterion(loss, 0.5, theta2=np.inf, theta1=1.0).value == pytest.approx(0.25)
     assert loss.take(np.array([1, 3])).n_samples == 2
 

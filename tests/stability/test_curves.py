@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftmetrics import Result
+from shiftmetrics import Computing, Resampling, Result
 from shiftmetrics.stability import (
     CandidateLoss,
     FixedLoss,
     HingeLoss,
     LogisticLoss,
-    Loss,
     ZeroOneLoss,
     stability_criterion,
     stability_curve,
-    stability_surface,
     worst_case_risk,
 )
+from shiftmetrics.stability.losses import Loss
 
 INF = np.inf
 PRICES = [(0.4, 0.4), (0.2, INF), (INF, 0.3), (3.0, 0.1)]
@@ -80,16 +79,16 @@ def test_convex_rising_and_its_slope_is_the_dual(loss_of, kind, price, divergenc
             assert rise <= dual[k] * (r[k] - r[i]) + slack
     # Between the points, the sweep bounds the curve from both sides.
     middle = 0.5 * (r[1:] + r[:-1])
-    low, high = curve.bounds(middle)
+    low, high = curve.bounds(middle) if len(middle) else ([], [])
     for threshold, below, above in zip(middle, low, high, strict=True):
-        exact = stability_criterion(loss, threshold, keep_rows=False, **options).value
+        exact = stability_criterion(loss, threshold, **options).value
         assert below <= exact * (1 + 1e-9) + 1e-12
         assert exact <= above * (1 + 1e-9) + 1e-12
     # The inverse, read from the same sweep.
     budgets = np.linspace(0.0, 0.9, 4) * value[np.isfinite(value)][-1]
     inverse = curve.worst_case_risk(budgets)
     for _, budget, risk, error in inverse.itertuples():
-        exact = worst_case_risk(loss, budget, keep_rows=False, **options).value
+        exact = worst_case_risk(loss, budget, **options).value
         assert risk <= exact * (1 + 1e-8) + 1e-12
         assert exact <= (risk + error) * (1 + 1e-8) + 1e-12
 
@@ -123,9 +122,11 @@ def test_rows_with_weights_and_in_groups() -> None:
     loss, weights = HingeLoss(rng.normal(1, 1, 60), 1.0), rng.uniform(0, 2, 60)
     weights[:5] = 0.0
     groups = np.arange(60) // 3
-    curve = stability_curve(loss, [0.8, 1.2], sample_weight=weights, groups=groups)
+    curve = stability_curve(loss, [0.8, 1.2], sample_weight=weights, resampling=Resampling(groups=groups))
     for place, threshold in enumerate((0.8, 1.2)):
-        point = stability_criterion(loss, threshold, sample_weight=weights, groups=groups)
+        point = stability_criterion(
+            loss, threshold, sample_weight=weights, resampling=Resampling(groups=groups)
+        )
         assert curve.stability[place] == pytest.approx(point.value, rel=1e-9)
         assert curve.standard_errors[place] == pytest.approx(point.standard_error, rel=1e-6)
 
@@ -139,14 +140,14 @@ def test_headlines_of_curves() -> None:
     assert "Status unattainable at 1 of 2 points" in out_of_reach.summary()
     bound = stability_curve(CandidateLoss([[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.5], [0.0, 1.0]]), [0.3])
     assert "Upper bounds" in bound.summary()
-    few = stability_curve(loss, [0.3, 0.5], max_iter=1)
+    few = stability_curve(loss, [0.3, 0.5], computing=Computing(max_iter=1))
     assert not few.status.ok
     assert "Status max_iter" in few.summary()
 
 
 def test_json_of_both(tmp_path) -> None:
     loss = FixedLoss([0.0, 0.0, 0.5, 1.0])
-    for result in (stability_curve(loss, [0.5, 2.0]), stability_surface(loss, 0.6, n_points=3)):
+    for result in (stability_curve(loss, [0.5, 2.0]), stability_curve(loss, 0.6, shares=[0, 0.5, 1])):
         assert type(result).from_json(result.to_json()).equals(result)
         result.to_json(tmp_path / "r.json")
         assert Result.from_json(tmp_path / "r.json").equals(result)
@@ -161,7 +162,7 @@ def test_every_pair_of_prices_is_the_criterion(
 ) -> None:
     loss = make_loss(seed=3)
     threshold = between(loss, 0.4, INF, 0.3)
-    surface = stability_surface(loss, threshold, n_points=5, divergence=divergence)
+    surface = stability_curve(loss, threshold, shares=np.linspace(0, 1, 5), divergence=divergence)
     np.testing.assert_allclose(1 / surface.theta1 + 1 / surface.theta2, 5.0)
     for place, (theta1, theta2) in enumerate(zip(surface.theta1, surface.theta2, strict=True)):
         point = stability_criterion(
@@ -187,15 +188,22 @@ def test_concave_and_homogeneous_in_the_prices(
 ) -> None:
     loss = loss_of(kind, seed, 25)
     threshold = between(loss, 0.4, 0.4, 0.3)
-    surface = stability_surface(loss, threshold, n_points=7, divergence=divergence)
+    surface = stability_curve(loss, threshold, shares=np.linspace(0, 1, 7), divergence=divergence)
     finite = np.isfinite(surface.theta1) & np.isfinite(surface.theta2)
     # Euler: R = theta1 dR/dtheta1 + theta2 dR/dtheta2
     theta1, theta2 = surface.theta1[finite], surface.theta2[finite]
     parts = theta1 * surface.sensitivity_theta1[finite] + theta2 * surface.sensitivity_theta2[finite]
     np.testing.assert_allclose(parts, surface.stability[finite], rtol=1e-8)
-    scaled = stability_surface(loss, threshold, total=5.0 / factor, n_points=7, divergence=divergence)
+    scaled = stability_curve(
+        loss,
+        threshold,
+        shares=np.linspace(0, 1, 7),
+        theta1=0.4 * factor,
+        theta2=0.4 * factor,
+        divergence=divergence,
+    )
     np.testing.assert_allclose(scaled.stability, factor * surface.stability, rtol=1e-7)
-    low, high = surface.bounds(*prices)
+    low, high = surface.bounds_at(*prices)
     exact = stability_criterion(
         loss, threshold, theta1=prices[0], theta2=prices[1], divergence=divergence
     ).value
@@ -205,13 +213,15 @@ def test_concave_and_homogeneous_in_the_prices(
 
 def test_sensitivities_are_derivatives() -> None:
     loss = LogisticLoss(np.random.default_rng(0).normal(1, 1, 200), 1.5)
-    surface = stability_surface(loss, 0.7, shares=[0.2, 0.5, 0.8])
+    surface = stability_curve(loss, 0.7, shares=[0.2, 0.5, 0.8])
     for place in range(3):
         theta1, theta2 = float(surface.theta1[place]), float(surface.theta2[place])
         step = 1e-4
 
         def value(first: float, second: float) -> float:
-            return stability_criterion(loss, 0.7, theta1=first, theta2=second, rtol=1e-13).value
+            return stability_criterion(
+                loss, 0.7, theta1=first, theta2=second, computing=Computing(rtol=1e-13)
+            ).value
 
         slope1 = (value(theta1 * (1 + step), theta2) - value(theta1 * (1 - step), theta2)) / (
             2 * step * theta1
@@ -224,23 +234,23 @@ def test_sensitivities_are_derivatives() -> None:
 
 
 def test_bounds_at_the_ends() -> None:
-    surface = stability_surface(ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.5)
+    surface = stability_curve(ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.5, shares=np.linspace(0, 1, 21))
     for prices in ((0.3, INF), (INF, 0.7)):
-        low, high = surface.bounds(*prices)
+        low, high = surface.bounds_at(*prices)
         exact = stability_criterion(
             ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.5, theta1=prices[0], theta2=prices[1]
         ).value
         assert low == pytest.approx(exact)
         assert high == pytest.approx(exact)
-    assert surface.bounds(INF, INF)[1] == INF
-    fixed = stability_surface(FixedLoss([0.0, 1.0]), 2.0, n_points=3)
-    assert (fixed.value, fixed.bounds(1.0, 1.0)[1]) == (INF, INF)
+    assert surface.bounds_at(INF, INF)[1] == INF
+    fixed = stability_curve(FixedLoss([0.0, 1.0]), 2.0, shares=[0, 0.5, 1])
+    assert (fixed.value, fixed.bounds_at(1.0, 1.0)[1]) == (INF, INF)
     assert "no allowed shift" in fixed.headline()
 
 
 def test_excess_risk_trades_places_along_the_line() -> None:
     loss = HingeLoss(np.random.default_rng(0).normal(1.5, 1, 300), 1.0)
-    surface = stability_surface(loss, 1.0)
+    surface = stability_curve(loss, 1.0, shares=np.linspace(0, 1, 21))
     assert (np.diff(surface.corruption) > -1e-9).all()
     assert (np.diff(surface.reweighting) < 1e-9).all()
     assert "lowest" in surface.headline()
@@ -248,7 +258,7 @@ def test_excess_risk_trades_places_along_the_line() -> None:
 
 def test_the_spread_between_samples_grows_as_moves_are_forbidden() -> None:
     """The observation of section 4.1 of the paper, relative to the value as well, on one population."""
-    surface = stability_surface(
+    surface = stability_curve(
         LogisticLoss(np.random.default_rng(0).normal(1.5, 1, 2000), 1.5), 1.0, shares=[0.0, 0.5, 0.95]
     )
     spread = surface.standard_errors / surface.stability
@@ -276,12 +286,20 @@ def test_bad_curves(arguments, message) -> None:
     [
         ({"shares": [1.2]}, "shares must be"),
         ({"shares": [-0.2]}, "shares must be"),
-        ({"total": 0.0}, "total must be"),
-        ({"n_points": 0}, "n_points must be"),
+        ({"theta1": INF, "theta2": INF, "shares": [0.5]}, "theta1 must be finite, or theta2"),
+        ({"thresholds": None, "shares": [0.5]}, "thresholds must be one number"),
     ],
 )
-def test_bad_surfaces(arguments, message) -> None:
+def test_bad_curves_over_prices(arguments, message) -> None:
     with pytest.raises(ValueError, match=message):
-        stability_surface(FixedLoss([0.0, 1.0]), 0.7, **arguments)
+        stability_curve(FixedLoss([0.0, 1.0]), **{"thresholds": 0.7, **arguments})
     with pytest.raises(TypeError, match="loss must be a loss object"):
-        stability_surface([0.0, 1.0], 0.7)
+        stability_curve([0.0, 1.0], 0.7, shares=[0.5])
+
+
+def test_each_kind_of_curve_refuses_the_questions_of_the_other() -> None:
+    loss = FixedLoss([0.0, 1.0])
+    with pytest.raises(ValueError, match="curve must be over thresholds, got one over prices"):
+        stability_curve(loss, 0.7, shares=[0.5]).worst_case_risk([0.1])
+    with pytest.raises(ValueError, match="curve must be over prices, got one over thresholds"):
+        stability_curve(loss, 0.7).bounds_at(0.4, 0.4)

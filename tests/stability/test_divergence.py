@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from shiftmetrics.stability.divergence import divergence_of
-from shiftmetrics.stability.statistics import ExponentialStatistic
+from shiftmetrics.stability.divergence import ExponentialStatistic, divergence_of
 
 INF = np.inf
 

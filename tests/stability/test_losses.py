@@ -17,12 +17,12 @@ from shiftmetrics.stability import (
     FixedLoss,
     HingeLoss,
     LogisticLoss,
-    Loss,
     PiecewiseLinearLoss,
     SquaredLoss,
     ZeroOneLoss,
     stability_criterion,
 )
+from shiftmetrics.stability.losses import Loss
 
 INF = np.inf
 
@@ -210,7 +210,7 @@ def test_free_moves_count_as_the_row_itself() -> None:
     loss = CandidateLoss([[0.0, 2.0, 3.0], [1.0, 0.5, 9.0]], [[0.0, 0.0, 1.0], [0.0, 1.0, INF]])
     np.testing.assert_array_equal(loss.base(slice(0, 2)), [2.0, 1.0])
     np.testing.assert_array_equal(loss.transform(0.0, 0.4, slice(0, 2)).choice, [1, 0])
-    assert stability_criterion(loss, 1.5).status.value == "already_at_risk"
+    assert stability_criterion(loss, 1.5).status.code == "already_at_risk"
     later = CandidateLoss([[0.0], [1.0]], [[0.0], [0.0]]).appended([4.0, 0.0], [0.0, INF])
     np.testing.assert_array_equal(later.base(slice(0, 2)), [4.0, 1.0])
 

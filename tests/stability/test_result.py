@@ -7,19 +7,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shiftmetrics import Computing
 from shiftmetrics._core.result import Result
 from shiftmetrics.stability import (
     CandidateLoss,
     FixedLoss,
     HingeLoss,
-    Loss,
-    StabilityResult,
-    WorstCaseRisk,
     ZeroOneLoss,
     stability_criterion,
     worst_case_risk,
 )
-from shiftmetrics.stability.result import StabilityStatus, WorstCaseStatus
+from shiftmetrics.stability.losses import Loss
+from shiftmetrics.stability.result import (
+    ALREADY_AT_RISK,
+    BOUNDARY,
+    CONVERGED,
+    HIGHEST_RISK,
+    MAX_ITER,
+    UNATTAINABLE,
+    UNBOUNDED_LOSS,
+)
 
 INF = np.inf
 
@@ -32,7 +39,7 @@ def test_json_brings_everything_back(
         stability_criterion(loss, between(loss, 0.4, 0.4)),
         stability_criterion(loss, between(loss, 0.4, INF, 0.3), theta2=INF),
         stability_criterion(loss, 1e9, theta1=INF),
-        worst_case_risk(loss, 0.01, keep_rows=False),
+        worst_case_risk(loss, 0.01).without_rows(),
     ):
         assert type(result).from_json(result.to_json()).equals(result)
         path = tmp_path / "result.json"
@@ -40,7 +47,8 @@ def test_json_brings_everything_back(
         assert Result.from_json(path).equals(result)
         document = json.loads(path.read_text())
         assert document["measure"] in ("stability", "worst_case_risk")
-        assert document["status"] == result.status.value
+        assert document["measure"] == result.measure
+        assert document["status"]["code"] == result.status.code
 
 
 def test_headlines_are_sentences() -> None:
@@ -65,9 +73,10 @@ def test_headlines_are_sentences() -> None:
 
 
 def test_every_status_says_cause_and_remedy() -> None:
-    for status in (*StabilityStatus, *WorstCaseStatus):
+    statuses = (ALREADY_AT_RISK, BOUNDARY, CONVERGED, HIGHEST_RISK, MAX_ITER, UNATTAINABLE, UNBOUNDED_LOSS)
+    for status in statuses:
         assert status.text.endswith(".")
-        assert status.ok == (status.value != "max_iter")
+        assert status.ok == (status.code != "max_iter")
     below = stability_criterion(FixedLoss([0.0, 1.0]), 2.0)
     assert "Choose a lower threshold, or allow rows to move" in below.summary()
 
@@ -125,10 +134,11 @@ def test_frames_stack() -> None:
 
 
 def test_kinds_of_result() -> None:
-    assert issubclass(StabilityResult, Result)
-    assert issubclass(WorstCaseRisk, Result)
-    assert StabilityResult.higher_is_better
-    assert not WorstCaseRisk.higher_is_better
+    loss = FixedLoss([0.0, 0.5, 1.0])
+    cost, risk = stability_criterion(loss, 0.7), worst_case_risk(loss, 0.1)
+    assert (cost.measure, cost.title, cost.higher_is_better) == ("stability", "Stability", True)
+    assert (risk.measure, risk.title, risk.higher_is_better) == ("worst_case_risk", "Worst-case risk", False)
+    assert Result.from_json(risk.to_json()).measure == "worst_case_risk"
 
 
 @pytest.mark.usefixtures("bars_at_once")
@@ -139,8 +149,8 @@ def test_progress_is_shown_and_can_be_switched_off(capsys: pytest.CaptureFixture
     shown = capsys.readouterr().err
     assert "stability" in shown
     assert "worst-case risk" in shown
-    stability_criterion(loss, 1.0, progress=False)
-    worst_case_risk(loss, 0.1, progress=False)
+    stability_criterion(loss, 1.0, computing=Computing(progress=False))
+    worst_case_risk(loss, 0.1, computing=Computing(progress=False))
     assert capsys.readouterr().err == ""
 
 

@@ -249,13 +249,13 @@ def test_bad_tables_are_named(change, message):
 
 
 def test_rows_must_have_been_kept():
-    result = stability_criterion(FixedLoss(LOSSES), 0.6, keep_rows=False)
+    result = stability_criterion(FixedLoss(LOSSES), 0.6).without_rows()
     for call in (
         lambda: most_sensitive_sample(result),
         lambda: who_gains_weight(result, TABLE),
         lambda: column_moves(result, TABLE, TABLE),
     ):
-        with pytest.raises(ValueError, match="keep_rows=True"):
+        with pytest.raises(ValueError, match="without_rows"):
             call()
     kept = stability_criterion(FixedLoss(LOSSES), 0.6)
     with pytest.raises(ValueError, match="units must be 4 positive numbers"):

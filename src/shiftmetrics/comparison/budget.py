@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from shiftmetrics.stability import Loss, StabilityResult, worst_case_risk
+from shiftmetrics.stability import StabilityResult, worst_case_risk
+from shiftmetrics.stability.losses import Loss
 
 
 def common_budget(results: Mapping[str, Any]) -> float:
@@ -16,9 +17,7 @@ def common_budget(results: Mapping[str, Any]) -> float:
 
 def risk_within(loss: Loss, budget: float, **options: Any) -> dict[str, float]:
     """Return the companion of one model; ``options`` are those of `worst_case_risk`."""
-    return {
-        "worst_case_risk": worst_case_risk(loss, budget, keep_rows=False, progress=False, **options).value
-    }
+    return {"worst_case_risk": worst_case_risk(loss, budget, **options).value}
 
 
 def risks_within_budget(results: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], dict[str, float]]:

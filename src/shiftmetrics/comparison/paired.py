@@ -150,7 +150,7 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
             remedy = "Pass confidence_level."
             raise ValueError(describe(f"results[{name!r}]", "resampled", "a result without draws", remedy))
     shared = [
-        (result.measure, result.n_samples, *(result.settings.get(key) for key in keys)) for result in listed
+        (result.measure, result.n_samples, *(_setting(result, key) for key in keys)) for result in listed
     ]
     names = ("measure", "number of rows", *("seed rng" if key == "rng" else key for key in keys))
     for what, parts in zip(names, zip(*shared, strict=True), strict=True):
@@ -194,9 +194,15 @@ def _check_influence(name: str, result: Any) -> list[str]:
     if result.influence is not None:
         return []
     if getattr(result, "standard_error", None) is not None:
-        remedy = "Compute it with keep_rows=True."
+        remedy = "Use the result as it was computed."
         raise ValueError(describe(argument, "with the influence of each row", "a result without", remedy))
     return [f"{name}: its sampling error is not known (status {result.status}) and counts as none."]
+
+
+def _setting(result: Any, name: str) -> Any:
+    """Return an argument of the call behind a result; that of how it was resampled, too."""
+    resampling = result.settings.get("resampling")
+    return result.settings.get(name, resampling.get(name) if isinstance(resampling, Mapping) else None)
 
 
 def _has_draws(result: Any) -> bool:

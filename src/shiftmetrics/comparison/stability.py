@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any
 
-from shiftmetrics._core.validation import check_number, describe, seed_of
+from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
+from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.budget import common_budget, risk_within
 from shiftmetrics.comparison.ranking import model_names, rank_results
 from shiftmetrics.comparison.result import ComparisonResult
-from shiftmetrics.stability import Loss, StabilityResult, stability_criterion
+from shiftmetrics.stability import StabilityResult, stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.losses import Loss
 
 
 def compare_stability(
@@ -22,13 +24,9 @@ def compare_stability(
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
-    groups: Any = None,
     budget: float | None = None,
-    confidence_level: float = 0.95,
-    rtol: float = 1e-10,
-    rng: Any = 0,
-    executor: Executor | None = None,
-    progress: bool = True,
+    resampling: Resampling | float | None = 0.95,
+    computing: Computing | None = None,
 ) -> ComparisonResult:
     """Rank models by how little breaks them, with paired differences and ranks that hold together; higher is better.
 
@@ -45,21 +43,14 @@ def compare_stability(
         Price of a weight.
     sample_weight : array_like of shape (n_samples,), optional
         Survey weight of each row.
-    groups : array_like of shape (n_samples,), optional
-        Labels of rows that belong together.
     budget : float, optional
         The table holds the highest risk of each model within this cost. Default: the smallest stability above 0,
         which is what breaks the least stable model.
-    confidence_level : float, default 0.95
-        Of the intervals, and of all ranks together.
-    rtol : float, default 1e-10
-        As in `stability_criterion`.
-    rng : int, Generator or None, default 0
-        Seed of the normal draws behind ranks.
-    executor : concurrent.futures.Executor, optional
-        Where blocks of rows are mapped.
-    progress : bool, default True
-        Show a progress bar over the models when it takes more than two seconds.
+    resampling : Resampling or float, default 0.95
+        ``level`` of the intervals and of all ranks together; ``groups`` of rows that belong
+        together; and ``rng``, by default 0, the seed of the normal draws behind ranks.
+    computing : Computing, optional
+        How to compute; see `stability_criterion`.
 
     Returns
     -------
@@ -98,29 +89,30 @@ def compare_stability(
     """
     from tqdm.auto import tqdm
 
-    level = check_number(
-        confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
-    )
+    interval = resampling_of(resampling) or Resampling()
+    seed = interval.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
     names = model_names(losses, "losses")
     _check_rows(losses)
-    seed = seed_of(rng)
+    computing = computing_of(computing, rtol=1e-10, max_iter=200)
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
-        "groups": groups, "rtol": rtol, "level": level, "executor": executor,
+        "resampling": interval, "computing": replace(computing, progress=False),
     }  # fmt: skip
     results: dict[str, StabilityResult] = {}
-    for name in tqdm(names, desc="models", delay=2.0, disable=not progress, leave=False):
+    for name in tqdm(names, desc="models", delay=2.0, disable=not computing.progress, leave=False):
         try:
-            results[name] = stability_criterion(losses[name], threshold, progress=False, **options)
+            results[name] = stability_criterion(losses[name], threshold, **options)
         except (TypeError, ValueError) as error:
             raise type(error)(f"Model {name!r}: {error}") from error
     if budget is None:
         budget = common_budget(results)
     companions = {
         name: risk_within(losses[name], budget, **options)
-        for name in tqdm(names, desc="risks within the budget", delay=2.0, disable=not progress, leave=False)
+        for name in tqdm(
+            names, desc="risks within the budget", delay=2.0, disable=not computing.progress, leave=False
+        )
     }
-    return rank_results(results, level, seed, companions=companions, settings={"budget": budget})
+    return rank_results(results, interval.level, seed, companions=companions, settings={"budget": budget})
 
 
 def _check_rows(losses: Mapping[str, Any]) -> None:

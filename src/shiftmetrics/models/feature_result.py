@@ -9,7 +9,8 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
-from shiftmetrics.stability.result import ResultKind, StabilityStatus
+from shiftmetrics._core.status import Status as OneStatus
+from shiftmetrics.stability.losses import Kind
 
 EVERYTHING = "all features"
 
@@ -61,7 +62,7 @@ class FeatureStability(Record):
         What ``value`` is for the model.
     lower_bound : float or None
         A certified lower bound, where ``value`` is an upper one.
-    status : StabilityStatus
+    status : Status
         How the solver ended.
     error_bound : float
         Numerical error.
@@ -86,9 +87,9 @@ class FeatureStability(Record):
     standard_error: float | None
     interval: Interval | None
     comparison_interval: Interval | None = None
-    kind: ResultKind
+    kind: Kind
     lower_bound: float | None = None
-    status: StabilityStatus
+    status: OneStatus
     error_bound: float
     n_samples: int
     base_risk: float
@@ -212,7 +213,7 @@ def _frame(parts: tuple[FeatureStability, ...], labels: tuple[str, ...]) -> Any:
                 **(_ends("comparison", part.comparison_interval) if labels else {}),
                 "kind": part.kind,
                 "lower_bound": part.lower_bound,
-                "status": part.status.value,
+                "status": str(part.status),
                 "n_samples": part.n_samples,
                 "base_risk": part.base_risk,
                 "rms_move": part.rms_move,

@@ -33,7 +33,7 @@ from shiftmetrics.models.trees import answers_for_groups
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import FixedLoss
-from shiftmetrics.stability.result import StabilityResult, StabilityStatus
+from shiftmetrics.stability.result import StabilityResult
 
 
 def feature_stability(
@@ -48,7 +48,7 @@ def feature_stability(
     divergence: DivergenceName = "kl",
     moves: Moves | None = None,
     sample_weight: Any = None,
-    resampling: Resampling | float | None = None,
+    resampling: Resampling | float | None = 0.95,
     computing: Search | Computing | None = None,
 ) -> FeatureStabilityResult:
     r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
@@ -80,8 +80,8 @@ def feature_stability(
         the stability of every feature, and that with all columns free.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
-    resampling : Resampling or float, optional
-        Confidence level of the intervals, 0.95 by default, and ``groups``: rows that belong together, such as the
+    resampling : Resampling, float or None, default 0.95
+        Confidence level of the intervals, and ``groups``: rows that belong together, such as the
         visits of one patient; a subgroup that lies in one of them has no standard error.
     computing : Search or Computing, optional
         How to search for moves, and how to compute. By default models of trees are scanned exactly, linear models
@@ -137,14 +137,16 @@ def feature_stability(
     )
     clusters = None if interval.groups is None else check_labels(interval.groups, "groups", length=n)
     options: dict[str, Any] = {
-        "theta1": theta1, "theta2": theta2, "divergence": divergence, "rtol": search.rtol,
-        "max_iter": search.max_iter, "level": interval.level, "keep_rows": False, "executor": search.executor,
-        "progress": False,
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "computing": replace(search, progress=False),
     }  # fmt: skip
-    solver = _Solver(question, threshold, options, search.max_rounds, weights, clusters, subgroups)
+    solver = _Solver(
+        question, threshold, options, search.max_rounds, weights, interval.level, clusters, subgroups
+    )
     base = question.losses(question.codes, slice(None))
     fixed = Answer(FixedLoss(base), lambda rows, _, __: question.codes[rows])
-    alone = stability_criterion(fixed.loss, threshold, sample_weight=weights, groups=clusters, **options)
+    alone = stability_criterion(
+        fixed.loss, threshold, sample_weight=weights, resampling=solver.resampling(clusters), **options
+    )
     found: list[FeatureStability] = []
     by_group: list[FeatureStability] = []
     warnings: dict[str, None] = dict.fromkeys(question.domain.warnings)
@@ -193,15 +195,20 @@ class _Solver:
     options: dict[str, Any]
     max_rounds: int
     weights: FloatArray | None
+    level: float
     clusters: npt.NDArray[Any] | None
     subgroups: dict[str, IntArray]
+
+    def resampling(self, clusters: Any) -> Resampling:
+        """Return the level of the intervals with the clusters of some rows."""
+        return Resampling(level=self.level, groups=clusters)
 
     def whole(self, part: Part, found: Answer) -> tuple[FeatureStability, Answer]:
         """Solve on all rows."""
         rounds = solve_in_rounds(
             found,
             self.threshold,
-            {**self.options, "sample_weight": self.weights, "groups": self.clusters},
+            {**self.options, "sample_weight": self.weights, "resampling": self.resampling(self.clusters)},
             max_rounds=self.max_rounds,
             asked=lambda: self.question.count.rows,
         )
@@ -216,7 +223,7 @@ class _Solver:
             options = {
                 **self.options,
                 "sample_weight": None if self.weights is None else self.weights[rows],
-                "groups": None if alone else clusters,
+                "resampling": self.resampling(None if alone else clusters),
             }
             lower = found.lower
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
@@ -227,7 +234,7 @@ class _Solver:
             if alone:  # one cluster says nothing of how clusters differ
                 record = replace(record, standard_error=None, interval=None)
             records.append(record)
-        return compared(records, float(self.options["level"]))
+        return compared(records, self.level)
 
 
 def _record(
@@ -261,12 +268,12 @@ def _sorted_by_feature(
 
 
 def _status(features: Sequence[FeatureStability]) -> FeatureStabilityStatus:
-    statuses = {part.status for part in features}
-    if StabilityStatus.MAX_ITER in statuses:
+    statuses = {part.status.code for part in features}
+    if "max_iter" in statuses:
         return FeatureStabilityStatus.MAX_ITER
-    if statuses == {StabilityStatus.ALREADY_AT_RISK}:
+    if statuses == {"already_at_risk"}:
         return FeatureStabilityStatus.ALREADY_AT_RISK
-    if statuses == {StabilityStatus.UNATTAINABLE}:
+    if statuses == {"unattainable"}:
         return FeatureStabilityStatus.UNATTAINABLE
     return FeatureStabilityStatus.CONVERGED
 

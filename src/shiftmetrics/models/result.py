@@ -12,7 +12,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.table import Table
 from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.result import StabilityResult, StabilityStatus
+from shiftmetrics.stability.result import StabilityResult
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,15 +69,18 @@ class ModelStabilityResult(StabilityResult):
     split_flipped_labels : bool array of shape (n_splits,) or None
         Likewise in their second places.
     loss : Loss or None
-        What each row loses and where it may move, as far as the route found out: for `stability_curve`,
-        `stability_surface` and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
+        What each row loses and where it may move, as far as the route found out: for `stability_curve`
+        and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
     """
 
     measure: ClassVar[str] = "model_stability"
     title: ClassVar[str] = "Stability"
     higher_is_better: ClassVar[bool] = True
+    row_fields: ClassVar[tuple[str, ...]] = (
+        *StabilityResult.row_fields,
+        "table", "units", "moved_codes", "split_codes", "flipped_labels", "split_flipped_labels", "loss",
+    )  # fmt: skip
 
-    status: StabilityStatus
     route: str
     lower_bound: float | None = None
     n_queries: int = 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.options import Computing, Resampling, resampling_of
+from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
@@ -20,8 +20,7 @@ from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer, with
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import FixedLoss
-from shiftmetrics.stability.options import Options
-from shiftmetrics.stability.problem import Problem
+from shiftmetrics.stability.problem import Prices, Problem
 from shiftmetrics.stability.result import StabilityResult
 
 
@@ -37,7 +36,7 @@ def model_stability(
     divergence: DivergenceName = "kl",
     moves: Moves | None = None,
     sample_weight: Any = None,
-    resampling: Resampling | float | None = None,
+    resampling: Resampling | float | None = 0.95,
     computing: Search | Computing | None = None,
 ) -> ModelStabilityResult:
     """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
@@ -69,8 +68,8 @@ def model_stability(
         deviation (ddof 0) of the column in ``X`` costs 1, and so does the flip of a category.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
-    resampling : Resampling or float, optional
-        Confidence level of the interval, 0.95 by default, and ``groups``: rows that belong together.
+    resampling : Resampling, float or None, default 0.95
+        Confidence level of the interval, and ``groups``: rows that belong together.
     computing : Search or Computing, optional
         How to search for moves, and how to compute: ``rtol`` is the relative primal-dual gap at which to stop, 1e-10
         by default.
@@ -118,17 +117,16 @@ def model_stability(
     method = check_choice(search.method, "method", ("auto", *ROUTES))
     if moves.by is not None:
         raise ValueError(describe("moves", "without by", "subgroups of rows", "Use feature_stability."))
-    interval = resampling_of(resampling) or Resampling()
     question = question_of(model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search)
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
-        "groups": interval.groups, "level": interval.level, "rtol": search.rtol, "max_iter": search.max_iter,
-        "keep_rows": search.keep_rows, "executor": search.executor, "progress": search.progress,
+        "resampling": resampling, "computing": search,
     }  # fmt: skip
     settings = {"loss": loss, "moves": moves.settings(), "computing": search.settings()}
     base = question.losses(question.codes, slice(None))
     solved = stability_criterion(FixedLoss(base), threshold, **options)
     if question.immovable or solved.value == 0.0:
+        solved = solved if search.keep_rows else solved.without_rows()
         return _result(question, "weights", None, solved, None, settings)
     if question.domain.immovable:
         name, found = "labels", with_label_flips(question, fixed_answer)
@@ -140,6 +138,7 @@ def model_stability(
         found, threshold, options, max_rounds=search.max_rounds, asked=lambda: question.count.rows
     )
     found, solved = rounds.found, rounds.solved
+    solved = solved if search.keep_rows else solved.without_rows()
     return _result(
         question,
         name,
@@ -269,25 +268,23 @@ def solve_in_rounds(
     solved = stability_criterion(found.loss, threshold, **options)
     asked_at, judged = [asked()], []
     rounds = [solved]
-    quiet = {**options, "progress": False}
-    with tqdm(
-        desc="search", unit=" rounds", delay=2.0, disable=not options.get("progress", True), leave=False
-    ) as bar:
+    computing = options["computing"]
+    quiet = {**options, "computing": dataclasses.replace(computing, progress=False)}
+    with tqdm(desc="search", unit=" rounds", delay=2.0, disable=not computing.progress, leave=False) as bar:
         while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
             better = found.refine(solved.dual)
             if better is None:
                 break
             found = better
             judged.append(_judge(found, solved, threshold, options))
-            start = solved.dual if 0.0 < solved.dual < math.inf else None
-            solved = stability_criterion(found.loss, threshold, **{**quiet, "initial_dual": start})
+            solved = stability_criterion(found.loss, threshold, **quiet)
             rounds.append(solved)
             asked_at.append(asked())
             bar.update()
     judged.append((solved.risk, solved.error_bound))
     lower = None
     if found.lower is not None:
-        lower = stability_criterion(found.lower, threshold, **{**options, "keep_rows": False}).value
+        lower = stability_criterion(found.lower, threshold, **quiet).value
     trace = None
     if len(rounds) > 1:
         risks, gaps = zip(*judged, strict=True)
@@ -307,11 +304,8 @@ def _judge(
     """Return the risk at the price of a solution, and what it may fall by, among the points found since."""
     if not (0.0 < solved.dual < math.inf):
         return solved.risk, math.inf
-    prices = Options(
-        theta1=options["theta1"], theta2=options["theta2"], divergence=options["divergence"],
-        rtol=options["rtol"], max_iter=200, initial_dual=None, level=0.95, keep_rows=False,
-        executor=options.get("executor"), progress=False,
-    )  # fmt: skip
-    moment = Problem.of(found.loss, options.get("sample_weight"), prices).dual.moment(solved.dual)
+    prices = Prices(options["theta1"], options["theta2"], options["divergence"])
+    problem = Problem.of(found.loss, options["sample_weight"], prices, computing=options["computing"])
+    moment = problem.dual.moment(solved.dual)
     bound = solved.dual * threshold - moment.conjugate
     return moment.risk, max(solved.value - bound, 0.0)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.losses import Kind, Loss
-from shiftmetrics.stability.options import Options
-from shiftmetrics.stability.problem import Problem, Shift
-from shiftmetrics.stability.result import StabilityResult, StabilityStatus, WorstCaseRisk, WorstCaseStatus
+from shiftmetrics.stability.losses.base import Kind, Loss
+from shiftmetrics.stability.problem import Prices, Problem, Shift
+from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.sampling import Sampling
 from shiftmetrics.stability.solve import Solution, least_cost, most_risk
 
@@ -32,14 +29,8 @@ def stability_criterion(
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
-    groups: Any = None,
-    rtol: float = 1e-10,
-    max_iter: int = 200,
-    initial_dual: float | None = None,
-    level: float = 0.95,
-    keep_rows: bool = True,
-    executor: Executor | None = None,
-    progress: bool = True,
+    resampling: Resampling | float | None = 0.95,
+    computing: Computing | None = None,
 ) -> StabilityResult:
     r"""Return the least cost of a shift of the sample that raises its risk to a threshold; higher is better.
 
@@ -64,23 +55,12 @@ def stability_criterion(
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample, in any scale; they replace 1/n throughout. The standard error is that of
         survey weights (a sandwich).
-    groups : array_like of shape (n_samples,), optional
-        Labels of rows that belong together, such as the visits of one patient: the interval is then that of a
-        sample of groups.
-    rtol : float, default 1e-10
-        Relative primal-dual gap at which to stop.
-    max_iter : int, default 200
-        Most evaluations of the dual; about ten are usual.
-    initial_dual : float, optional
-        First guess of ``result.dual``, for instance from a similar problem.
-    level : float, default 0.95
-        Confidence level of the interval.
-    keep_rows : bool, default True
-        Whether the result holds the weight and the move of each row.
-    executor : concurrent.futures.Executor, optional
-        Where blocks of rows are mapped. Default: a thread for each CPU.
-    progress : bool, default True
-        Whether to show a progress bar, over the passes, for work of more than two seconds.
+    resampling : Resampling, float or None, default 0.95
+        Confidence level of the interval; None for none. A `Resampling` may also hold ``groups`` of rows that belong
+        together, such as the visits of one patient: the interval is then that of a sample of groups.
+    computing : Computing, optional
+        How to compute: ``rtol``, the relative primal-dual gap at which to stop, by default 1e-10; ``max_iter``, most
+        evaluations of the dual, by default 200; threads and progress.
 
     Returns
     -------
@@ -120,60 +100,9 @@ def stability_criterion(
     Stability 0.01265 ...
     """
     threshold = check_number(threshold, "threshold", low=0.0)
-    options = Options(
-        theta1=theta1, theta2=theta2, divergence=divergence, rtol=rtol, max_iter=max_iter,
-        initial_dual=initial_dual, level=level, keep_rows=keep_rows, executor=executor, progress=progress,
-        groups=groups,
-    )  # fmt: skip
-
-    with pass_counter(progress, "stability") as on_pass:
-        problem = Problem.of(loss, sample_weight, options, on_pass)
-        settings = settings_with(loss, options, sample_weight, threshold=threshold)
-        return least_shift(problem, threshold, settings)
-
-
-def least_shift(
-    problem: Problem, threshold: float, settings: dict[str, Any], solution: Solution | None = None
-) -> StabilityResult:
-    """Answer `stability_criterion` for a checked problem; a second threshold builds on the passes of the first.
-
-    With ``solution``, return the result of one that is known already.
-    """
-
-    def solve(problem: Problem, solution: Solution | None = None) -> tuple[Solution, Shift, float]:
-        if solution is None:
-            solution = least_cost(problem.dual, threshold, problem.options)
-        shift = problem.realise(solution.parts)
-        return solution, shift, shift.cost if solution.value is None else solution.value
-
-    solution, shift, value = solve(problem, solution)
-    assert isinstance(solution.status, StabilityStatus)
-    standard_error = shift.standard_error if solution.has_influence else None
-    sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
-    warnings = list(sampling.warnings)
-    if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
-        warnings.append(
-            f"The losses are at most 1, and the threshold is {threshold:g}. "
-            "Give it as an error rate, not in percent."
-        )
-    return StabilityResult(
-        value=value,
-        error_bound=_error_bound(
-            solution,
-            max(value - solution.bound, shift.cost - value),
-            (solution.dual * threshold if math.isfinite(solution.dual) else 0.0) + value,
-            shift,
-        ),
-        interval=sampling.interval,
-        status=solution.status,
-        settings=settings,
-        warnings=tuple(warnings),
-        kind=problem.whole.kind,
-        dual=solution.dual,
-        standard_error=sampling.standard_error,
-        influence=None if sampling.standard_error is None else shift.influence,
-        **shift.fields(),
-    )
+    prices = Prices(theta1, theta2, divergence)
+    with Problem.with_progress("stability", loss, sample_weight, prices, resampling, computing) as problem:
+        return least_shift(problem, threshold)
 
 
 def worst_case_risk(
@@ -184,15 +113,9 @@ def worst_case_risk(
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
-    groups: Any = None,
-    rtol: float = 1e-10,
-    max_iter: int = 200,
-    initial_dual: float | None = None,
-    level: float = 0.95,
-    keep_rows: bool = True,
-    executor: Executor | None = None,
-    progress: bool = True,
-) -> WorstCaseRisk:
+    resampling: Resampling | float | None = 0.95,
+    computing: Computing | None = None,
+) -> StabilityResult:
     """Return the highest risk of a shift of the sample that costs at most a budget; lower is better.
 
     The inverse of `stability_criterion`: the risk whose stability is the budget.
@@ -211,26 +134,14 @@ def worst_case_risk(
         Price of a weight t: ``t log t - t + 1`` or ``(t - 1)^2``.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample, in any scale.
-    groups : array_like of shape (n_samples,), optional
-        Labels of rows that belong together; see `stability_criterion`.
-    rtol : float, default 1e-10
-        Relative primal-dual gap at which to stop.
-    max_iter : int, default 200
-        Most evaluations of the dual.
-    initial_dual : float, optional
-        First guess of ``result.dual``.
-    level : float, default 0.95
-        Confidence level of the interval.
-    keep_rows : bool, default True
-        Whether the result holds the weight and the move of each row.
-    executor : concurrent.futures.Executor, optional
-        Where blocks of rows are mapped. Default: a thread for each CPU.
-    progress : bool, default True
-        Whether to show a progress bar, over the passes, for work of more than two seconds.
+    resampling : Resampling, float or None, default 0.95
+        Confidence level of the interval, and groups of rows; see `stability_criterion`.
+    computing : Computing, optional
+        How to compute; see `stability_criterion`.
 
     Returns
     -------
-    WorstCaseRisk
+    StabilityResult
         The risk, in the unit of the loss, with a certified numerical error, a sampling interval and the shift
         itself. Where ``loss`` knows only some of the points that rows can reach, it is a lower bound.
 
@@ -251,38 +162,91 @@ def worst_case_risk(
     0.5
     """
     budget = check_number(budget, "budget", low=0.0)
-    options = Options(
-        theta1=theta1, theta2=theta2, divergence=divergence, rtol=rtol, max_iter=max_iter,
-        initial_dual=initial_dual, level=level, keep_rows=keep_rows, executor=executor, progress=progress,
-        groups=groups,
-    )  # fmt: skip
 
     def solve(problem: Problem) -> tuple[Solution, Shift, float]:
-        solution = most_risk(problem.dual, budget, options)
+        solution = most_risk(problem.dual, budget)
         shift = problem.realise(solution.parts)
         return solution, shift, shift.risk if solution.value is None else solution.value
 
-    with pass_counter(progress, "worst-case risk") as on_pass:
-        problem = Problem.of(loss, sample_weight, options, on_pass)
+    prices = Prices(theta1, theta2, divergence)
+    with Problem.with_progress(
+        "worst-case risk", loss, sample_weight, prices, resampling, computing
+    ) as problem:
         solution, shift, value = solve(problem)
-    assert isinstance(solution.status, WorstCaseStatus)
-    # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
-    standard_error = shift.standard_error / solution.dual if solution.has_influence else None
-    sampling = Sampling.of(problem, value, standard_error, lambda other: solve(other)[2])
-    influence = shift.influence
-    return WorstCaseRisk(
+        return _result(
+            solution,
+            shift,
+            value,
+            lambda other: solve(other)[2],
+            error_bound=_error_bound(solution, solution.bound - value, value, shift),
+            # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
+            slope=-1.0 / solution.dual if solution.has_influence else 0.0,
+            kind=_OPPOSITE[loss.kind],
+            budget=budget,
+        )
+
+
+def least_shift(problem: Problem, threshold: float, solution: Solution | None = None) -> StabilityResult:
+    """Return the least shift to a threshold; a second threshold builds on the passes of the first.
+
+    With ``solution``, return the result of one that is known already.
+    """
+
+    def solve(problem: Problem, solution: Solution | None = None) -> tuple[Solution, Shift, float]:
+        if solution is None:
+            solution = least_cost(problem.dual, threshold)
+        shift = problem.realise(solution.parts)
+        return solution, shift, shift.cost if solution.value is None else solution.value
+
+    solution, shift, value = solve(problem, solution)
+    gap = max(value - solution.bound, shift.cost - value)
+    scale = (solution.dual * threshold if math.isfinite(solution.dual) else 0.0) + value
+    warnings: tuple[str, ...] = ()
+    if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
+        warnings = (
+            f"The losses are at most 1, and the threshold is {threshold:g}. "
+            "Give it as an error rate, not in percent.",
+        )
+    return _result(
+        solution,
+        shift,
+        value,
+        lambda other: solve(other)[2],
+        error_bound=_error_bound(solution, gap, scale, shift),
+        slope=1.0,
+        kind=problem.whole.kind,
+        warnings=warnings,
+        threshold=threshold,
+    )
+
+
+def _result(
+    solution: Solution,
+    shift: Shift,
+    value: float,
+    value_at: Callable[[Problem], float],
+    *,
+    error_bound: float,
+    slope: float,
+    kind: Kind,
+    warnings: tuple[str, ...] = (),
+    **question: float,
+) -> StabilityResult:
+    """Add the sampling error to a solution; ``slope`` is the derivative of the value in the least cost."""
+    standard_error = abs(slope) * shift.standard_error if solution.has_influence else None
+    sampling = Sampling.of(shift.problem, value, standard_error, value_at)
+    influence = None if sampling.standard_error is None else shift.influence
+    return StabilityResult(
         value=value,
-        error_bound=_error_bound(solution, solution.bound - value, value, shift),
+        error_bound=error_bound,
         interval=sampling.interval,
         status=solution.status,
-        settings=settings_with(loss, options, sample_weight, budget=budget),
-        warnings=sampling.warnings,
-        kind=_OPPOSITE[loss.kind],
+        settings=shift.problem.settings(**question),
+        warnings=(*sampling.warnings, *warnings),
+        kind=kind,
         dual=solution.dual,
         standard_error=sampling.standard_error,
-        influence=None
-        if sampling.standard_error is None or influence is None
-        else -influence / solution.dual,
+        influence=None if influence is None else slope * influence,
         **shift.fields(),
     )
 
@@ -291,28 +255,6 @@ def _error_bound(solution: Solution, gap: float, scale: float, shift: Shift) -> 
     """Add rounding, of numbers as large as ``scale``, to a primal-dual gap."""
     if solution.value is not None and not solution.computed:  # known without computing: 0, or inf
         return 0.0 if solution.status.ok else math.inf
-    theta2 = shift.problem.options.theta2
+    theta2 = shift.problem.prices.theta2
     rounding = _ROUNDING * ((0.0 if math.isinf(theta2) else theta2) + (0.0 if math.isinf(scale) else scale))
     return max(gap, 0.0) + rounding + shift.imbalance * (0.0 if math.isinf(scale) else scale)
-
-
-def settings_with(loss: Loss, options: Options, sample_weight: Any, **asked: Any) -> dict[str, Any]:
-    """Return what a result should record of a call."""
-    return settings_of(
-        **loss.describe(),
-        **asked,
-        **options.settings(),
-        sample_weight=None if sample_weight is None else "given",
-    )
-
-
-@contextmanager
-def pass_counter(progress: bool, name: str) -> Iterator[Callable[[], object] | None]:
-    """Count passes over the data on a progress bar."""
-    if not progress:
-        yield None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(desc=name, unit=" passes", delay=2.0, leave=False) as bar:
-        yield bar.update

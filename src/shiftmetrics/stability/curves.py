@@ -1,169 +1,69 @@
-"""Stability against the risk threshold: one sweep over the dual gives the whole curve, and its inverse."""
+"""Stability at several risk thresholds, or at several pairs of prices."""
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.result import format_number
-from shiftmetrics._core.validation import check_integer, check_vector
-from shiftmetrics.stability.criterion import least_shift, pass_counter, settings_with
+from shiftmetrics._core.options import Computing, Resampling
+from shiftmetrics._core.status import Status
+from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
+from shiftmetrics.stability.criterion import least_shift
+from shiftmetrics.stability.curve import StabilityCurve
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.options import Options
-from shiftmetrics.stability.problem import Problem
-from shiftmetrics.stability.series import StabilitySeries
+from shiftmetrics.stability.losses.base import Loss
+from shiftmetrics.stability.problem import Prices, Problem
+from shiftmetrics.stability.result import MAX_ITER, StabilityResult
 
-_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StabilityCurve(StabilitySeries):
-    """Stability against the risk threshold, R(r): convex and nondecreasing, with slope ``duals``.
-
-    ``value`` is the stability at the highest threshold. Beside the fields below it has those of `StabilitySeries`.
-
-    Attributes
-    ----------
-    highest_risk : float
-        The highest risk that any allowed shift reaches; inf where the loss has no upper limit.
-    sweep_duals, sweep_risks, sweep_costs : ndarray of shape (n_evaluations,)
-        All points of the curve that the sweep evaluated: slope, risk, and the least cost of that risk. The curve
-        lies above every tangent and below every chord of them.
-    """
-
-    measure: ClassVar[str] = "stability_curve"
-    title: ClassVar[str] = "Stability over risk thresholds"
-    higher_is_better: ClassVar[bool] = True
-
-    highest_risk: float
-    sweep_duals: FloatArray
-    sweep_risks: FloatArray
-    sweep_costs: FloatArray
-
-    def headline(self) -> str:
-        """Say where the curve begins and ends."""
-        text = (
-            f"Stability at {len(self.thresholds)} risk thresholds: 0 up to {format_number(self.base_risk)}, the risk "
-            f"as it is; {format_number(self.value)} at {format_number(float(self.thresholds[-1]))}"
-        )
-        finite = np.flatnonzero(np.isfinite(self.stability) & np.isfinite(self.duals))
-        if np.isfinite(self.value) and len(finite) and finite[-1] == len(self.thresholds) - 1:
-            return f"{text}, where the next unit of risk costs {format_number(float(self.duals[-1]))}."
-        if np.isfinite(self.value):
-            return f"{text}, the highest risk that shifts reach."
-        return f"{text}: no allowed shift raises the risk above {format_number(self.highest_risk)}."
-
-    def bounds(self, thresholds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return certified bounds of the stability at any thresholds, read from the sweep without any data.
-
-        Parameters
-        ----------
-        thresholds : array_like of shape (n_points,)
-            Risks, at least 0.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_points,)
-            The highest tangent and the chord there; ``high`` is inf beyond the highest risk that was evaluated.
-        """
-        r = np.atleast_1d(check_vector(thresholds, "thresholds", low=0.0))
-        offsets = self.sweep_costs - self.sweep_duals * self.sweep_risks
-        low = (np.outer(r, self.sweep_duals) + offsets).max(axis=1, initial=0.0)
-        risks, costs = self._envelope()
-        high = np.interp(r, risks, costs, left=0.0)
-        high[r > risks[-1] * (1.0 + _ROUNDING)] = np.inf
-        low = np.where(r <= self.base_risk, 0.0, np.where(r > self.highest_risk, np.inf, low))
-        return low, np.maximum(np.where(r > self.highest_risk, np.inf, high), low)
-
-    def worst_case_risk(self, budgets: npt.ArrayLike) -> Any:
-        """Return the highest risk within each budget, the inverse of the curve, read from the sweep.
-
-        Parameters
-        ----------
-        budgets : array_like of shape (n_points,)
-            Highest costs of a shift, at least 0.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``budget``; ``risk``, which some shift within the budget reaches; and ``error_bound``, by which the
-            highest risk may lie above it: large for a budget beyond the curve. The function `worst_case_risk`
-            solves for one budget exactly.
-        """
-        import pandas as pd
-
-        b = np.atleast_1d(check_vector(budgets, "budgets", low=0.0))
-        risks, costs = self._envelope()
-        reached = np.interp(b, costs, risks)
-        slopes = self.sweep_duals > 0.0
-        duals, offsets = (
-            self.sweep_duals[slopes],
-            (self.sweep_duals * self.sweep_risks - self.sweep_costs)[slopes],
-        )
-        limits = ((b[:, None] + offsets) / duals).min(axis=1, initial=np.inf) if len(duals) else np.inf
-        limits = np.where(b > 0.0, np.minimum(limits, self.highest_risk), self.base_risk)
-        return pd.DataFrame({"budget": b, "risk": reached, "error_bound": np.maximum(limits - reached, 0.0)})
-
-    def _envelope(self) -> tuple[FloatArray, FloatArray]:
-        """Return the points of the curve that are known, by rising risk: at each risk its least cost."""
-        solved = np.isfinite(self.stability) & (self.stability > 0.0)
-        risks = np.concatenate([[self.base_risk], self.sweep_risks, self.risks[solved]])
-        costs = np.concatenate([[0.0], self.sweep_costs, self.stability[solved]])
-        order = np.lexsort((costs, risks))
-        risks, costs = risks[order], costs[order]
-        kept = np.concatenate([[True], np.diff(risks) > 0.0])
-        return risks[kept], np.maximum.accumulate(costs[kept])
+SOLVED = Status("solved", "The stability of every point is certified.")
 
 
 def stability_curve(
     loss: Loss,
     thresholds: npt.ArrayLike | None = None,
     *,
+    shares: npt.ArrayLike | None = None,
     n_points: int = 25,
     theta1: float = 0.4,
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
-    groups: Any = None,
-    rtol: float = 1e-10,
-    max_iter: int = 200,
-    level: float = 0.95,
-    executor: Executor | None = None,
-    progress: bool = True,
+    resampling: Resampling | float | None = 0.95,
+    computing: Computing | None = None,
 ) -> StabilityCurve:
-    """Return the stability R(r) at several risk thresholds r, in one sweep; higher is better.
+    """Return the stability R(r) at several risk thresholds r, or at several pairs of prices; higher is better.
 
-    The curve is convex and its slope is the dual price, so each threshold begins where the one before ended, and
-    every evaluation bounds the whole curve. At the thresholds themselves it is as exact as `stability_criterion`.
+    Over thresholds the slope is the dual price, so each threshold begins where the one before ended, and every
+    evaluation bounds the whole curve. Over prices, each point comes with what moves and weights add to the risk
+    (figure 6a of [1]_) and with the derivatives of the stability in the prices. Each point is as exact as that of
+    `stability_criterion`.
 
     Parameters
     ----------
     loss : Loss
         What the model loses on each row, where it stands and where it may move; see `stability_criterion`.
-    thresholds : array_like of shape (n_points,), optional
+    thresholds : float or array_like of shape (n_points,), optional
         Risks that count as broken, at least 0; they are put in order. Default: ``n_points`` of them from the risk as
         it is to the highest that shifts reach or, where that has no limit, two standard deviations of the losses
-        above it (1 above it where the losses are all the same).
+        above it (1 above it where the losses are all the same). One number with ``shares``.
+    shares : array_like of shape (n_points,), optional
+        Go over prices with the sum 1/theta1 + 1/theta2 of the given ones: how cheap moving is at each point,
+        (1/theta1) / (1/theta1 + 1/theta2) in [0, 1]. At 0 rows may only gain weight, at 1 they may only move.
     n_points : int, default 25
         Number of default thresholds.
-    theta1, theta2, divergence, sample_weight, groups
-        As in `stability_criterion`.
-    rtol, max_iter, level, executor
-        As in `stability_criterion`, for each threshold.
-    progress : bool, default True
-        Whether to show a progress bar, over the passes, for work of more than two seconds.
+    theta1, theta2, divergence, sample_weight, resampling, computing
+        As in `stability_criterion`, for each point.
 
     Returns
     -------
     StabilityCurve
-        A point for each threshold, with its interval, what rows do there and its excess risk; ``to_frame()`` is a
-        table. ``worst_case_risk(budgets)`` reads the inverse from it.
+        A point for each threshold or pair of prices, with its interval, what rows do there and its excess risk;
+        ``to_frame()`` is a table. ``worst_case_risk(budgets)`` reads the inverse from a curve over thresholds,
+        ``bounds_at(theta1, theta2)`` any other prices from one over prices.
 
     Raises
     ------
@@ -172,9 +72,10 @@ def stability_curve(
     ValueError
         If a number is out of its range, or the weights do not match the rows.
 
-    See Also
-    --------
-    stability_surface : Along the prices, at one threshold.
+    References
+    ----------
+    .. [1] Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
+       arXiv:2405.03198, section 4.1.
 
     Examples
     --------
@@ -186,24 +87,32 @@ def stability_curve(
     array([0.00077, 0.0044 , 0.01265])
     >>> float(curve.worst_case_risk([0.005])["risk"].iloc[0].round(3))
     0.409
+    >>> over_prices = stability_curve(loss, 0.5, shares=[0, 0.5, 1])
+    >>> over_prices.to_frame()[["theta1", "theta2", "stability", "corruption", "reweighting"]].round(4)
+       theta1  theta2  stability  corruption  reweighting
+    0     inf     0.2     0.0446      0.0000       0.3000
+    1     0.4     0.4     0.0127      0.2415       0.0585
+    2     0.2     inf     0.0084      0.3000       0.0000
     """
-    options = Options(
-        theta1=theta1, theta2=theta2, divergence=divergence, rtol=rtol, max_iter=max_iter, initial_dual=None,
-        level=level, keep_rows=False, executor=executor, progress=progress, groups=groups,
-    )  # fmt: skip
-    given = None if thresholds is None else np.unique(check_vector(thresholds, "thresholds", low=0.0))
+    prices = Prices(theta1, theta2, divergence)
+    if shares is not None:
+        return _over_prices(loss, thresholds, shares, prices, sample_weight, resampling, computing)
+    given = None
+    if thresholds is not None:
+        given = np.unique(check_vector(np.atleast_1d(thresholds), "thresholds", low=0.0))
     n_points = check_integer(n_points, "n_points", low=2)
-    with pass_counter(progress, "stability curve") as on_pass:
-        problem = Problem.of(loss, sample_weight, options, on_pass)
-        rising = default_thresholds(problem, n_points) if given is None else given
-        points = [least_shift(problem, float(r), {"threshold": float(r)}) for r in rising]
+    with Problem.with_progress(
+        "stability curve", loss, sample_weight, prices, resampling, computing, keep_rows=False
+    ) as problem:
+        rising = _default_thresholds(problem, n_points) if given is None else given
+        points = [least_shift(problem, float(r)) for r in rising]
     sweep = [moment for dual, moment in sorted(problem.dual.moments.items()) if dual > 0.0]
-    return StabilityCurve.of(
+    return _curve(
         points,
         -1,
-        settings=settings_with(
-            loss, options, sample_weight, thresholds=None if given is None else list(given)
-        ),
+        settings=problem.settings(thresholds=None if given is None else list(given)),
+        theta1=np.full(len(points), prices.theta1),
+        theta2=np.full(len(points), prices.theta2),
         highest_risk=problem.dual.highest_risk,
         sweep_duals=np.array([moment.dual for moment in sweep]),
         sweep_risks=np.array([moment.risk for moment in sweep]),
@@ -212,7 +121,89 @@ def stability_curve(
     )
 
 
-def default_thresholds(problem: Problem, n_points: int) -> FloatArray:
+def _over_prices(
+    loss: Loss,
+    threshold: Any,
+    shares: npt.ArrayLike,
+    prices: Prices,
+    sample_weight: Any,
+    resampling: Resampling | float | None,
+    computing: Computing | None,
+) -> StabilityCurve:
+    if threshold is None:
+        raise ValueError(describe("thresholds", "one number, with shares", "None"))
+    threshold = check_number(threshold, "thresholds", low=0.0)
+    grid = np.unique(check_vector(shares, "shares", low=0.0))
+    check_number(grid[-1], "shares", high=1.0)
+    total = 1.0 / prices.theta1 + 1.0 / prices.theta2
+    if total == 0.0:
+        raise ValueError(describe("theta1", "finite, or theta2, with shares", "inf for both"))
+    with np.errstate(divide="ignore"):
+        theta1, theta2 = 1.0 / (total * grid), 1.0 / (total * (1.0 - grid))
+    points = []
+    for first, second in zip(theta1.tolist(), theta2.tolist(), strict=True):
+        pair = Prices(first, second, prices.divergence)
+        with Problem.with_progress(
+            "stability over prices", loss, sample_weight, pair, resampling, computing, keep_rows=False
+        ) as problem:
+            points.append(least_shift(problem, threshold))
+    settings = {**points[0].settings, "total": total}
+    for name in ("theta1", "theta2"):
+        del settings[name]
+    return _curve(
+        points,
+        int(np.argmin([point.value for point in points])),
+        settings=settings,
+        shares=grid,
+        theta1=theta1,
+        theta2=theta2,
+        sweep_duals=np.array([]),
+        sweep_risks=np.array([]),
+        sweep_costs=np.array([]),
+        n_passes=sum(point.n_passes for point in points),
+    )
+
+
+def _curve(points: Sequence[StabilityResult], at: int, **fields: Any) -> StabilityCurve:
+    """Put the results of all points into columns; the one at the position ``at`` gives the value."""
+
+    def column(name: str) -> FloatArray:
+        values = [getattr(point, name) for point in points]
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+    intervals = [point.interval for point in points]
+    excess = [point.excess_risk.to_dict() for point in points]
+    splits: dict[str, Any] = {name: np.array([part[name] for part in excess]) for name in excess[0]}
+    errors = column("error_bound")
+    return StabilityCurve(
+        value=points[at].value,
+        error_bound=float(errors.max()),
+        interval=intervals[at],
+        status=SOLVED if all(point.status.ok for point in points) else MAX_ITER,
+        n_samples=points[0].n_samples,
+        warnings=tuple(dict.fromkeys(warning for point in points for warning in point.warnings)),
+        kind=points[0].kind,
+        base_risk=points[0].base_risk,
+        thresholds=np.array([point.settings["threshold"] for point in points]),
+        stability=column("value"),
+        errors=errors,
+        standard_errors=column("standard_error"),
+        lows=np.array([np.nan if part is None else part.low for part in intervals]),
+        highs=np.array([np.nan if part is None else part.high for part in intervals]),
+        duals=column("dual"),
+        risks=column("risk"),
+        rms_moves=column("rms_move"),
+        share_moved=column("share_moved"),
+        effective_sample_fractions=column("effective_sample_fraction"),
+        sensitivity_theta1=column("sensitivity_theta1"),
+        sensitivity_theta2=column("sensitivity_theta2"),
+        statuses=tuple(str(point.status) for point in points),
+        **splits,
+        **fields,
+    )
+
+
+def _default_thresholds(problem: Problem, n_points: int) -> FloatArray:
     """Return thresholds from the risk as it is to the highest that shifts reach, or two standard deviations up."""
     baseline, highest = problem.dual.baseline, problem.dual.highest_risk
     if not np.isfinite(highest):

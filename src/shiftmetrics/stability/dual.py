@@ -9,8 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.root import Bracket, Probe, monotone_root
 from shiftmetrics._core.statistics import Statistic
-from shiftmetrics.stability.divergence import Divergence
-from shiftmetrics.stability.options import Options
+from shiftmetrics.stability.divergence import Divergence, Moment
 from shiftmetrics.stability.passes import (
     AtDual,
     AtReach,
@@ -21,7 +20,6 @@ from shiftmetrics.stability.passes import (
     Kernel,
     Placement,
 )
-from shiftmetrics.stability.statistics import Moment
 
 _EPS = float(np.finfo(np.float64).eps)
 _SLOPE_TOLERANCE = 1e-9  # of the target: then one plan alone will do
@@ -43,6 +41,10 @@ class Dual:
         Dual price that no evaluation may reach (`Loss.largest_dual`).
     on_pass : callable, optional
         Called after each pass, for progress.
+    rtol : float, default 1e-10
+        Relative primal-dual gap at which to stop.
+    max_iter : int, default 200
+        Most evaluations for one root.
     """
 
     def __init__(
@@ -52,8 +54,12 @@ class Dual:
         divergence: Divergence,
         upper: float = math.inf,
         on_pass: Callable[[], object] | None = None,
+        *,
+        rtol: float = 1e-10,
+        max_iter: int = 200,
     ) -> None:
         self.theta1, self.divergence, self.upper = theta1, divergence, upper
+        self.rtol, self.max_iter = rtol, max_iter
         self.n_passes = 0
         self._gather, self._on_pass = gather, on_pass
         baseline = self.gather(BaselinePass(theta1))
@@ -105,7 +111,7 @@ class Dual:
 
         return self.divergence.solve(dual, evaluate, start)
 
-    def price_of_risk(self, threshold: float, options: Options) -> Bracket[Moment]:
+    def price_of_risk(self, threshold: float) -> Bracket[Moment]:
         """Bracket the dual price at which the reweighted, moved risk crosses ``threshold``.
 
         The bracket is in the dual h; its convex function is ``-g(h) = conjugate(h) - h threshold``.
@@ -116,9 +122,7 @@ class Dual:
             return Probe(dual, moment.conjugate - dual * threshold, moment.risk - threshold, moment)
 
         def accept(bracket: Bracket[Moment]) -> bool:
-            return bracket.gap <= self.tolerance(bracket, threshold, options.rtol) and _settled(
-                bracket, threshold
-            )
+            return bracket.gap <= self.tolerance(bracket, threshold) and _settled(bracket, threshold)
 
         excess = threshold - self.baseline.risk
         guesses = [2.0 * self.theta1 * excess, self._without_moves(excess), 0.5 * self.upper]
@@ -128,14 +132,14 @@ class Dual:
         elif below.dual > 0.0:
             first = min(2.0 * below.dual, 0.5 * (below.dual + self.upper))
         else:
-            first = _first_guess(options.initial_dual, guesses, self.upper)
+            first = _first_guess(guesses)
         return monotone_root(
             evaluate,
             first,
             accept,
             low=evaluate(below.dual),
             upper=self.upper,
-            max_iter=options.max_iter,
+            max_iter=self.max_iter,
         )
 
     def _around(self, threshold: float) -> tuple[Moment, Moment | None]:
@@ -145,11 +149,11 @@ class Dual:
         lowest = max(below, key=lambda known: known.dual, default=self.at_rest)
         return lowest, min(above, key=lambda known: known.dual, default=None)
 
-    def tolerance(self, bracket: Bracket[Moment], threshold: float, rtol: float) -> float:
+    def tolerance(self, bracket: Bracket[Moment], threshold: float) -> float:
         """Return the gap that is good enough: ``rtol`` of the value, or what rounding leaves of it."""
-        return max(rtol * abs(bracket.least), 4.0 * _EPS * bracket.high.x * threshold)
+        return max(self.rtol * abs(bracket.least), 4.0 * _EPS * bracket.high.x * threshold)
 
-    def price_of_cost(self, budget: float, options: Options) -> Bracket[Moment]:
+    def price_of_cost(self, budget: float) -> Bracket[Moment]:
         """Bracket the price at which the cost of the worst plan crosses ``budget``.
 
         The bracket is in the risk that a unit of cost buys, 1 / h; its convex function is
@@ -162,7 +166,7 @@ class Dual:
             return Probe(price, price * (budget + moment.conjugate), budget - moment.cost, moment)
 
         def accept(bracket: Bracket[Moment]) -> bool:
-            return bracket.gap <= options.rtol * abs(bracket.least) and _settled(bracket, budget)
+            return bracket.gap <= self.rtol * abs(bracket.least) and _settled(bracket, budget)
 
         slope = self.baseline.variance * self.divergence.variance_scale()
         guesses = [
@@ -170,8 +174,8 @@ class Dual:
             math.sqrt(2.0 * budget / slope) if slope > 0.0 else math.inf,
             0.5 * self.upper,
         ]
-        first = _first_guess(options.initial_dual, guesses, self.upper)
-        return monotone_root(evaluate, 1.0 / first, accept, lower=lower, max_iter=options.max_iter)
+        first = _first_guess(guesses)
+        return monotone_root(evaluate, 1.0 / first, accept, lower=lower, max_iter=self.max_iter)
 
     def _without_moves(self, excess: float) -> float:
         """Return the dual that would raise the risk by ``excess`` through weights alone, to first order."""
@@ -179,9 +183,7 @@ class Dual:
         return excess / slope if slope > 0.0 else math.inf
 
 
-def _first_guess(start: float | None, guesses: list[float], upper: float) -> float:
-    if start is not None and 0.0 < start < upper:
-        return start
+def _first_guess(guesses: list[float]) -> float:
     guess = min(guesses)
     return guess if 0.0 < guess < math.inf else 1.0
 

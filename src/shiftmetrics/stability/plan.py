@@ -14,11 +14,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.statistics import Statistic
-from shiftmetrics.stability.divergence import Divergence
+from shiftmetrics.stability.divergence import Divergence, Moment
 from shiftmetrics.stability.losses.base import Loss, Transform
 from shiftmetrics.stability.passes import Placement
 from shiftmetrics.stability.result import Splits
-from shiftmetrics.stability.statistics import Moment
 
 _SAME = 1e-5  # two places of a row that differ by less are one
 

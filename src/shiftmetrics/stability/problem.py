@@ -1,23 +1,46 @@
-"""A sample, its prices and its dual, ready to be solved; and a plan for it, turned into the fields of a result."""
+"""A sample with its prices and its dual; and the shift of a plan, as the fields of a result."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.resampling import Units
-from shiftmetrics._core.validation import check_weights, describe
+from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
+from shiftmetrics.stability.divergence import DIVERGENCES, Divergence, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
-from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.options import Options
-from shiftmetrics.stability.passes import Gather, in_memory
+from shiftmetrics.stability.losses.base import Loss
+from shiftmetrics.stability.passes import in_memory
 from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs
 from shiftmetrics.stability.result import ExcessRisk
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What moving and reweighting cost."""
+
+    theta1: float
+    theta2: float
+    divergence: DivergenceName
+
+    def __post_init__(self) -> None:
+        for name in ("theta1", "theta2"):
+            price = check_number(getattr(self, name), name, low=0.0, open_low=True, allow_inf=True)
+            object.__setattr__(self, name, price)
+        check_choice(self.divergence, "divergence", DIVERGENCES)
+
+    @property
+    def of_weights(self) -> Divergence:
+        """The divergence with its price."""
+        return divergence_of(self.divergence, self.theta2)
 
 
 @dataclass(frozen=True)
@@ -28,18 +51,29 @@ class Problem:
     weights: FloatArray | None
     kept: IntArray | None
     """Positions of these rows among all; None when all of them are here."""
-    n_samples: int
-    """Number of all rows."""
     whole: Loss
-    options: Options
+    """The loss of all rows."""
+    prices: Prices
     dual: Dual
-    gather: Gather
-    units: Units | None = None
+    level: float | None
+    """Confidence level of the interval; None for no interval."""
+    units: Units | None
     """Which of all rows belong together; None when each stands for itself."""
+    computing: Computing
+    keep_rows: bool = True
+    """Whether shifts hold what each row does."""
 
     @classmethod
     def of(
-        cls, loss: Loss, sample_weight: Any, options: Options, on_pass: Callable[[], object] | None = None
+        cls,
+        loss: Loss,
+        sample_weight: Any,
+        prices: Prices,
+        resampling: Resampling | float | None = None,
+        computing: Computing | None = None,
+        on_pass: Callable[[], object] | None = None,
+        *,
+        keep_rows: bool = True,
     ) -> Self:
         """Check the rows and take the first pass over them.
 
@@ -48,7 +82,7 @@ class Problem:
         TypeError
             If ``loss`` is not a loss.
         ValueError
-            If the weights do not match it.
+            If the weights or the groups do not match it.
         """
         if not isinstance(loss, Loss):
             raise TypeError(
@@ -59,20 +93,71 @@ class Problem:
                     "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances).",
                 )
             )
+        interval = resampling_of(resampling)
+        computing = computing_of(computing, rtol=1e-10, max_iter=200)
         weights = check_weights(sample_weight, "sample_weight", loss.n_samples)
-        units = None if options.groups is None else Units.of(options.groups, loss.n_samples)
+        groups = None if interval is None else interval.groups
+        units = None if groups is None else Units.of(groups, loss.n_samples)
         kept, part = None, loss
         if weights is not None and not weights.all():  # rows without weight are not there
             kept = np.flatnonzero(weights)
             part, weights = loss.take(kept), weights[kept]
-        gather = in_memory(part, weights, options.executor)
-        upper = part.largest_dual(options.theta1)
-        dual = Dual(gather, options.theta1, options.price_of_weights, upper, on_pass)
-        return cls(part, weights, kept, loss.n_samples, loss, options, dual, gather, units)
+        gather = in_memory(part, weights, computing.executor)
+        assert computing.rtol is not None
+        assert computing.max_iter is not None
+        dual = Dual(
+            gather, prices.theta1, prices.of_weights, part.largest_dual(prices.theta1), on_pass,
+            rtol=computing.rtol, max_iter=computing.max_iter,
+        )  # fmt: skip
+        return cls(
+            part,
+            weights,
+            kept,
+            loss,
+            prices,
+            dual,
+            None if interval is None else interval.level,
+            units,
+            computing,
+            keep_rows,
+        )
+
+    @classmethod
+    @contextmanager
+    def with_progress(
+        cls,
+        title: str,
+        loss: Loss,
+        sample_weight: Any,
+        prices: Prices,
+        resampling: Resampling | float | None,
+        computing: Computing | None,
+        *,
+        keep_rows: bool = True,
+    ) -> Iterator[Self]:
+        """Open a problem whose passes over the data are counted on a progress bar."""
+        from tqdm.auto import tqdm
+
+        quiet = isinstance(computing, Computing) and not computing.progress
+        with tqdm(desc=title, unit=" passes", delay=2.0, leave=False, disable=quiet) as bar:
+            yield cls.of(loss, sample_weight, prices, resampling, computing, bar.update, keep_rows=keep_rows)
+
+    def settings(self, **question: Any) -> dict[str, Any]:
+        """Return what a result should record of a call."""
+        return settings_of(
+            **self.whole.describe(),
+            **question,
+            **vars(self.prices),
+            sample_weight=None if self.weights is None else "given",
+            resampling=None
+            if self.level is None
+            else {"level": self.level, "groups": self.units is not None},
+            computing=self.computing.settings(),
+        )
 
     def realise(self, parts: tuple[Part, ...]) -> Shift:
         """Place and weigh the rows as a plan says."""
-        wanted = self.options.keep_rows or self.units is not None
+        wanted = self.keep_rows or self.units is not None
         rows = RowOutputs(self.loss.n_samples) if wanted else None
         statistic = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))
         assert isinstance(statistic, PlanStatistic)
@@ -94,7 +179,7 @@ class Problem:
             Divided by the sum of the sample weights.
         """
         weighted = values if self.weights is None else self.weights * values
-        whole = np.zeros(self.n_samples)
+        whole = np.zeros(self.whole.n_samples)
         whole[slice(None) if self.kept is None else self.kept] = weighted
         whole /= len(values) if self.weights is None else self.weights.sum()
         return whole if self.units is None else self.units.sums(whole)
@@ -103,7 +188,7 @@ class Problem:
     def counts_errors(self) -> bool:
         """Whether this is a 0/1 loss whose rows cannot move: then the error rate alone matters."""
         binary = self.loss.may_count_errors and self.dual.baseline.not_binary == 0.0
-        return binary and math.isinf(self.options.theta1) and not math.isinf(self.options.theta2)
+        return binary and math.isinf(self.prices.theta1) and not math.isinf(self.prices.theta2)
 
 
 @dataclass(frozen=True)
@@ -117,11 +202,11 @@ class Shift:
     @property
     def cost(self) -> float:
         """Price of the moves and of the weights."""
-        options, cost = self.problem.options, 0.0
-        if not math.isinf(options.theta1):
-            cost += options.theta1 * self.statistic.mean("squared_distance")
-        if not math.isinf(options.theta2):
-            cost += options.theta2 * self.statistic.mean("penalty")
+        prices, cost = self.problem.prices, 0.0
+        if not math.isinf(prices.theta1):
+            cost += prices.theta1 * self.statistic.mean("squared_distance")
+        if not math.isinf(prices.theta2):
+            cost += prices.theta2 * self.statistic.mean("penalty")
         return cost
 
     @property
@@ -155,7 +240,7 @@ class Shift:
         base, risk = mean("base_loss"), self.risk
         moved, reweighted = mean("moved_loss"), mean("reweighted_base_loss")
         return {
-            "n_samples": problem.n_samples,
+            "n_samples": problem.whole.n_samples,
             "risk": risk,
             "base_risk": base,
             "excess_risk": ExcessRisk(
@@ -174,8 +259,8 @@ class Shift:
         }
 
     def _row_fields(self) -> dict[str, Any]:
-        rows, kept, n_samples = self.rows, self.problem.kept, self.problem.n_samples
-        if rows is None or not self.problem.options.keep_rows:
+        rows, kept, whole = self.rows, self.problem.kept, self.problem.whole
+        if rows is None or not self.problem.keep_rows:
             return {}
         if kept is None:
             return {
@@ -186,22 +271,19 @@ class Shift:
                 "choices": rows.choices,
                 "splits": rows.splits,
             }
-        everything = slice(0, n_samples)
-        weights, distances = np.zeros(n_samples), np.zeros(n_samples)
-        base, choices = self.problem.whole.base(everything), None
-        losses = base.copy()
-        weights[kept], distances[kept], losses[kept] = rows.weights, rows.distances, rows.losses
-        if rows.choices is not None:
-            choices = np.zeros(n_samples, dtype=np.int64)
-            choices[kept] = rows.choices
-        splits = None
-        if rows.splits is not None:
-            splits = replace(rows.splits, rows=kept[rows.splits.rows])
+        n_samples = whole.n_samples
+        base = whole.base(slice(0, n_samples))
+
+        def spread(values: FloatArray | IntArray, default: Any = 0.0) -> Any:
+            everywhere = np.zeros(n_samples, dtype=values.dtype) + default
+            everywhere[kept] = values
+            return everywhere
+
         return {
-            "weights": weights,
+            "weights": spread(rows.weights),
             "base_losses": base,
-            "moved_losses": losses,
-            "moved_distances": distances,
-            "choices": choices,
-            "splits": splits,
+            "moved_losses": spread(rows.losses, base),
+            "moved_distances": spread(rows.distances),
+            "choices": None if rows.choices is None else spread(rows.choices, 0),
+            "splits": None if rows.splits is None else replace(rows.splits, rows=kept[rows.splits.rows]),
         }

@@ -2,80 +2,54 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.status import Status
 from shiftmetrics.stability.losses.base import Kind
 
-ResultKind = Kind | Literal["estimate"]
-"""What a value is for the model; an estimate is no bound on either side."""
+NO_ROWS = "result must hold its rows, got one without_rows(). Use the result as it was computed."
+_INVERSE = {"measure": "worst_case_risk", "title": "Worst-case risk", "higher_is_better": False}
 
-
-class StabilityStatus(Status):
-    """How `stability_criterion` ended."""
-
-    CONVERGED = ("converged", True, "The least shift was found and its cost certified.")
-    ALREADY_AT_RISK = (
-        "already_at_risk",
-        True,
-        "The sample as it stands has this risk, so no shift is needed. Choose a higher threshold.",
-    )
-    BOUNDARY = (
-        "boundary",
-        True,
-        "The value is exact but attained in a limit: the threshold is the highest risk that any allowed shift "
-        "reaches, or no row has a loss to start from. A slightly lower threshold has a smooth answer.",
-    )
-    UNATTAINABLE = (
-        "unattainable",
-        True,
-        "No allowed shift reaches the threshold, whatever its cost. Choose a lower threshold, or allow rows to move "
-        "(finite theta1) or to be reweighted (finite theta2).",
-    )
-    UNBOUNDED_LOSS = (
-        "unbounded_loss",
-        True,
-        "The loss grows faster than the cost of a move, so that a tiny mass moved far reaches any risk at no cost. "
-        "Use a loss that grows more slowly, or theta1=inf.",
-    )
-    MAX_ITER = (
-        "max_iter",
-        False,
-        "The evaluations ran out before the requested precision; error_bound says what was reached. "
-        "Raise max_iter or rtol.",
-    )
-
-
-class WorstCaseStatus(Status):
-    """How `worst_case_risk` ended."""
-
-    CONVERGED = ("converged", True, "The highest risk within the budget was found and certified.")
-    BOUNDARY = (
-        "boundary",
-        True,
-        "The budget pays for the highest risk that any allowed shift reaches; a larger one buys no more.",
-    )
-    UNBOUNDED_LOSS = (
-        "unbounded_loss",
-        True,
-        "The loss grows faster than the cost of a move, so that any budget buys any risk. "
-        "Use a loss that grows more slowly, or theta1=inf.",
-    )
-    MAX_ITER = (
-        "max_iter",
-        False,
-        "The evaluations ran out before the requested precision; error_bound says what was reached. "
-        "Raise max_iter or rtol.",
-    )
+CONVERGED = Status("converged", "The shift was found and its value certified to the tolerance.")
+ALREADY_AT_RISK = Status(
+    "already_at_risk",
+    "The sample as it stands has this risk, so no shift is needed.",
+    "Choose a higher threshold.",
+)
+BOUNDARY = Status(
+    "boundary",
+    "The value is exact but attained in a limit: the threshold is the highest risk that any allowed shift reaches, "
+    "or no row has a loss to start from.",
+    "A slightly lower threshold has a smooth answer.",
+)
+HIGHEST_RISK = Status(
+    "boundary",
+    "The budget pays for the highest risk that any allowed shift reaches; a larger one buys no more.",
+)
+UNATTAINABLE = Status(
+    "unattainable",
+    "No allowed shift reaches the threshold, whatever its cost.",
+    "Choose a lower threshold, or allow rows to move (finite theta1) or to be reweighted (finite theta2).",
+)
+UNBOUNDED_LOSS = Status(
+    "unbounded_loss",
+    "The loss grows faster than the cost of a move, so that a tiny mass moved far reaches any risk at no cost.",
+    "Use a loss that grows more slowly, or theta1=inf.",
+)
+MAX_ITER = Status(
+    "max_iter",
+    "The evaluations ran out before the requested precision; error_bound says what was reached.",
+    "Raise max_iter or rtol.",
+    ok=False,
+)
 
 
 def shift_in_words(rms_move: float, share_moved: float, effective_sample_fraction: float) -> str:
@@ -160,8 +134,10 @@ class Splits(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShiftResult(Drawn, Result):
-    """Base of results that come with a shift of the sample: the most sensitive one.
+class StabilityResult(Drawn, Result):
+    """The least shift that brings the risk to a threshold, or the worst shift within a budget.
+
+    ``value`` is the cost of that shift from `stability_criterion`, and its risk from `worst_case_risk`.
 
     Where moves cost the same, several shifts cost the least. They share ``value``, ``rms_move`` and the ``weights``
     of the rows, with what follows from these; ``share_moved``, ``excess_risk``, ``moved_losses``,
@@ -175,8 +151,8 @@ class ShiftResult(Drawn, Result):
         Risk of the sample as it is.
     dual : float
         Cost of one more unit of risk, dR/d threshold.
-    kind : {"exact", "upper_bound", "lower_bound", "estimate"}
-        What ``value`` is for the model, given what its loss knows; an estimate is no bound on either side.
+    kind : {"exact", "upper_bound", "lower_bound"}
+        What ``value`` is for the model, given what its loss knows.
     standard_error : float or None
         Sampling error of ``value`` from its influence function; None where there is none.
     excess_risk : ExcessRisk
@@ -193,8 +169,8 @@ class ShiftResult(Drawn, Result):
     n_passes : int
         Passes over the data that it took.
     weights : array of shape (n_samples,) or None
-        Weight of each row in the shifted sample, relative to its sample weight; mean 1. None with
-        ``keep_rows=False``, like the next four.
+        Weight of each row in the shifted sample, relative to its sample weight; mean 1. None after `without_rows`,
+        like the next ones.
     base_losses : array of shape (n_samples,) or None
         Loss of each row where it stands.
     moved_losses, moved_distances : array of shape (n_samples,) or None
@@ -206,14 +182,21 @@ class ShiftResult(Drawn, Result):
     influence : array of shape (n_samples,) or (n_groups,), or None
         What one more row like each would add to ``value``, to first order (with ``groups``, one more group, in the
         order of their sorted labels); they sum to 0, and the root of the sum of their squares is
-        ``standard_error``. Comparisons are paired through it. None where there is no standard error, and with
-        ``keep_rows=False`` unless there are groups.
+        ``standard_error``. Comparisons are paired through it. None where there is no standard error.
     """
 
+    measure: ClassVar[str] = "stability"
+    title: ClassVar[str] = "Stability"
+    higher_is_better: ClassVar[bool] = True
+    row_fields: ClassVar[tuple[str, ...]] = (
+        "weights", "base_losses", "moved_losses", "moved_distances", "choices", "splits", "influence",
+    )  # fmt: skip
+
+    status: Status
     risk: float
     base_risk: float
     dual: float
-    kind: ResultKind
+    kind: Kind
     standard_error: float | None
     excess_risk: ExcessRisk
     rms_move: float
@@ -230,6 +213,45 @@ class ShiftResult(Drawn, Result):
     splits: Splits | None = None
     influence: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if "budget" in self.settings:
+            for name, value in _INVERSE.items():
+                object.__setattr__(self, name, value)
+
+    def headline(self) -> str:
+        """Say what the value means."""
+        value, code = format_number(self.value), self.status.code
+        if "budget" in self.settings:
+            start = f"Worst-case risk {value} within a budget of {format_number(self.settings['budget'])}"
+            if code == "unbounded_loss":
+                return f"{start}: the loss grows faster than the cost."
+            return f"{start}, up from {format_number(self.base_risk)}: {self.shift_in_words()}."
+        start = (
+            f"Stability {value} at risk threshold {format_number(self.settings.get('threshold', self.risk))}"
+        )
+        ends = {
+            "already_at_risk": f"the risk is {format_number(self.base_risk)} already",
+            "unattainable": f"no allowed shift raises the risk above {format_number(self.risk)}",
+            "unbounded_loss": "the loss grows faster than the cost",
+        }
+        if code in ends:
+            return f"{start}: {ends[code]}."
+        return (
+            f"{start}: in the least shift that raises the risk from {format_number(self.base_risk)} to "
+            f"{format_number(self.risk)}, {self.shift_in_words()}."
+        )
+
+    def without_rows(self) -> Self:
+        """Return the result without what it holds of each row: smaller in memory and on disk.
+
+        The influence of groups of rows stays.
+        """
+        changes: dict[str, Any] = dict.fromkeys(self.row_fields)
+        if self.influence is not None and len(self.influence) < self.n_samples:
+            del changes["influence"]
+        return replace(self, **changes)
+
     def atoms(self) -> Any:
         """Return the shifted sample as a pandas DataFrame: one line for each row and each second place.
 
@@ -241,14 +263,12 @@ class ShiftResult(Drawn, Result):
         Raises
         ------
         ValueError
-            If the result was computed with ``keep_rows=False``.
+            If the result holds no rows.
         """
         import pandas as pd
 
         if self.weights is None or self.moved_losses is None or self.moved_distances is None:
-            raise ValueError(
-                "atoms() needs the rows, which were not kept. Compute the result with keep_rows=True."
-            )
+            raise ValueError(NO_ROWS)
         weight = np.array(self.weights)
         columns = {"row": np.arange(len(weight)), "weight": weight}
         columns |= {"loss": self.moved_losses, "distance": self.moved_distances}
@@ -280,59 +300,6 @@ class ShiftResult(Drawn, Result):
             sentences.insert(1, "An upper bound: the true value may be lower, never higher.")
         elif self.kind == "lower_bound":
             sentences.insert(1, "A lower bound: the true value may be higher, never lower.")
-        elif self.kind == "estimate":
-            sentences.insert(1, "An estimate: the true value may be lower or higher.")
-        if self.status.ok and str(self.status) != "converged":
+        if self.status.ok and self.status.code != "converged":
             sentences.append(f"Status {self.status}: {self.status.text}")
         return sentences
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StabilityResult(ShiftResult):
-    """The stability of a model: the least cost of a shift that brings its risk to the threshold.
-
-    Beside the fields of every result it has those of `ShiftResult`, which describe that shift.
-    """
-
-    measure: ClassVar[str] = "stability"
-    title: ClassVar[str] = "Stability"
-    higher_is_better: ClassVar[bool] = True
-
-    status: StabilityStatus
-
-    def headline(self) -> str:
-        """Say what the value means."""
-        threshold = format_number(self.settings.get("threshold", self.risk))
-        start = f"Stability {format_number(self.value)} at risk threshold {threshold}"
-        if self.status is StabilityStatus.ALREADY_AT_RISK:
-            return f"{start}: the risk is {format_number(self.base_risk)} already."
-        if self.status is StabilityStatus.UNATTAINABLE:
-            return f"{start}: no allowed shift raises the risk above {format_number(self.risk)}."
-        if self.status is StabilityStatus.UNBOUNDED_LOSS:
-            return f"{start}: the loss grows faster than the cost."
-        return (
-            f"{start}: in the least shift that raises the risk from {format_number(self.base_risk)} to "
-            f"{format_number(self.risk)}, {self.shift_in_words()}."
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class WorstCaseRisk(ShiftResult):
-    """The highest risk that a shift within a budget reaches.
-
-    Beside the fields of every result it has those of `ShiftResult`, which describe that shift.
-    """
-
-    measure: ClassVar[str] = "worst_case_risk"
-    title: ClassVar[str] = "Worst-case risk"
-    higher_is_better: ClassVar[bool] = False
-
-    status: WorstCaseStatus
-
-    def headline(self) -> str:
-        """Say what the value means."""
-        budget = format_number(self.settings.get("budget", math.nan))
-        start = f"Worst-case risk {format_number(self.value)} within a budget of {budget}"
-        if self.status is WorstCaseStatus.UNBOUNDED_LOSS:
-            return f"{start}: the loss grows faster than the cost."
-        return f"{start}, up from {format_number(self.base_risk)}: {self.shift_in_words()}."

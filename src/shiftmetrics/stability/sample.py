@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -9,21 +10,22 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, check_vector, describe
-from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, rows_known, texts_of, weights_of
-from shiftmetrics.stability.result import ShiftResult
+from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 
 SplitLines = Literal["separate", "heaviest"]
 SPLIT_LINES: tuple[SplitLines, ...] = ("separate", "heaviest")
+MISSING = "missing"
+"""What stands for a missing category among texts."""
 
 
 def most_sensitive_sample(
-    result: ShiftResult, table: Any = None, *, moved: Any = None, splits: SplitLines = "separate"
+    result: StabilityResult, table: Any = None, *, moved: Any = None, splits: SplitLines = "separate"
 ) -> Any:
     """Return the most sensitive sample as a DataFrame: weight, move and loss of each row, in the order of the rows.
 
     Parameters
     ----------
-    result : StabilityResult or WorstCaseRisk
+    result : StabilityResult
         A result that holds its rows.
     table : DataFrame or array of shape (n_samples, n_columns), optional
         What is known of the rows. The index of a DataFrame becomes that of the answer. Results of `model_stability`
@@ -47,7 +49,7 @@ def most_sensitive_sample(
     Raises
     ------
     ValueError
-        If the result was computed with ``keep_rows=False``, or the tables do not match its rows.
+        If the result was stripped of its rows, or the tables do not match its rows.
 
     Examples
     --------
@@ -108,12 +110,12 @@ def most_sensitive_sample(
     return sample.set_axis(pd.RangeIndex(n_samples)[rows] if frame is None else frame.index[rows], axis=0)
 
 
-def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, units: Any = None) -> Any:
+def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, *, units: Any = None) -> Any:
     """Return how far the rows of the most sensitive sample move in each column, the farthest first.
 
     Parameters
     ----------
-    result : StabilityResult or WorstCaseRisk
+    result : StabilityResult
         A result that holds its rows.
     table : DataFrame or array of shape (n_samples, n_columns), optional
         Where the rows stand; known to results of `model_stability`.
@@ -133,7 +135,7 @@ def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, u
     Raises
     ------
     ValueError
-        If the result was computed with ``keep_rows=False``, or the tables do not match its rows.
+        If the result was stripped of its rows, or the tables do not match its rows.
 
     Examples
     --------
@@ -180,7 +182,7 @@ def column_moves(result: ShiftResult, table: Any = None, moved: Any = None, *, u
     return pd.DataFrame(lines).sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
 
-def _moved_frame(result: ShiftResult, frame: Any, moved: Any) -> Any:
+def _moved_frame(result: StabilityResult, frame: Any, moved: Any) -> Any:
     places = frame_of(moved, "moved", len(_rows_of_places(result)), columns=list(frame.columns))
     if list(places.columns) != list(frame.columns):
         raise ValueError(
@@ -189,13 +191,13 @@ def _moved_frame(result: ShiftResult, frame: Any, moved: Any) -> Any:
     return places
 
 
-def _rows_of_places(result: ShiftResult) -> IntArray:
+def _rows_of_places(result: StabilityResult) -> IntArray:
     """Return the row of each place: the first places of all rows, then the second ones."""
     rows = np.arange(result.n_samples)
     return rows if result.splits is None else np.concatenate([rows, result.splits.rows])
 
 
-def _weights_of_places(result: ShiftResult) -> FloatArray:
+def _weights_of_places(result: StabilityResult) -> FloatArray:
     weights, splits = np.array(weights_of(result)), result.splits
     if splits is None:
         return weights
@@ -204,7 +206,7 @@ def _weights_of_places(result: ShiftResult) -> FloatArray:
 
 
 def _changes(
-    result: ShiftResult, frame: Any, places: Any, *, everything: bool = False
+    result: StabilityResult, frame: Any, places: Any, *, everything: bool = False
 ) -> dict[Any, npt.NDArray[Any]]:
     """Return the move of each place in each column that changes anywhere: a difference, or whether it changes."""
     rows, changes = _rows_of_places(result), {}
@@ -228,3 +230,62 @@ def _heaviest(sample: Any, rows: IntArray, second: BoolArray) -> Any:
     kept = sample.iloc[order[first]].reset_index(drop=True)
     kept["weight"] = np.bincount(rows, weights=weight)
     return kept
+
+
+def weights_of(result: StabilityResult) -> FloatArray:
+    """Return the weight of each row, or say that rows were not kept."""
+    if result.weights is None:
+        raise ValueError(NO_ROWS)
+    return result.weights
+
+
+def frame_of(table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] | None = None) -> Any:
+    """Return a table of the right height as a DataFrame; arrays get the given column names, or numbers."""
+    import pandas as pd
+
+    if isinstance(table, pd.Series):
+        table = table.to_frame()
+    if not isinstance(table, pd.DataFrame):
+        values = np.asarray(table)
+        if values.ndim != 2:
+            raise ValueError(
+                describe(argument, "a table of shape (n_rows, n_columns)", f"shape {values.shape}")
+            )
+        names = columns if columns is not None and len(columns) == values.shape[1] else range(values.shape[1])
+        table = pd.DataFrame(values, columns=pd.Index(names))
+    if len(table) != n_rows:
+        raise ValueError(describe(argument, f"of {n_rows} rows", f"{len(table)} rows"))
+    repeated = table.columns[table.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(describe(argument, "a table of distinct column names", f"{repeated[0]!r} twice"))
+    return table
+
+
+def rows_known(table: Any, argument: str = "table") -> Any:
+    """Return the rows, or say that this result does not know them."""
+    if table is None:
+        raise ValueError(
+            describe(argument, "the rows, which this result does not know", "none", "Give a table of them.")
+        )
+    return table
+
+
+def is_numeric(column: Any) -> bool:
+    """Tell whether a column of a DataFrame holds numbers; booleans are categories."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return bool(is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype))
+
+
+def numbers_of(column: Any) -> FloatArray:
+    """Return a column of numbers as float64, with nan where a value is missing."""
+    numbers: FloatArray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers
+
+
+def texts_of(column: Any) -> npt.NDArray[Any]:
+    """Return a column of categories as texts, with a word where a value is missing."""
+    known = column.notna().to_numpy(dtype=bool)
+    texts: npt.NDArray[Any] = np.full(len(column), MISSING, dtype=object)
+    texts[known] = [str(value) for value in column[known].tolist()]
+    return texts

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.result import Interval
-from shiftmetrics.stability.losses import FixedLoss
+from shiftmetrics.stability.losses.fixed import FixedLoss
 from shiftmetrics.stability.problem import Problem
 
 
@@ -39,13 +39,16 @@ class Sampling:
         value_at: Callable[[Problem], float],
     ) -> Self:
         """Choose the interval that fits the loss; ``value_at`` solves the same question for another sample."""
-        level = problem.options.level
+        level = problem.level
+        if level is None:
+            no_error_seen = problem.counts_errors and problem.dual.baseline.risk == 0.0
+            return cls(None if no_error_seen else standard_error, None)
         if not problem.counts_errors:
             return cls(
                 standard_error,
                 None if standard_error is None else normal_interval(value, standard_error, level),
             )
-        interval = error_rate_interval(problem, value_at)
+        interval = error_rate_interval(problem, level, value_at)
         if problem.dual.baseline.risk > 0.0:
             return cls(standard_error, interval)
         # No error was seen: a standard error of 0 would be an artefact.
@@ -53,22 +56,27 @@ class Sampling:
             None,
             interval,
             (
-                f"None of the {problem.n_samples} rows is an error and rows may not move, so the sample alone "
+                f"None of the {problem.whole.n_samples} rows is an error and rows may not move, so the sample alone "
                 f"cannot be broken; with the error rates that it does not rule out, the value lies in {interval}.",
             ),
         )
 
 
-def error_rate_interval(problem: Problem, value_at: Callable[[Problem], float]) -> Interval:
+def error_rate_interval(problem: Problem, level: float, value_at: Callable[[Problem], float]) -> Interval:
     """Carry the binomial interval of the error rate over to a value, which is monotone in it.
 
     A 0/1 loss with ``theta1 = inf`` enters through its error rate alone, and two weighted rows have any rate.
     Weighted rows count as their effective number.
     """
-    level = problem.options.level
-    alone = replace(problem.options, keep_rows=False, executor=None, initial_dual=None, groups=None)
     edges = [
-        value_at(Problem.of(FixedLoss([0.0, 1.0]), [1.0 - error_rate, error_rate], alone))
+        value_at(
+            Problem.of(
+                FixedLoss([0.0, 1.0]),
+                [1.0 - error_rate, error_rate],
+                problem.prices,
+                computing=problem.computing,
+            )
+        )
         for error_rate in binomial_interval(problem.dual.baseline.risk, effective_samples(problem), level)
     ]
     exact = problem.weights is None and problem.units is None

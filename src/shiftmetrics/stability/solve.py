@@ -8,12 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.root import Bracket
+from shiftmetrics._core.status import Status
+from shiftmetrics.stability.divergence import Moment
 from shiftmetrics.stability.dual import Dual
-from shiftmetrics.stability.options import Options
 from shiftmetrics.stability.passes import AtDual, AtRisk
 from shiftmetrics.stability.plan import Part
-from shiftmetrics.stability.result import StabilityStatus, WorstCaseStatus
-from shiftmetrics.stability.statistics import Moment
+from shiftmetrics.stability.result import (
+    ALREADY_AT_RISK,
+    BOUNDARY,
+    CONVERGED,
+    HIGHEST_RISK,
+    MAX_ITER,
+    UNATTAINABLE,
+    UNBOUNDED_LOSS,
+)
 
 _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
@@ -24,7 +32,7 @@ class Solution:
 
     Attributes
     ----------
-    status : StabilityStatus or WorstCaseStatus
+    status : Status
         How the solver ended.
     parts : tuple of Part
         The plan. Where the threshold is out of reach, the one that comes nearest.
@@ -40,7 +48,7 @@ class Solution:
         Whether the plan depends on the sample smoothly, so that its influence function gives a standard error.
     """
 
-    status: StabilityStatus | WorstCaseStatus
+    status: Status
     parts: tuple[Part, ...]
     dual: float
     bound: float
@@ -49,60 +57,60 @@ class Solution:
     has_influence: bool = False
 
 
-def least_cost(dual: Dual, threshold: float, options: Options) -> Solution:
+def least_cost(dual: Dual, threshold: float) -> Solution:
     """Find the least cost of a plan whose risk reaches ``threshold``."""
     highest, rest = dual.highest_risk, (Part(AtDual(0.0, dual.theta1), dual.at_rest),)
     if threshold <= dual.baseline.risk * (1.0 + _ROUNDING):
-        return Solution(StabilityStatus.ALREADY_AT_RISK, rest, 0.0, 0.0, value=0.0)
+        return Solution(ALREADY_AT_RISK, rest, 0.0, 0.0, value=0.0)
     if threshold > highest * (1.0 + _ROUNDING):
         reach = (Part(dual.reach, dual.moment_at_reach()),)
-        return Solution(StabilityStatus.UNATTAINABLE, reach, math.inf, math.inf, value=math.inf)
+        return Solution(UNATTAINABLE, reach, math.inf, math.inf, value=math.inf)
     if dual.upper == 0.0:
-        return Solution(StabilityStatus.UNBOUNDED_LOSS, rest, 0.0, 0.0, value=0.0)
+        return Solution(UNBOUNDED_LOSS, rest, 0.0, 0.0, value=0.0)
     if threshold < highest * (1.0 - _ROUNDING):
-        bracket = dual.price_of_risk(threshold, options)
+        bracket = dual.price_of_risk(threshold)
         if bracket.closed:
-            precise = bracket.gap <= dual.tolerance(bracket, threshold, options.rtol)
-            status = StabilityStatus.CONVERGED if precise else StabilityStatus.MAX_ITER
+            precise = bracket.gap <= dual.tolerance(bracket, threshold)
+            status = CONVERGED if precise else MAX_ITER
             parts = parts_of(bracket, dual.theta1)
             return Solution(status, parts, _root_of(bracket), -bracket.least, has_influence=True)
-        if bracket.evaluations >= options.max_iter:
+        if bracket.evaluations >= dual.max_iter:
             last = (Part(AtDual(bracket.low.x, dual.theta1), bracket.low.state),)
-            return Solution(StabilityStatus.MAX_ITER, last, bracket.low.x, math.inf, value=-bracket.least)
+            return Solution(MAX_ITER, last, bracket.low.x, math.inf, value=-bracket.least)
         if not math.isinf(dual.upper):  # no loss to speak of: every unit of risk has the same price
             lift = (Part(AtRisk(threshold), None),)
-            return Solution(StabilityStatus.BOUNDARY, lift, dual.upper, -bracket.least)
+            return Solution(BOUNDARY, lift, dual.upper, -bracket.least)
     moment = dual.moment_at_reach()
     reach = (Part(dual.reach, moment),)
-    return Solution(StabilityStatus.BOUNDARY, reach, math.inf, -moment.conjugate, has_influence=True)
+    return Solution(BOUNDARY, reach, math.inf, -moment.conjugate, has_influence=True)
 
 
-def most_risk(dual: Dual, budget: float, options: Options) -> Solution:
+def most_risk(dual: Dual, budget: float) -> Solution:
     """Find the highest risk of a plan that costs at most ``budget``."""
     highest, base, theta1 = dual.highest_risk, dual.baseline.risk, dual.theta1
     rest = (Part(AtDual(0.0, theta1), dual.at_rest),)
     if budget == 0.0:
-        return Solution(WorstCaseStatus.CONVERGED, rest, 0.0, base)
+        return Solution(CONVERGED, rest, 0.0, base)
     if dual.upper == 0.0:
-        return Solution(WorstCaseStatus.UNBOUNDED_LOSS, rest, 0.0, math.inf, value=math.inf)
+        return Solution(UNBOUNDED_LOSS, rest, 0.0, math.inf, value=math.inf)
     if math.isfinite(highest):
         moment = dual.moment_at_reach()
         if budget >= -moment.conjugate * (1.0 - _ROUNDING):
-            return Solution(WorstCaseStatus.BOUNDARY, (Part(dual.reach, moment),), math.inf, highest)
-    bracket = dual.price_of_cost(budget, options)
+            return Solution(HIGHEST_RISK, (Part(dual.reach, moment),), math.inf, highest)
+    bracket = dual.price_of_cost(budget)
     if bracket.closed:
-        precise = bracket.gap <= options.rtol * abs(bracket.least)
-        status = WorstCaseStatus.CONVERGED if precise else WorstCaseStatus.MAX_ITER
+        precise = bracket.gap <= dual.rtol * abs(bracket.least)
+        status = CONVERGED if precise else MAX_ITER
         parts = parts_of(bracket, theta1)
         return Solution(status, parts, 1.0 / _root_of(bracket), bracket.least, has_influence=True)
     last = bracket.low
     if last.slope < 0.0:  # even the first unit of risk is too dear for floating-point numbers
-        return Solution(WorstCaseStatus.MAX_ITER, rest, last.state.dual, bracket.least)
-    if bracket.evaluations < options.max_iter and not math.isinf(dual.upper):
+        return Solution(MAX_ITER, rest, last.state.dual, bracket.least)
+    if bracket.evaluations < dual.max_iter and not math.isinf(dual.upper):
         lift = (Part(AtRisk(budget / dual.upper), None),)
-        return Solution(WorstCaseStatus.CONVERGED, lift, dual.upper, bracket.least)
+        return Solution(CONVERGED, lift, dual.upper, bracket.least)
     part = Part(AtDual(last.state.dual, theta1), last.state)
-    return Solution(WorstCaseStatus.MAX_ITER, (part,), last.state.dual, bracket.least)
+    return Solution(MAX_ITER, (part,), last.state.dual, bracket.least)
 
 
 def parts_of(bracket: Bracket[Moment], theta1: float) -> tuple[Part, ...]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.validation import check_integer, check_weights
-from shiftmetrics.stability.frames import (
+from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.sample import (
     MISSING,
     frame_of,
     is_numeric,
@@ -17,19 +18,18 @@ from shiftmetrics.stability.frames import (
     texts_of,
     weights_of,
 )
-from shiftmetrics.stability.result import ShiftResult
 
 QUANTILES = (0.1, 0.5, 0.9)
 
 
 def who_gains_weight(
-    result: ShiftResult, table: Any = None, *, sample_weight: Any = None, max_levels: int = 20
+    result: StabilityResult, table: Any = None, *, sample_weight: Any = None, max_levels: int = 20
 ) -> Any:
     """Return how the weights of the most sensitive sample change each column, the most different first.
 
     Parameters
     ----------
-    result : StabilityResult or WorstCaseRisk
+    result : StabilityResult
         A result that holds its rows.
     table : DataFrame or array of shape (n_samples, n_columns), optional
         What is known of the rows, where they stand; need not be what the model sees. Default: what it sees, where
@@ -50,7 +50,7 @@ def who_gains_weight(
     Raises
     ------
     ValueError
-        If the result was computed with ``keep_rows=False``, or the table does not match its rows.
+        If the result was stripped of its rows, or the table does not match its rows.
 
     Examples
     --------

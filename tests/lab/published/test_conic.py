@@ -9,7 +9,8 @@ from sklearn.svm import LinearSVC
 from sample_losses import golden_loss, middle_threshold, random_loss
 from shiftmetrics import Result, model_stability
 from shiftmetrics.lab.published import stability_criterion_conic
-from shiftmetrics.stability import FixedLoss, LogisticLoss, Loss, SquaredLoss, stability_criterion
+from shiftmetrics.stability import FixedLoss, LogisticLoss, SquaredLoss, stability_criterion
+from shiftmetrics.stability.losses import Loss
 
 cp = pytest.importorskip("cvxpy")
 

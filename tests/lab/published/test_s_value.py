@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftmetrics import Result
+from shiftmetrics import Resampling, Result
 from shiftmetrics.comparison import compare_results
 from shiftmetrics.lab.published import s_value
 
@@ -78,7 +78,7 @@ def test_groups_weights_and_results() -> None:
     counts = np.random.default_rng(2).integers(1, 4, 150)
     rows = np.repeat(np.arange(150), counts)
     weighted = s_value(values, 0.4, sample_weight=counts)
-    grouped = s_value(values[rows], 0.4, groups=rows)
+    grouped = s_value(values[rows], 0.4, resampling=Resampling(groups=rows))
     assert weighted.value == pytest.approx(grouped.value)
     assert weighted.standard_error == pytest.approx(grouped.standard_error)
     assert np.linalg.norm(grouped.influence) == pytest.approx(grouped.standard_error)
@@ -94,9 +94,15 @@ def test_groups_weights_and_results() -> None:
         ([0.1, np.inf], 0.5, {}, ValueError, "losses must be finite everywhere, got inf at row 1"),
         ([0.1, 0.2], np.nan, {}, ValueError, "threshold must be a number"),
         ([0.1, 0.2], None, {}, TypeError, "threshold must be a real number"),
-        ([0.1, 0.2], 0.15, {"groups": ["a", "a"]}, ValueError, "groups must be of at least two"),
+        (
+            [0.1, 0.2],
+            0.15,
+            {"resampling": Resampling(groups=["a", "a"])},
+            ValueError,
+            "groups must be of at least two",
+        ),
         ([0.1, 0.2], 0.15, {"sample_weight": [0, 0]}, ValueError, "sample_weight must be positive"),
-        ([0.1, 0.2], 0.15, {"level": 2}, ValueError, "level must be"),
+        ([0.1, 0.2], 0.15, {"resampling": 2}, ValueError, "resampling must be"),
     ],
 )
 def test_bad_input(losses, threshold, options, error, message) -> None:
@@ -111,6 +117,6 @@ def test_the_interval_covers(name: str) -> None:
     rng = np.random.default_rng(7)
     covered = 0
     for _ in range(200):
-        interval = s_value(law.rvs(500, random_state=rng), threshold, level=0.9).interval
+        interval = s_value(law.rvs(500, random_state=rng), threshold, resampling=0.9).interval
         covered += interval.low <= np.exp(-divergence) <= interval.high
     assert 0.85 <= covered / 200 <= 0.96  # exact binomial intervals cover a little more

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shiftmetrics import Result
+from shiftmetrics import Resampling, Result
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.comparison import compare_results
 from shiftmetrics.lab.published import worst_subpopulation_risk
@@ -108,7 +108,9 @@ def test_the_influence_is_the_derivative_in_the_weight_of_a_row() -> None:
 def test_groups_and_results() -> None:
     losses = np.random.default_rng(3).gamma(2.0, 1.0, 200)
     single = worst_subpopulation_risk(losses, 0.2)
-    twice = worst_subpopulation_risk(np.tile(losses, 2), 0.2, groups=np.tile(np.arange(200), 2))
+    twice = worst_subpopulation_risk(
+        np.tile(losses, 2), 0.2, resampling=Resampling(groups=np.tile(np.arange(200), 2))
+    )
     assert twice.value == pytest.approx(single.value)
     assert twice.standard_error == pytest.approx(single.standard_error)
     assert Result.from_json(single.to_json()).equals(single)
@@ -137,9 +139,15 @@ def test_few_rows_are_warned_of() -> None:
         ([], 0.5, {}, ValueError, "losses must be an array of at least 1"),
         ([[0.1], [0.2]], 0.5, {}, ValueError, "losses must be a one-dimensional array"),
         (["a", "b"], 0.5, {}, TypeError, "losses must hold real numbers"),
-        ([0.1, 0.2], 0.5, {"level": 1.0}, ValueError, "level must be"),
+        ([0.1, 0.2], 0.5, {"resampling": 1.0}, ValueError, "resampling must be"),
         ([0.1, 0.2], 0.5, {"sample_weight": [1, -1]}, ValueError, "sample_weight must be at least 0"),
-        ([0.1, 0.2], 0.5, {"groups": [1, 1, 2]}, ValueError, "groups must be of length 2"),
+        (
+            [0.1, 0.2],
+            0.5,
+            {"resampling": Resampling(groups=[1, 1, 2])},
+            ValueError,
+            "groups must be of length 2",
+        ),
     ],
 )
 def test_bad_input(losses, fraction, options, error, message) -> None:
@@ -156,7 +164,7 @@ def test_the_interval_covers(name: str, fraction: float) -> None:
     for _ in range(200):
         losses = np.repeat(law.rvs(500, random_state=rng), 2)
         interval = worst_subpopulation_risk(
-            losses, fraction, level=0.9, groups=np.repeat(np.arange(500), 2)
+            losses, fraction, resampling=Resampling(level=0.9, groups=np.repeat(np.arange(500), 2))
         ).interval
         covered += interval.low <= closed(fraction) <= interval.high
     assert 0.85 <= covered / 200 <= 0.95

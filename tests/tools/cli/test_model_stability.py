@@ -236,7 +236,7 @@ def test_groups_and_subgroups_stand_aside_of_a_model_of_arrays(run, place, rows,
     result = run("stability", tmp_path / "rows.csv", *arguments, *beside)
     assert result.exit_code == 0, result.output
     first, features = read_results(tmp_path / "o.json").values()
-    assert first.settings["groups"]
+    assert first.settings["resampling"]["groups"]
     assert {part.subgroup for part in features.subgroups} >= {"ward = north", "ward = south"}
 
 

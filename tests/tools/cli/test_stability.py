@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics import Result
+from shiftmetrics import Resampling, Result
 from shiftmetrics._core.collection import read_results
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
 
@@ -64,13 +64,13 @@ def test_rows_that_belong_together_widen_the_interval(run, folder):
     result = run("stability", folder / "visits.csv", *arguments, "--groups", "visit_of", "--curve")
     assert result.exit_code == 0, result.output
     loss = ZeroOneLoss(frame["distance"].to_numpy())
-    expected = stability_criterion(loss, 0.4, groups=frame["visit_of"], level=0.8)
+    expected = stability_criterion(loss, 0.4, resampling=Resampling(groups=frame["visit_of"], level=0.8))
     assert expected.interval is not None
     assert expected.interval.level == 0.8
-    assert expected.interval.low != stability_criterion(loss, 0.4, level=0.8).interval.low
+    assert expected.interval.low != stability_criterion(loss, 0.4, resampling=0.8).interval.low
     first, curve = read_results(folder / "o.json").values()
     assert first.equals(expected)
-    same = stability_curve(loss, curve.thresholds, groups=frame["visit_of"], level=0.8)
+    same = stability_curve(loss, curve.thresholds, resampling=Resampling(groups=frame["visit_of"], level=0.8))
     np.testing.assert_allclose(curve.standard_errors, same.standard_errors, rtol=1e-9)
 
 
@@ -86,7 +86,7 @@ def test_boundaries_are_answers(run, folder, threshold, status):
     result = run("stability", *arguments, "--json", folder / "o.json", "--report", folder / "r.html")
     assert result.exit_code == 0, result.output
     assert status in result.stdout
-    assert json.loads((folder / "o.json").read_text())["status"] == status
+    assert json.loads((folder / "o.json").read_text())["status"]["code"] == status
 
 
 @pytest.mark.parametrize(

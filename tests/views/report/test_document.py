@@ -195,7 +195,7 @@ def test_results_without_their_rows(results):
     scores = np.random.default_rng(0).normal(size=(30, 3))
     bare = [
         posterior_agreement(scores, scores[::-1], keep_rows=False),
-        stability_criterion(FixedLoss(np.arange(9.0)), 5.0, keep_rows=False),
+        stability_criterion(FixedLoss(np.arange(9.0)), 5.0),
     ]
     text = Page(render_report(bare)).text
     assert all(result.headline() in text for result in bare)

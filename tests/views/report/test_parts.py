@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import pytest
 
 from shiftmetrics._core.result import Result
-from shiftmetrics.stability import StabilityStatus
+from shiftmetrics._core.status import Status
 from shiftmetrics.views.report import facts_of, render_report
 from shiftmetrics.views.report.parts import number, percent
 
@@ -40,7 +40,7 @@ def test_results_without_a_section_print_their_plain_numbers():
         flag: bool
 
     result = Stretch(
-        value=1.5, error_bound=0.0, status=StabilityStatus.CONVERGED, n_samples=3, mean_gap=0.25, n_axes=2,
+        value=1.5, error_bound=0.0, status=Status("converged", "Done."), n_samples=3, mean_gap=0.25, n_axes=2,
         label="x", flag=True,
     )  # fmt: skip
     facts = {fact.name: fact.value for fact in facts_of(result)}

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models import Moves, Search, feature_stability, model_stability
-from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve, stability_surface
+from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve
 from shiftmetrics.views import Context, Rows
 from shiftmetrics.views.report import render_report
 from shiftmetrics.views.report.shifted_rows import changes
@@ -101,7 +101,10 @@ def test_features_and_groups(people):
 
 
 def test_curves_and_surfaces_stand_in_the_stability_section(result):
-    curve, surface = stability_curve(result.loss, [0.3, 0.4]), stability_surface(result.loss, 0.4, n_points=5)
+    curve, surface = (
+        stability_curve(result.loss, [0.3, 0.4]),
+        stability_curve(result.loss, 0.4, shares=[0, 0.25, 0.5, 0.75, 1]),
+    )
     page = render_report([result, curve, surface])
     assert page.count("How little does it take to break the model?") == 1
     assert "at prices 0.4 and 0.4" in page

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.agreement import posterior_agreement
@@ -170,7 +171,7 @@ def _stability(model: Any, data: digits.Digits) -> tuple[Result, Rows]:
     """Find the least shift at which the classifier makes too many errors."""
     loss = ZeroOneLoss(digits.distances_to_error(model, data.test_images, data.test_labels))
     rows = Rows(loss=loss, labels=data.test_labels, images=data.test_images)
-    return stability_criterion(loss, BROKEN_RISK, progress=False), rows
+    return stability_criterion(loss, BROKEN_RISK, computing=Computing(progress=False)), rows
 
 
 def _novelty(data: digits.Digits, withheld: int, seed: int) -> tuple[NoveltyResult, Rows]:

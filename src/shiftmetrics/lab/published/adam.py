@@ -16,6 +16,7 @@ import numpy as np
 
 from shiftmetrics._core.adam import Adam
 from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, settings_of
 from shiftmetrics._core.status import Status
@@ -30,10 +31,9 @@ from shiftmetrics._core.validation import (
 )
 from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.stability.criterion import stability_criterion
-from shiftmetrics.stability.divergence import DIVERGENCES, Divergence, DivergenceName, divergence_of
+from shiftmetrics.stability.divergence import DIVERGENCES, Divergence, DivergenceName, Moment, divergence_of
 from shiftmetrics.stability.losses import CandidateLoss, Loss
 from shiftmetrics.stability.sampling import normal_interval
-from shiftmetrics.stability.statistics import Moment
 
 PointLoss = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From points of shape (n, d), one for each row, to their losses (n,) and the gradients of these (n, d)."""
@@ -188,8 +188,9 @@ def stability_criterion_adam(
     known = CandidateLoss(
         np.stack([base, run.losses], axis=1), np.stack([np.zeros_like(base), distances], axis=1)
     )
+    quiet = Computing(progress=False)
     prices: dict[str, Any] = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
-    solved = stability_criterion(known, threshold, **prices, sample_weight=sample_weight, progress=False)
+    solved = stability_criterion(known, threshold, **prices, sample_weight=sample_weight, computing=quiet)
     status = UNSETTLED
     if threshold <= solved.base_risk:
         status = ALREADY_AT_RISK
@@ -198,7 +199,7 @@ def stability_criterion_adam(
     value = float(run.values[-1])
     exact_value, error = None, math.inf
     if exact is not None:
-        best = stability_criterion(exact, threshold, **prices, sample_weight=sample_weight, progress=False)
+        best = stability_criterion(exact, threshold, **prices, sample_weight=sample_weight, computing=quiet)
         exact_value, error = best.value, best.error_bound
         if value != best.value:  # not inf and inf
             error += abs(value - best.value)

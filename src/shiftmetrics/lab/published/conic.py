@@ -20,8 +20,8 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, to_float64
 from shiftmetrics._core.root import Bracket, Probe
 from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.stability.criterion import least_shift, settings_with
-from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.criterion import least_shift
+from shiftmetrics.stability.divergence import DivergenceName, Moment
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,
@@ -31,11 +31,9 @@ from shiftmetrics.stability.losses import (
     SquaredLoss,
     ZeroOneLoss,
 )
-from shiftmetrics.stability.options import Options
-from shiftmetrics.stability.problem import Problem
-from shiftmetrics.stability.result import StabilityResult, StabilityStatus
+from shiftmetrics.stability.problem import Prices, Problem
+from shiftmetrics.stability.result import CONVERGED, MAX_ITER, StabilityResult
 from shiftmetrics.stability.solve import Solution, least_cost, parts_of
-from shiftmetrics.stability.statistics import Moment
 
 PRECISION = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 TOLERANCE = 1e-6
@@ -104,14 +102,8 @@ def stability_criterion_conic(
     0.069033
     """
     threshold = check_number(threshold, "threshold", low=0.0)
-    options = Options(
-        theta1=theta1, theta2=theta2, divergence=divergence, rtol=1e-10, max_iter=200, initial_dual=None, level=0.95,
-        keep_rows=True, executor=None, progress=False,
-    )  # fmt: skip
-    problem = Problem.of(loss, sample_weight, options)
-    solution = _least_cost_by_program(problem, threshold)
-    settings = settings_with(loss, options, sample_weight, threshold=threshold)
-    return least_shift(problem, threshold, settings, solution)
+    problem = Problem.of(loss, sample_weight, Prices(theta1, theta2, divergence))
+    return least_shift(problem, threshold, _least_cost_by_program(problem, threshold))
 
 
 def _least_cost_by_program(problem: Problem, threshold: float) -> Solution:
@@ -123,8 +115,8 @@ def _least_cost_by_program(problem: Problem, threshold: float) -> Solution:
     bracket = _around(problem, threshold, price)
     error = bracket.gap + abs(value + bracket.least)
     return Solution(
-        StabilityStatus.CONVERGED if error <= TOLERANCE * max(value, 1e-3) else StabilityStatus.MAX_ITER,
-        parts_of(bracket, problem.options.theta1),
+        CONVERGED if error <= TOLERANCE * max(value, 1e-3) else MAX_ITER,
+        parts_of(bracket, problem.prices.theta1),
         price,
         -bracket.least,
         value=value,
@@ -139,7 +131,7 @@ def _least_cost_at_edges(problem: Problem, threshold: float) -> Solution | None:
     inside = dual.baseline.risk * (1.0 + 1e-12) < threshold < dual.highest_risk * (1.0 - 1e-12)
     if inside and (math.isinf(dual.upper) or dual.baseline.risk > 0.0):
         return None
-    return least_cost(dual, threshold, problem.options)
+    return least_cost(dual, threshold)
 
 
 class _Program:
@@ -153,19 +145,19 @@ class _Program:
             raise ImportError(
                 "stability_criterion_conic needs cvxpy and Clarabel. Install them: pip install 'shiftmetrics[conic]'"
             ) from error
-        self.options, self.threshold = problem.options, threshold
-        self.pieces = _conic_form(problem.loss, problem.options.theta1)
+        self.prices, self.threshold = problem.prices, threshold
+        self.pieces = _conic_form(problem.loss, problem.prices.theta1)
         n = problem.loss.n_samples
         self.weights = np.ones(n) / n if problem.weights is None else problem.weights / problem.weights.sum()
 
     def solve(self) -> tuple[float, float]:
         """Return the price and the value."""
-        cp, theta2, weights = self.cp, self.options.theta2, self.weights
+        cp, theta2, weights = self.cp, self.prices.theta2, self.weights
         h, p = cp.Variable(nonneg=True), cp.Variable(len(weights))
         constraints = self._worst_cases(h, p)
         if math.isinf(theta2):
             conjugate = weights @ p
-        elif self.options.divergence == "kl":  # Theorem 2
+        elif self.prices.divergence == "kl":  # Theorem 2
             t, eta = cp.Variable(), cp.Variable(len(weights))
             constraints += [
                 cp.ExpCone(p - t, np.full(len(weights), theta2), eta),  # theta2 exp((p - t) / theta2) <= eta

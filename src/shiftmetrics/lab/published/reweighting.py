@@ -9,14 +9,14 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Interval, format_number, settings_of
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.losses import FixedLoss
-from shiftmetrics.stability.options import Options
-from shiftmetrics.stability.problem import Problem
+from shiftmetrics.stability.problem import Prices, Problem
 from shiftmetrics.stability.sampling import effective_samples, normal_interval
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -35,8 +35,7 @@ def s_value(
     threshold: float,
     *,
     sample_weight: Any = None,
-    groups: Any = None,
-    level: float = 0.95,
+    resampling: Resampling | float | None = 0.95,
 ) -> PublishedResult:
     r"""Return how near the sample is to one whose mean reaches a threshold; lower is more stable.
 
@@ -54,10 +53,8 @@ def s_value(
         What the mean must reach.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample, in any scale.
-    groups : array_like of shape (n_samples,), optional
-        Labels of rows that belong together: the interval is then that of a sample of groups.
-    level : float, default 0.95
-        Confidence level of the interval.
+    resampling : Resampling, float or None, default 0.95
+        Confidence level of the interval, and groups of rows; see `stability_criterion`.
 
     Returns
     -------
@@ -103,9 +100,8 @@ def s_value(
         theta2=1.0,
         divergence="kl",
         sample_weight=sample_weight,
-        groups=groups,
-        level=level,
-        progress=False,
+        resampling=resampling,
+        computing=Computing(progress=False),
     )
     value = math.exp(-solved.value)
     base_risk = scale * (solved.base_risk + low)
@@ -130,7 +126,9 @@ def s_value(
         status=solved.status,
         n_samples=solved.n_samples,
         settings=settings_of(
-            threshold=threshold, sample_weight=solved.settings["sample_weight"], groups=groups is not None
+            threshold=threshold,
+            sample_weight=solved.settings["sample_weight"],
+            resampling=solved.settings["resampling"],
         ),
         warnings=warnings,
         sentence=_s_value_in_words(value, threshold, base_risk, solved),
@@ -163,8 +161,7 @@ def worst_subpopulation_risk(
     fraction: float,
     *,
     sample_weight: Any = None,
-    groups: Any = None,
-    level: float = 0.95,
+    resampling: Resampling | float | None = 0.95,
 ) -> PublishedResult:
     r"""Return the highest mean loss of any part of the sample that holds a given share of it; lower is better.
 
@@ -181,10 +178,8 @@ def worst_subpopulation_risk(
         Least share of the sample that a subpopulation holds, between 0 and 1; 1 is the mean of all rows.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample, in any scale.
-    groups : array_like of shape (n_samples,), optional
-        Labels of rows that belong together: the interval is then that of a sample of groups.
-    level : float, default 0.95
-        Confidence level of the interval.
+    resampling : Resampling, float or None, default 0.95
+        Confidence level of the interval, and groups of rows; see `stability_criterion`.
 
     Returns
     -------
@@ -223,12 +218,8 @@ def worst_subpopulation_risk(
     scale = _power_of_two(float(np.abs(values).max()))  # leaves all digits as they are
     values = values / scale
     binary = bool(np.isin(values * scale, (0.0, 1.0)).all())
-    options = Options(
-        theta1=math.inf, theta2=1.0, divergence="kl", rtol=0.0, max_iter=1, initial_dual=None, level=level,
-        keep_rows=True, executor=None, progress=False, groups=groups,
-    )  # fmt: skip
     errors = values * scale if binary else np.zeros_like(values)  # an error rate, where it is one
-    problem = Problem.of(FixedLoss(errors), sample_weight, options)
+    problem = Problem.of(FixedLoss(errors), sample_weight, Prices(math.inf, 1.0, "kl"), resampling)
     present = values if problem.kept is None else values[problem.kept]
     share = problem.weights if problem.weights is not None else np.ones(len(present))
     share = share / share.sum()
@@ -240,16 +231,17 @@ def worst_subpopulation_risk(
     influence = problem.unit_sums(np.maximum(present - cutoff, 0.0) / fraction + cutoff - value)
     standard_error: float | None = scale * float(np.linalg.norm(influence))
     highest = float(present.max())
+    interval = None
     if binary:
-        rates = binomial_interval(problem.dual.baseline.risk, effective_samples(problem), options.level)
+        standard_error = standard_error if highest > 0.0 else None
+    if problem.level is not None and binary:
+        rates = binomial_interval(problem.dual.baseline.risk, effective_samples(problem), problem.level)
         low, high = (min(rate / fraction, 1.0) for rate in rates)
         exact = problem.weights is None and problem.units is None
         method = "exact binomial" if exact else "binomial with the effective sample size"
-        interval = Interval(low=low, high=high, level=options.level, method=method)
-        standard_error = standard_error if highest > 0.0 else None
-    else:
-        assert standard_error is not None
-        interval = normal_interval(scale * value, standard_error, options.level, least=-math.inf)
+        interval = Interval(low=low, high=high, level=problem.level, method=method)
+    elif problem.level is not None and standard_error is not None:
+        interval = normal_interval(scale * value, standard_error, problem.level, least=-math.inf)
     units = problem.unit_sums(np.ones(len(present)))
     independent = fraction / float(units @ units)
     warnings = []
@@ -258,7 +250,7 @@ def worst_subpopulation_risk(
             f"The worst {100 * fraction:.3g} % are about {independent:.2g} independent rows: the interval is rough. "
             "Choose a larger fraction."
         )
-    all_weights = np.zeros(problem.n_samples)
+    all_weights = np.zeros(problem.whole.n_samples)
     all_weights[slice(None) if problem.kept is None else problem.kept] = weights
     base_risk = scale * float(share @ present)
     return PublishedResult(
@@ -269,11 +261,11 @@ def worst_subpopulation_risk(
         error_bound=4.0 * _EPS * math.log2(len(present) + 1) * scale * float(np.abs(present).max()),
         interval=interval,
         status=BOUNDARY if value >= highest > float(present.min()) else EXACT,
-        n_samples=problem.n_samples,
+        n_samples=problem.whole.n_samples,
         settings=settings_of(
             fraction=fraction,
             sample_weight=None if sample_weight is None else "given",
-            groups=groups is not None,
+            resampling=problem.settings()["resampling"],
         ),
         warnings=tuple(warnings),
         sentence=(

@@ -11,8 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, check_matrix, describe
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
-from shiftmetrics.stability.losses.columns import as_positions
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, as_positions
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -27,8 +27,7 @@ from shiftmetrics._core.validation import (
     check_same_shape,
     describe,
 )
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
-from shiftmetrics.stability.losses.columns import as_positions, pick
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, as_positions, pick
 
 
 @dataclass(frozen=True, eq=False, init=False)

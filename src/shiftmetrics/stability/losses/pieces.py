@@ -28,8 +28,7 @@ from shiftmetrics._core.validation import (
     check_vector,
     describe,
 )
-from shiftmetrics.stability.losses.base import Loss, Reach, Transform
-from shiftmetrics.stability.losses.columns import as_positions, pick
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform, as_positions, pick
 
 
 @dataclass(frozen=True, eq=False)

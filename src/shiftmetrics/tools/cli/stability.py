@@ -39,7 +39,7 @@ WORDS = {
 @measuring(
     {stability_criterion: None, model_stability: MODEL},
     words=WORDS,
-    leave_out=["initial_dual", "max_rounds", "n_draws"],
+    leave_out=["max_rounds", "n_draws"],
     panels=PANELS,
 )
 def stability(

@@ -85,7 +85,9 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
 
 def measures_of(result: Result) -> set[str]:
     """Return the names that a rule may call a result's measure by: its own, and those it is a kind of."""
-    full = {str(cls.measure) for cls in type(result).__mro__ if issubclass(cls, Result) and cls.measure}
+    full = {result.measure}
+    if result.measure == type(result).measure:
+        full |= {str(cls.measure) for cls in type(result).__mro__ if issubclass(cls, Result) and cls.measure}
     return full | {part for name in full for part in name.split(".")}
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.stability import most_sensitive_sample
-from shiftmetrics.stability.frames import MISSING, frame_of, is_numeric, numbers_of, texts_of
-from shiftmetrics.stability.result import ShiftResult
+from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.sample import MISSING, frame_of, is_numeric, numbers_of, texts_of
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import INK, MUTED, REFERENCE, TEST, THIRD, mark, new_axes
 
@@ -27,7 +27,7 @@ GRID = 300
 """Points along each axis at which a model predicts."""
 
 
-@drawing(ShiftResult, kind="sample")
+@drawing(StabilityResult, kind="sample")
 def draw_sample(
     result: Any,
     ax: Any = None,

@@ -10,8 +10,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
-from shiftmetrics.stability import StabilityCurve, StabilitySurface
-from shiftmetrics.stability.result import ShiftResult
+from shiftmetrics.stability.curve import StabilityCurve
+from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     DASHED,
@@ -37,14 +37,14 @@ MOST_POINTS = 400
 SEARCH_COLOURS = (TEST, REFERENCE, THIRD, INK, MUTED)
 
 
-@drawing(ShiftResult, kind="shift", default=True)
+@drawing(StabilityResult, kind="shift", default=True)
 def draw_shift(result: Any, ax: Any = None) -> Any:
     """Draw how the least shift weights the rows or, where the weights hardly differ, how far it moves them."""
     even = result.effective_sample_fraction > NEARLY_EVEN and result.share_moved > 0.0
     return (draw_moves if even else draw_weights)(result, ax)
 
 
-@drawing(ShiftResult, kind="weights")
+@drawing(StabilityResult, kind="weights")
 def draw_weights(result: Any, ax: Any = None) -> Any:
     """Draw the share of the weight that the heaviest rows hold."""
     _check_rows(result)
@@ -67,7 +67,7 @@ def draw_weights(result: Any, ax: Any = None) -> Any:
     return ax
 
 
-@drawing(ShiftResult, kind="moves")
+@drawing(StabilityResult, kind="moves")
 def draw_moves(result: Any, ax: Any = None) -> Any:
     """Draw how far the rows that move do so."""
     _check_rows(result)
@@ -84,12 +84,10 @@ def draw_moves(result: Any, ax: Any = None) -> Any:
 
 def _check_rows(result: Any) -> None:
     if result.weights is None:
-        raise ValueError(
-            "result must hold its rows, got one without weights. Compute it with keep_rows=True."
-        )
+        raise ValueError(NO_ROWS)
 
 
-@drawing(ShiftResult, kind="search")
+@drawing(StabilityResult, kind="search")
 def draw_search(result: Any, ax: Any = None, *, y: str = "risk") -> Any:
     """Draw the rounds of a search or the steps of a gradient method (figures 5 and 6b of arXiv:2405.03198).
 
@@ -137,10 +135,10 @@ def _trace(result: Any, y: str) -> FloatArray:
 
 
 @drawing(StabilityCurve, kind="stability", default=True)
-def draw_thresholds(
-    curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True
-) -> Any:
-    """Draw the stability R(r) against the risk threshold r, with its interval; ``threshold`` is marked."""
+def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True) -> Any:
+    """Draw the stability over thresholds or over prices, with its interval; a ``threshold`` is marked."""
+    if curve.shares is not None:
+        return _draw_prices(curve, ax)
     ax = new_axes(ax)
     finite = np.isfinite(curve.stability)
     x, y = curve.thresholds[finite], curve.stability[finite]
@@ -178,28 +176,31 @@ def draw_worst_case_risk(curve: Any, ax: Any = None, *, budget: float | None = N
     return ax
 
 
-@drawing(StabilitySurface, kind="stability", default=True)
-def draw_prices(surface: Any, ax: Any = None) -> Any:
+def _draw_prices(curve: Any, ax: Any) -> Any:
     """Draw the stability as the two prices trade places, with its interval."""
     ax = new_axes(ax)
-    finite = np.isfinite(surface.stability)
-    x, y = surface.shares[finite], surface.stability[finite]
-    low, high = surface.lows[finite], surface.highs[finite]
+    finite = np.isfinite(curve.stability)
+    x, y = curve.shares[finite], curve.stability[finite]
+    low, high = curve.lows[finite], curve.highs[finite]
     ax.fill_between(x, low, high, color=REFERENCE, alpha=0.15, linewidth=0)
     ax.plot(x, y, color=REFERENCE)
     ax.set(xlim=(0, 1), ylim=(0, 1.08 * max(np.nanmax(high, initial=0.0), y.max(initial=0.0), 1e-12)))
     ax.set(xlabel="how cheap moving is, against reweighting", ylabel="stability R")
     percent_axes(ax, "x")
-    ax.set_title(f"Stability at 1/theta1 + 1/theta2 = {surface.total:g}")
+    ax.set_title(f"Stability at 1/theta1 + 1/theta2 = {curve.settings['total']:g}")
     return ax
 
 
-@drawing(StabilitySurface, kind="excess_risk")
-def draw_excess_risk(surface: Any, ax: Any = None, *, share: float | None = None) -> Any:
+@drawing(StabilityCurve, kind="excess_risk")
+def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) -> Any:
     """Draw what moves and weights add to the risk as the two prices trade places; ``share`` is marked."""
+    if curve.shares is None:
+        raise ValueError(
+            describe("curve", "over prices", "one over thresholds", "Pass shares to stability_curve.")
+        )
     ax = new_axes(ax)
-    finite = np.isfinite(surface.stability)
-    x, moved, weighted = (part[finite] for part in (surface.shares, surface.corruption, surface.reweighting))
+    finite = np.isfinite(curve.stability)
+    x, moved, weighted = (part[finite] for part in (curve.shares, curve.corruption, curve.reweighting))
     ax.stackplot(
         x, moved, weighted, colors=[TEST, REFERENCE], alpha=0.8, labels=["rows move", "rows gain weight"]
     )

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
-from shiftmetrics.stability import StabilityResult, StabilitySurface, stability_curve, stability_surface
-from shiftmetrics.stability.frames import is_numeric
-from shiftmetrics.stability.result import ShiftResult
-from shiftmetrics.stability.series import StabilitySeries
+from shiftmetrics.stability import StabilityResult, stability_curve
+from shiftmetrics.stability.curve import StabilityCurve
+from shiftmetrics.stability.sample import is_numeric
 from shiftmetrics.views.drawings.stability import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
 from shiftmetrics.views.report.shifted_rows import add_row_tables
@@ -56,7 +56,7 @@ def shift_facts(result: Any) -> list[Fact]:
     return facts
 
 
-@reports(STABILITY, ShiftResult, facts=shift_facts)
+@reports(STABILITY, StabilityResult, facts=shift_facts)
 def fill_shift(entry: Entry) -> None:
     """Show the curves, the shifted sample, and which rows, labels and columns the worst case is about."""
     result = entry.result
@@ -65,7 +65,7 @@ def fill_shift(entry: Entry) -> None:
     entry.rows = replace(entry.rows, **missing)
     if not math.isfinite(result.value):
         return
-    if isinstance(result, StabilityResult) and entry.rows.loss is not None:
+    if result.measure != "worst_case_risk" and entry.rows.loss is not None:
         _draw_curves(entry)
     if result.weights is None:
         return
@@ -105,8 +105,9 @@ def _draw_curves(entry: Entry) -> None:
     if threshold <= start or weights_unknown or result.n_samples > MOST_ROWS_FOR_CURVES:
         return
     theta1, theta2 = float(settings["theta1"]), float(settings["theta2"])
-    options = {
-        "divergence": settings["divergence"], "sample_weight": rows.sample_weight, "progress": False
+    options: dict[str, Any] = {
+        "theta1": theta1, "theta2": theta2, "divergence": settings["divergence"],
+        "sample_weight": rows.sample_weight, "computing": Computing(progress=False),
     }  # fmt: skip
     searched = ""
     if getattr(result, "trace", None) is not None:
@@ -115,17 +116,17 @@ def _draw_curves(entry: Entry) -> None:
     entry.draw(
         "stability",
         searched,
-        result=stability_curve(rows.loss, thresholds, theta1=theta1, theta2=theta2, **options),
+        result=stability_curve(rows.loss, thresholds, **options),
         threshold=threshold,
-        interval=not settings.get("groups"),  # the band of independent rows is not that of groups of rows
+        # The band of independent rows is not that of groups of rows.
+        interval=not (settings.get("resampling") or {}).get("groups"),
     )
     if not (math.isfinite(theta1) and math.isfinite(theta2)):
         return
-    total = 1.0 / theta1 + 1.0 / theta2
-    shares = np.linspace(0.05, 0.95, 10)
-    surface = stability_surface(rows.loss, threshold, total=total, shares=shares, **options)
-    if surface.corruption.any():
-        entry.draw("excess_risk", searched, result=surface, share=1.0 / theta1 / total)
+    over_prices = stability_curve(rows.loss, threshold, shares=np.linspace(0.05, 0.95, 10), **options)
+    if over_prices.corruption.any():
+        share = 1.0 / theta1 / (1.0 / theta1 + 1.0 / theta2)
+        entry.draw("excess_risk", searched, result=over_prices, share=share)
 
 
 def series_facts(result: Any) -> list[Fact]:
@@ -133,7 +134,7 @@ def series_facts(result: Any) -> list[Fact]:
     facts = []
     for line in result.to_frame().itertuples():
         at = f"at risk {line.threshold:.4g}"
-        if isinstance(result, StabilitySurface):
+        if result.shares is not None:
             at = f"at prices {line.theta1:.3g} and {line.theta2:.3g}"
         band = "" if math.isnan(line.low) else f"{format_number(line.low)} to {format_number(line.high)}"
         meaning = band if line.status == "converged" else line.status.replace("_", " ")
@@ -141,7 +142,7 @@ def series_facts(result: Any) -> list[Fact]:
     return facts
 
 
-@reports(STABILITY, StabilitySeries, facts=series_facts)
+@reports(STABILITY, StabilityCurve, facts=series_facts)
 def fill_series(entry: Entry) -> None:
     """Draw a curve."""
     headline = entry.result.headline()
