@@ -173,12 +173,7 @@ class _Climb:
         return pays(gain, value, _RTOL)
 
     def _answer(self) -> Answer:
-        return Answer(
-            loss=self.columns.loss,
-            points=self.columns.points,
-            refine=None if self.columns.is_full else self.refine,
-            warnings=self.columns.warning(),
-        )
+        return self.columns.answer(self.refine)
 
     def _losses(self, points: FloatArray, rows: IntArray) -> FloatArray:
         return self.question.losses(points, rows)

@@ -12,7 +12,8 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.memory import check_memory_limit, format_bytes
 from shiftmetrics.models.decision.nearest import MoveSpace
-from shiftmetrics.stability.losses import CandidateLoss
+from shiftmetrics.models.route import Answer
+from shiftmetrics.stability.losses import CandidateLoss, Loss
 
 _EVERYTHING = slice(None)
 _PRICE_STEP = 4.0  # where no price is known yet, the next to try is so many times as high
@@ -56,14 +57,21 @@ class Columns:
         grown = (*self.places, (rows, points[rows]))
         return Columns(self.loss.appended(losses, distances), grown, self.memory_limit)
 
-    def warning(self) -> tuple[str, ...]:
-        """Return a warning where the memory limit ended the search."""
-        if not self.is_full:
-            return ()
-        return (
-            f"The search ended when its points took {format_bytes(self.memory_limit)} of memory, so the bound may be "
-            "loose. Take fewer rows.",
-        )
+    def answer(
+        self,
+        refine: Callable[[float], Answer | None],
+        *,
+        lower: Loss | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> Answer:
+        """Return the answer of a search, which goes on by ``refine`` while there is memory."""
+        if self.is_full:
+            text = (
+                f"The search ended when its points took {format_bytes(self.memory_limit)} of memory, so the bound "
+                "may be loose. Take fewer rows."
+            )
+            return Answer(self.loss, self.points, lower=lower, warnings=(*warnings, text))
+        return Answer(self.loss, self.points, lower=lower, refine=refine, warnings=warnings)
 
     def points(self, rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
         """Return the points that rows take in a plan, by their choices."""

@@ -252,10 +252,4 @@ class _NetworkClimb:
         return [jumped]
 
     def _answer(self) -> Answer:
-        return Answer(
-            loss=self.columns.loss,
-            points=self.columns.points,
-            lower=self.lower,
-            refine=None if self.columns.is_full else self.refine,
-            warnings=(*self.warnings, *self.columns.warning()),
-        )
+        return self.columns.answer(self.refine, lower=self.lower, warnings=self.warnings)

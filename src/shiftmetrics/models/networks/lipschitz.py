@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import logsumexp
 from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray
@@ -253,7 +254,7 @@ def lower_loss(question: Question, network: Network) -> Loss | None:
     scores = network.scores(question.codes)
     if question.loss == "squared":
         return SquaredLoss(scores - question.y, scaled.bound(np.ones(1)))
-    slopes = scaled.bound_of_gaps() if scaled.n_outputs > 1 else _of_one_margin(scaled.bound(np.ones(1)))
+    slopes = scaled.bound_of_gaps() if scaled.n_outputs > 1 else scaled.bound(np.ones(1)) * (1.0 - np.eye(2))
     y, everyone = question.y, np.arange(len(scores))
     gaps = scores[everyone, y][:, None] - scores  # how far ahead of each class the label is
     gaps[everyone, y] = np.inf
@@ -267,15 +268,4 @@ def lower_loss(question: Question, network: Network) -> Loss | None:
     steepest = float(slopes.max())
     if question.loss == "hinge":
         return HingeLoss(gaps.min(axis=1), steepest)
-    return LogisticLoss(_soft_minimum(gaps), steepest)
-
-
-def _of_one_margin(slope: float) -> FloatArray:
-    """Return the bounds of two classes of which the first has the score 0."""
-    return np.array([[0.0, slope], [slope, 0.0]])
-
-
-def _soft_minimum(gaps: FloatArray) -> FloatArray:
-    """Return ``-log sum exp(-gaps)``: the logistic loss of it is the cross-entropy."""
-    least = gaps.min(axis=1, keepdims=True)
-    return np.asarray(least[:, 0] - np.log(np.exp(least - gaps).sum(axis=1)))
+    return LogisticLoss(-logsumexp(-gaps, axis=1), steepest)  # the logistic loss of that is the cross-entropy
