@@ -13,7 +13,10 @@ import numpy as np
 import torch
 from _machine import header, table
 
-from shiftmetrics.agreement import agreement_at, evaluator, posterior_agreement, prepare_pairs
+from shiftmetrics import Computing
+from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.agreement.statistic import evaluator
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import oracles
@@ -48,7 +51,7 @@ def hard_inputs() -> None:
     for seed in range(20):
         scores, reference = oracles.hard_pairs(seed)
         kind = ("several maxima", "ties", "one contradiction", "mixed scales")[seed % 4]
-        result = posterior_agreement(scores, reference, atol=1e-6)
+        result = posterior_agreement(scores, reference, computing=Computing(atol=1e-6))
         spread = max(np.ptp(scores, axis=1).max(), np.ptp(reference, axis=1).max())
         grid = (oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-3, 1e6, 150) / spread)
         rows.append(
@@ -155,7 +158,7 @@ def adam_result(scores: np.ndarray, reference: np.ndarray) -> tuple[float, float
         optimiser.step()
         with torch.no_grad():
             beta.clamp_(min=0.0)
-    return agreement_at(scores, reference, beta.item(), keep_rows=False).value, beta.item()
+    return posterior_agreement(scores, reference, beta=beta.item()).value, beta.item()
 
 
 def memory() -> None:
@@ -164,14 +167,12 @@ def memory() -> None:
     for n, k in ((1_000, 1000), (10_000, 1000), (40_000, 1000), (1_000_000, 10)):
         scores, reference = noisy(n, k)
         posterior_agreement(scores[:2], reference[:2])  # what is imported late is no memory of the call
-        peaks = []
-        for keep_rows in (False, True):
-            tracemalloc.start()
-            posterior_agreement(scores, reference, keep_rows=keep_rows)
-            peaks.append(tracemalloc.get_traced_memory()[1] / 2**20)
-            tracemalloc.stop()
-        rows.append([n, k, (scores.nbytes + reference.nbytes) / 2**20, *peaks, 8 * n / 2**20])
-    columns = ["pairs", "classes", "input MiB", "extra MiB", "with per_sample", "of which per_sample"]
+        tracemalloc.start()
+        posterior_agreement(scores, reference)
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+        rows.append([n, k, (scores.nbytes + reference.nbytes) / 2**20, peak, 8 * n / 2**20])
+    columns = ["pairs", "classes", "input MiB", "extra MiB", "of which per_sample"]
     print(table(columns, rows, title="memory beside a float32 input, at its peak (tracemalloc)"))
 
 

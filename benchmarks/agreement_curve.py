@@ -7,6 +7,7 @@ import time
 import numpy as np
 from _machine import header, table
 
+from shiftmetrics import Computing
 from shiftmetrics.agreement import agreement_curves, posterior_agreement, prediction_rates
 
 RATIOS = np.linspace(0.0, 1.0, 11)
@@ -36,7 +37,7 @@ def main(n: int = 10_000, k: int = 10, n_models: int = 6, n_powers: int = 5) -> 
                 sample = reference[name].copy()
                 rows = order[: round(ratio * n)]
                 sample[rows] = shifted[rows]
-                result = posterior_agreement(sample, reference[name], atol=1e-5, keep_rows=False)
+                result = posterior_agreement(sample, reference[name], computing=Computing(atol=1e-5))
                 prediction_rates(sample, reference[name], labels)
                 n_evaluations += result.n_evaluations
                 largest = max(largest, abs(result.value - float(curves.agreement[m, p, j])))

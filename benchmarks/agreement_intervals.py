@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from _machine import best_of, header, table
 
-from shiftmetrics import posterior_agreement
+from shiftmetrics import Resampling, posterior_agreement
 from shiftmetrics._core.resampling import Bootstrap
 
 N_RESAMPLES = 1000
@@ -30,7 +30,7 @@ def main() -> None:
 
         def interval(scores: np.ndarray = scores, reference: np.ndarray = reference) -> np.ndarray:
             result = posterior_agreement(
-                scores, reference, keep_rows=False, confidence_level=0.95, n_resamples=N_RESAMPLES, rng=0
+                scores, reference, resampling=Resampling(level=0.95, n_draws=N_RESAMPLES, rng=0)
             )
             return result.resampled
 
@@ -38,10 +38,7 @@ def main() -> None:
             scores: np.ndarray = scores, reference: np.ndarray = reference, weights: np.ndarray = weights
         ) -> np.ndarray:
             return np.array(
-                [
-                    posterior_agreement(scores, reference, keep_rows=False, sample_weight=own).value
-                    for own in weights
-                ]
+                [posterior_agreement(scores, reference, sample_weight=own).value for own in weights]
             )
 
         apart = float(np.abs(interval()[:N_SOLVED] - solve()).max())

@@ -17,6 +17,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from shiftmetrics import Resampling
 from shiftmetrics.agreement import (
     agreement_contributions,
     agreement_curves,
@@ -49,7 +50,7 @@ curves = agreement_curves(
     {name: dict(zip(levels[1:], scores[1:], strict=True)) for name, scores in outputs.items()},
     {name: scores[0] for name, scores in outputs.items()},
     labels=labels,
-    rng=0,
+    resampling=Resampling(rng=0),
 )
 print(curves.summary())
 columns = ["model", "power", "normalized", "equivalent_error", "afr_p", "afr_t"]
@@ -70,8 +71,8 @@ plot(curves, axes[1, 1], kind="ranking")
 split = agreement_contributions(outputs["alexnet"][3], outputs["alexnet"][0], labels)
 print(split.summary())
 print(
-    split.to_frame()[["group", "n_samples", "log_pa", "paper_log_pa", "overlap_log_pa"]]
-    .round(1)
+    split.contributions.to_frame()[["group", "n_samples", "log_pa", "plain_confidence"]]
+    .round(2)
     .to_string(index=False)
 )
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")

@@ -15,7 +15,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from shiftmetrics.agreement import agreement_matrix, label_agreement, model_agreement
+from shiftmetrics import Computing
+from shiftmetrics.agreement import agreement_matrix, label_agreement, posterior_agreement
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -26,7 +27,7 @@ with np.load(Path(folder) / "cifar10_logit_zoo" / "logits.npz") as data:
 
 # %%
 # All 210 pairs, one beta for both networks of a pair, each maximum certified.
-matrix = agreement_matrix(networks, progress=True)
+matrix = agreement_matrix(networks, computing=Computing(progress=True))
 print(matrix.summary())
 matrix.plot()
 
@@ -44,7 +45,7 @@ print(f"rank correlation with accuracy: {np.corrcoef(*ranks)[0, 1]:.2f}")
 # large change nothing.
 first, second = networks["resnet20"], networks["resnet18_78acc"]
 for factor in (1.0, 10.0):
-    own = model_agreement(factor * first, second)
+    own = posterior_agreement(factor * first, second, beta="separate")
     print(f"scores times {factor:g}: one beta {own.common_value:.4f} nats, a beta each {own.value:.4f} nats")
 
 # %%

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from shiftmetrics.agreement import pair_samples, posterior_agreement, unpaired_agreement
+from shiftmetrics.agreement import pair_samples, posterior_agreement
 
 path = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "cifar10_logit_zoo" / "logits.npz"
 if not path.is_file():
@@ -63,7 +63,7 @@ for name, options in strategies.items():
         if "seeds" in options:
             found = found[~np.isin(pairing.rows, known[:, 0])]
         row[column] = found.mean()
-    row["agreement"] = posterior_agreement(*pairing.apply(scores, reference)).value
+    row["agreement"] = posterior_agreement(scores, reference, pairing=pairing).value
     row["reused"] = len(pairing.reused)
     rows.append(row)
 print(pd.DataFrame(rows).round(3).to_string(index=False))
@@ -72,4 +72,7 @@ print(f"agreement of the true pairs: {posterior_agreement(scores[hidden], refere
 # %%
 # When pairs stay lost, partners of one label tell how far two samples of a class agree. The draw of partners decides
 # little: its spread is reported.
-print(unpaired_agreement(scores, reference, rng=0, progress=False, **by_label).summary())
+random_pairings = [
+    pair_samples(scores, reference, method="label", rng=seed, **by_label) for seed in range(20)
+]
+print(posterior_agreement(scores, reference, pairing=random_pairings).summary())

@@ -18,6 +18,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from shiftmetrics import Resampling
 from shiftmetrics.comparison import compare_agreement
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
@@ -43,7 +44,7 @@ for level in (1, 2, 3):
     comparison = compare_agreement(
         {name: scores[level] for name, scores in outputs.items()},
         {name: scores[0] for name, scores in outputs.items()},
-        rng=0,
+        resampling=Resampling(rng=0),
     )
     print(f"\nNoise {noise_levels[level]} against {noise_levels[0]}")
     columns = ["model", "value", "interval_low", "interval_high", "rank_low", "rank_high", "equivalent_error"]
@@ -54,8 +55,10 @@ for level in (1, 2, 3):
 # photographs, and the intervals would come out too narrow.
 shifted = {name: scores[1:].reshape(-1, 16) for name, scores in outputs.items()}
 reference = {name: np.tile(scores[0], (3, 1)) for name, scores in outputs.items()}
-together = compare_agreement(shifted, reference, groups=np.tile(np.arange(n_images), 3), rng=0)
-alone = compare_agreement(shifted, reference, rng=0)
+together = compare_agreement(
+    shifted, reference, resampling=Resampling(groups=np.tile(np.arange(n_images), 3), rng=0)
+)
+alone = compare_agreement(shifted, reference, resampling=Resampling(rng=0))
 print(f"\nAll noise levels together\n{together}")
 print(together.differences_frame().round(4).to_string(index=False))
 widths = [result.interval.high - result.interval.low for result in (together, alone)]

@@ -50,7 +50,7 @@ def moments() -> Mapper:
 
 
 def agreement(of_pairs: Callable[[Any], Statistic]) -> Mapper:
-    from shiftmetrics.agreement import prepare_pairs
+    from shiftmetrics.agreement.scores import prepare_pairs
 
     reference = np.random.default_rng(0).normal(size=(ROWS, 4)).round(1)
     scores = reference + np.random.default_rng(1).normal(size=(ROWS, 4)).round(1)
@@ -59,36 +59,36 @@ def agreement(of_pairs: Callable[[Any], Statistic]) -> Mapper:
 
 
 def agreement_at_betas() -> Mapper:
-    from shiftmetrics.agreement import evaluator
+    from shiftmetrics.agreement.statistic import evaluator
 
     return agreement(lambda pairs: evaluator(pairs)([0.0, 0.1, 1.0, 50.0]))
 
 
 def agreement_limits() -> Mapper:
-    from shiftmetrics.agreement import limits_of
+    from shiftmetrics.agreement.statistic import limits_of
 
     return agreement(limits_of)
 
 
 def agreement_on_grid() -> Mapper:
-    from shiftmetrics.agreement import BetaGrid, grid_statistic
+    from shiftmetrics.agreement.grid import grid_betas, grid_statistic
 
-    return agreement(lambda pairs: grid_statistic(pairs, BetaGrid(low=0.1, high=100.0)))
+    return agreement(lambda pairs: grid_statistic(pairs, grid_betas(0.1, 100.0)))
 
 
-def breakdown() -> Mapper:
-    from shiftmetrics.agreement import prepare_pairs
-    from shiftmetrics.agreement.breakdown import block_breakdown
+def contributions() -> Mapper:
+    from shiftmetrics.agreement.groups import group_sums
+    from shiftmetrics.agreement.scores import prepare_pairs
 
     rng = np.random.default_rng(0)
     pairs = prepare_pairs(rng.normal(size=(ROWS, 4)), rng.normal(size=(ROWS, 4)))
     labels, parts = rng.integers(4, size=ROWS), rng.normal(size=ROWS)
-    return lambda part: block_breakdown(pairs, part, 0.7, labels[part], parts[part])[0]
+    return lambda part: group_sums(pairs, part, 0.7, labels[part], parts[part])[0]
 
 
 def mixtures() -> Mapper:
-    from shiftmetrics.agreement import prepare_pairs
     from shiftmetrics.agreement.mixtures import _block_sums
+    from shiftmetrics.agreement.scores import prepare_pairs
 
     rng = np.random.default_rng(0)
     pairs, segment = (
@@ -99,7 +99,7 @@ def mixtures() -> Mapper:
 
 
 def one_sided() -> Mapper:
-    from shiftmetrics.agreement.one_sided import _limits
+    from shiftmetrics.agreement.separate import _limits
 
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(ROWS, 4))
@@ -167,7 +167,7 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementLimits": agreement_limits,
     "AgreementStatistic": agreement_at_betas,
     "BaselineStatistic": baseline,
-    "Breakdown": breakdown,
+    "GroupSums": contributions,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
     "MappedSums": mapped_sums,
     "MixtureStatistic": mixtures,

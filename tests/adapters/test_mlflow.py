@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftmetrics import FixedLoss, Result, ZeroOneLoss, posterior_agreement, stability_criterion
+from shiftmetrics import FixedLoss, Resampling, Result, ZeroOneLoss, posterior_agreement, stability_criterion
 from shiftmetrics.adapters.mlflow import LONGEST_PARAM, log_result, metrics_of, params_of
 from shiftmetrics.comparison import compare_agreement
 
@@ -57,7 +57,9 @@ def test_numbers_that_are_not_finite_are_left_out() -> None:
 
 def test_a_comparison_has_a_metric_for_each_model() -> None:
     scores = np.random.default_rng(0).normal(size=(30, 3))
-    compared = compare_agreement({"small": scores, "a=b": scores + 1.0}, scores, n_resamples=50, rng=0)
+    compared = compare_agreement(
+        {"small": scores, "a=b": scores + 1.0}, scores, resampling=Resampling(n_draws=50, rng=0)
+    )
     metrics = metrics_of(compared)
     assert {"model/small", "model/a_b"} <= metrics.keys()
     assert metrics["value"] == max(metrics["model/small"], metrics["model/a_b"])

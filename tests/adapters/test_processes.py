@@ -13,9 +13,10 @@ import torch.multiprocessing as mp
 from torchmetrics import MetricCollection
 
 import shiftmetrics
+from shiftmetrics import Computing
 from shiftmetrics.adapters.distributed import distributed_agreement
 from shiftmetrics.adapters.torchmetrics import AttackFailureRate, PosteriorAgreement
-from shiftmetrics.agreement import BetaGrid, prediction_rates
+from shiftmetrics.agreement import prediction_rates
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ def everything(rank: int) -> dict[str, Any]:
 
 
 def mismatch(rank: int) -> dict[str, Any]:
-    others = ({"grid": BetaGrid(low=1e-3)}, {"exact": True}, {"prior": [0.1, 0.2, 0.3, 0.4]})
+    others = ({"beta_range": (1e-3, 1e3)}, {"exact": True}, {"prior": [0.1, 0.2, 0.3, 0.4]})
     scores, reference, _ = sample()
     found = {}
     for number, options in enumerate(others):
@@ -85,13 +86,17 @@ def certified(rank: int) -> dict[str, Any]:
     for name, sizes in SHARES.items():
         rows = share(rank, sizes)
         for prior in (None, "predicted"):
-            result = distributed_agreement(scores[rows], reference[rows], K, prior=prior, atol=1e-9)
+            result = distributed_agreement(
+                scores[rows], reference[rows], K, prior=prior, computing=Computing(atol=1e-9)
+            )
             found[name, prior] = (result.value, result.beta, result.n_samples)
     bad = scores.clone()
     bad[0] = float("nan")
     attempts = {
         "bad rows": lambda: distributed_agreement(scores if rank else bad, reference, K),
-        "settings": lambda: distributed_agreement(scores, reference, K, atol=1e-6 if rank else 1e-7),
+        "settings": lambda: distributed_agreement(
+            scores, reference, K, computing=Computing(atol=1e-6 if rank else 1e-7)
+        ),
         "nothing": lambda: distributed_agreement(scores[:0], reference[:0], K),
     }
     for name, attempt in attempts.items():
@@ -123,7 +128,7 @@ def two_processes(job: Callable[[int], dict[str, Any]], folder: Path) -> list[di
 
 def test_values_are_those_of_all_pairs(tmp_path: Path) -> None:
     scores, reference, labels = sample()
-    uniform = shiftmetrics.posterior_agreement(scores, reference, atol=1e-10)
+    uniform = shiftmetrics.posterior_agreement(scores, reference, computing=Computing(atol=1e-10))
     predicted = shiftmetrics.posterior_agreement(scores, reference, prior="predicted")
     afr_t = prediction_rates(scores, reference, labels).overall.afr_t
     for found in two_processes(everything, tmp_path):
@@ -139,13 +144,15 @@ def test_values_are_those_of_all_pairs(tmp_path: Path) -> None:
 def test_processes_with_other_settings_are_refused(tmp_path: Path) -> None:
     for found in two_processes(mismatch, tmp_path):
         for message in found.values():
-            assert "must share num_classes, kind, prior, floor, grid and exact" in message
+            assert "must share num_classes, kind, prior, floor, beta_range and exact" in message
 
 
 def test_certified_agreement_without_moving_scores(tmp_path: Path) -> None:
     scores, reference, _ = sample()
     exact = {
-        prior: shiftmetrics.posterior_agreement(scores, reference, prior=prior, atol=1e-9)
+        prior: shiftmetrics.posterior_agreement(
+            scores, reference, prior=prior, computing=Computing(atol=1e-9)
+        )
         for prior in (None, "predicted")
     }
     first, second = two_processes(certified, tmp_path)

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shiftmetrics import posterior_agreement
+from shiftmetrics import Resampling, posterior_agreement
 from shiftmetrics.adapters.sklearn import AgreementScorer, AgreementSearchCV
 from shiftmetrics.adapters.sklearn.scorer import response_of
 
@@ -71,7 +71,7 @@ def test_the_scorer_is_posterior_agreement():
         model.decision_function(noise(X, strength=0.3, rng=5)), model.decision_function(X), prior="predicted"
     )
     assert scorer(model, X) == scorer(model, X, IRIS[1][::-1]) == expected.value
-    assert scorer.measure(model, X, confidence_level=0.9, rng=0).interval.low < expected.value
+    assert scorer.measure(model, X, resampling=Resampling(level=0.9, rng=0)).interval.low < expected.value
     assert pickle.loads(pickle.dumps(scorer))(model, X) == expected.value
 
 

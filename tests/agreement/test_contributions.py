@@ -7,12 +7,8 @@ import pandas as pd
 import pytest
 
 from oracles import agreement_rows
-from shiftmetrics.agreement import (
-    AgreementContributionsResult,
-    AgreementStatus,
-    agreement_contributions,
-    posterior_agreement,
-)
+from shiftmetrics.agreement import PosteriorAgreementResult, agreement_contributions, posterior_agreement
+from shiftmetrics.lab.published import approximate_contributions
 
 RNG = np.random.default_rng(3)
 LABELS = RNG.integers(5, size=400)
@@ -34,24 +30,28 @@ def test_parts_add_up_and_are_those_of_their_rows() -> None:
     split = agreement_contributions(SCORES, REFERENCE, LABELS)
     whole = posterior_agreement(SCORES, REFERENCE)
     assert split.value == whole.value
-    assert sum(group.total for group in split.groups.values()) == pytest.approx(400 * whole.value, rel=1e-12)
-    assert sum(group.log_pa for group in split.groups.values()) == pytest.approx(whole.log_pa, rel=1e-12)
+    assert sum(group.total for group in split.contributions.groups.values()) == pytest.approx(
+        400 * whole.value, rel=1e-12
+    )
+    assert sum(group.log_pa for group in split.contributions.groups.values()) == pytest.approx(
+        whole.log_pa, rel=1e-12
+    )
     rows = agreement_rows(SCORES, REFERENCE, whole.beta)
     for k, (name, inside) in enumerate(members().items()):
-        group = split.groups[name]
+        group = split.contributions.groups[name]
         assert group.n_samples == inside.sum()
         assert group.share == pytest.approx(inside.mean())
         assert group.log_pa == pytest.approx(float(rows[inside].sum()) - inside.sum() * math.log(5), rel=1e-9)
-        np.testing.assert_array_equal(split.per_sample_group == k, inside)
+        np.testing.assert_array_equal(split.contributions.per_sample_group == k, inside)
 
 
 def test_confidence_is_the_mean_posterior_with_its_standard_error() -> None:
     split = agreement_contributions(SCORES, REFERENCE, LABELS)
     for name, inside in members().items():
-        group = split.groups[name]
+        group = split.contributions.groups[name]
         for field, scores, beta in (
-            ("confidence", SCORES, split.agreement.beta),
-            ("reference_confidence", REFERENCE, split.agreement.beta),
+            ("confidence", SCORES, split.beta),
+            ("reference_confidence", REFERENCE, split.beta),
             ("plain_confidence", SCORES, 1.0),
             ("plain_reference_confidence", REFERENCE, 1.0),
         ):
@@ -68,9 +68,12 @@ def test_entropy_is_that_of_the_mean_posterior_of_right_rows() -> None:
         mean = softmax(scores, beta)[scores.argmax(1) == LABELS].mean(axis=0)
         return float(-(mean * np.log(mean)).sum())
 
-    for change, scores in ((split.entropy, SCORES), (split.reference_entropy, REFERENCE)):
+    for change, scores in (
+        (split.contributions.entropy, SCORES),
+        (split.contributions.reference_entropy, REFERENCE),
+    ):
         assert change.before == pytest.approx(entropy(scores, 1.0), rel=1e-12)
-        assert change.after == pytest.approx(entropy(scores, split.agreement.beta), rel=1e-12)
+        assert change.after == pytest.approx(entropy(scores, split.beta), rel=1e-12)
         assert change.change_bits == pytest.approx((change.after - change.before) / math.log(2))
 
 
@@ -86,13 +89,13 @@ def test_entropy_falls_where_one_class_is_right_with_more_confidence() -> None:
         return -p * math.log(p) - (1 - p) * math.log(1 - p)
 
     expected = binary(1 / (1 + math.exp(-beta))) - binary(1 / (1 + math.exp(-1.0)))
-    assert split.reference_entropy.change == pytest.approx(expected, abs=1e-6)
+    assert split.contributions.reference_entropy.change == pytest.approx(expected, abs=1e-6)
     assert expected < 0
 
 
 def test_the_approximation_by_its_formula() -> None:
     split = agreement_contributions(SCORES, REFERENCE, LABELS)
-    beta, groups = split.agreement.beta, members()
+    beta, groups = split.beta, members()
     accuracy = np.mean(REFERENCE.argmax(1) == LABELS)
     kept = np.mean(REFERENCE.argmax(1) == SCORES.argmax(1))
     lack = {
@@ -107,9 +110,11 @@ def test_the_approximation_by_its_formula() -> None:
         "misled": 400 * accuracy * (1 - kept) * math.log(lack["misled"]),
     }
     for name, value in expected.items():
-        assert split.groups[name].paper_log_pa == (None if value is None else pytest.approx(value, rel=1e-9))
+        assert approximate_contributions(split)[name].paper_log_pa == (
+            None if value is None else pytest.approx(value, rel=1e-9)
+        )
     d = lack["right"]
-    assert split.groups["right"].overlap_log_pa == pytest.approx(
+    assert approximate_contributions(split)["right"].overlap_log_pa == pytest.approx(
         groups["right"].sum() * math.log((1 - d) ** 2 + d**2), rel=1e-9
     )
 
@@ -118,51 +123,54 @@ def test_the_approximation_is_exact_where_posteriors_are_alike_and_binary() -> N
     margins = np.full(1000, 1.0)
     shifted = np.where(np.arange(1000) < 300, -1.0, 1.0)
     split = agreement_contributions(shifted, margins, np.ones(1000, dtype=int))
-    for group in split.groups.values():
-        assert group.overlap_log_pa == pytest.approx(group.log_pa, rel=1e-9)
+    approximate = approximate_contributions(split)
+    for name, group in split.contributions.groups.items():
+        assert approximate[name].overlap_log_pa == pytest.approx(group.log_pa, rel=1e-9)
     # At 2 d = 0.46 the papers' log(1 - 2d) is already far from log((1-d)^2 + d^2); see the thesis's table.
-    d = 1 - split.groups["right"].reference_confidence.mean
-    assert split.groups["right"].paper_log_pa == pytest.approx(1000 * 0.7 * math.log(1 - 2 * d))
+    d = 1 - split.contributions.groups["right"].reference_confidence.mean
+    assert approximate_contributions(split)["right"].paper_log_pa == pytest.approx(
+        1000 * 0.7 * math.log(1 - 2 * d)
+    )
     assert math.log(1 - 0.82) == pytest.approx(-1.71, abs=5e-3)
     assert math.log(0.59**2 + 0.41**2) == pytest.approx(-0.66, abs=5e-3)
 
 
-def test_an_undefined_approximation_is_none_and_said() -> None:
+def test_an_undefined_approximation_is_none() -> None:
     """Ten classes, flat posteriors: the predicted class holds less than half."""
     rng = np.random.default_rng(0)
     labels = rng.integers(10, size=200)
     reference = np.eye(10)[labels]
     scores = np.eye(10)[np.where(rng.random(200) < 0.15, labels, rng.integers(10, size=200))]
     split = agreement_contributions(scores, reference, labels)
-    assert split.groups["right"].paper_log_pa is None
-    assert split.paper_log_pa is None
-    assert split.overlap_log_pa is not None
-    assert any("overlap_log_pa" in warning for warning in split.warnings)
+    assert approximate_contributions(split)["right"].paper_log_pa is None
+    assert approximate_contributions(split)["right"].overlap_log_pa < 0.0
 
 
 def test_infinite_beta_and_empty_groups() -> None:
     split = agreement_contributions(REFERENCE * 2, REFERENCE, REFERENCE.argmax(1))
-    assert split.status is AgreementStatus.boundary
-    assert [group.n_samples for group in split.groups.values()] == [400, 0, 0, 0]
-    assert split.groups["right"].confidence.mean == 1.0
-    assert split.groups["misled"].confidence.mean is None
-    assert split.paper_log_pa == 0.0
-    assert split.groups["right"].log_pa == pytest.approx(0.0, abs=1e-9)
-    assert "no pair costs" in split.headline() or "right before" in split.headline()
+    assert split.status.code == "boundary"
+    assert [group.n_samples for group in split.contributions.groups.values()] == [400, 0, 0, 0]
+    assert split.contributions.groups["right"].confidence.mean == 1.0
+    assert split.contributions.groups["misled"].confidence.mean is None
+    assert sum(part.paper_log_pa for part in approximate_contributions(split).values()) == 0.0
+    assert split.contributions.groups["right"].log_pa == pytest.approx(0.0, abs=1e-9)
+    assert "No pair costs" in split.summary() or "right before" in split.summary()
 
 
 def test_flat_scores() -> None:
     split = agreement_contributions(-REFERENCE, REFERENCE, LABELS)
     assert split.value == 0.0
-    assert split.status is AgreementStatus.no_agreement
-    assert split.groups["misled"].log_pa == pytest.approx(-split.groups["misled"].n_samples * math.log(5))
+    assert split.status.code == "no_agreement"
+    assert split.contributions.groups["misled"].log_pa == pytest.approx(
+        -split.contributions.groups["misled"].n_samples * math.log(5)
+    )
 
 
 def test_nobody_right() -> None:
     split = agreement_contributions([1.0, 2.0, -1.0], [1.0, 1.0, 1.0], [0, 0, 0])
-    assert split.reference_entropy.before is None
-    assert split.reference_entropy.change is None
-    assert split.entropy.before is not None
+    assert split.contributions.reference_entropy.before is None
+    assert split.contributions.reference_entropy.change is None
+    assert split.contributions.entropy.before is not None
     assert split.summary()
 
 
@@ -171,21 +179,25 @@ def test_weights_count_as_repeated_rows() -> None:
     weighted = agreement_contributions(SCORES, REFERENCE, LABELS, sample_weight=weights)
     rows = np.repeat(np.arange(400), weights)
     repeated = agreement_contributions(SCORES[rows], REFERENCE[rows], LABELS[rows])
-    for name, group in weighted.groups.items():
-        other = repeated.groups[name]
+    for name, group in weighted.contributions.groups.items():
+        other = repeated.contributions.groups[name]
         assert group.share == pytest.approx(other.share)
         assert group.confidence.mean == pytest.approx(other.confidence.mean, rel=1e-6)
         assert group.log_pa / 400 == pytest.approx(other.log_pa / len(rows), rel=1e-6)
-    assert weighted.reference_entropy.after == pytest.approx(repeated.reference_entropy.after, rel=1e-6)
+    assert weighted.contributions.reference_entropy.after == pytest.approx(
+        repeated.contributions.reference_entropy.after, rel=1e-6
+    )
 
 
 def test_a_prior_leaves_the_split_and_drops_the_approximation() -> None:
     split = agreement_contributions(SCORES, REFERENCE, LABELS, prior="predicted")
     whole = posterior_agreement(SCORES, REFERENCE, prior="predicted")
     assert split.value == pytest.approx(whole.value, abs=1e-9)
-    assert sum(group.total for group in split.groups.values()) == pytest.approx(400 * whole.value, rel=1e-6)
-    assert split.paper_log_pa is None
-    assert not any("approximation" in warning for warning in split.warnings)
+    assert sum(group.total for group in split.contributions.groups.values()) == pytest.approx(
+        400 * whole.value, rel=1e-6
+    )
+    with pytest.raises(ValueError, match="contributions with a uniform prior"):
+        approximate_contributions(split)
 
 
 def test_tables_match_by_label() -> None:
@@ -199,7 +211,9 @@ def test_tables_match_by_label() -> None:
     split = agreement_contributions(scores, reference, labels)
     plain = agreement_contributions(SCORES, REFERENCE, LABELS)
     assert split.value == pytest.approx(plain.value, abs=1e-9)
-    assert [g.n_samples for g in split.groups.values()] == [g.n_samples for g in plain.groups.values()]
+    assert [g.n_samples for g in split.contributions.groups.values()] == [
+        g.n_samples for g in plain.contributions.groups.values()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -223,8 +237,8 @@ def test_bad_labels_are_named(labels: np.ndarray, message: str) -> None:
 
 def test_json_and_table() -> None:
     split = agreement_contributions(SCORES, REFERENCE, LABELS)
-    assert AgreementContributionsResult.from_json(split.to_json()).equals(split)
-    frame = split.to_frame()
+    assert PosteriorAgreementResult.from_json(split.to_json()).equals(split)
+    frame = split.contributions.to_frame()
     assert list(frame["group"]) == ["right", "wrong", "misled", "changed"]
-    assert frame["log_pa"].sum() == pytest.approx(split.agreement.log_pa)
-    assert "% of what is missing" in split.headline()
+    assert frame["log_pa"].sum() == pytest.approx(split.log_pa)
+    assert "% of what is missing" in split.summary()

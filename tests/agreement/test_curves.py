@@ -8,10 +8,9 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
+from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import (
     AgreementCurvesResult,
-    AgreementStatus,
-    CurvesStatus,
     agreement_curves,
     channel_capacity,
     posterior_agreement,
@@ -49,7 +48,7 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
         labels=LABELS,
         perturbation_sizes=SIZES,
         prior=prior,
-        atol=1e-8,
+        computing=Computing(atol=1e-8),
     )
     assert curves.models == ("one", "two")
     assert curves.powers == (0.5, 1.5)
@@ -57,11 +56,11 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
         for p, shifted in enumerate(scores.values()):
             for j, ratio in enumerate(RATIOS):
                 sample = mixed(shifted, reference, SIZES, ratio)
-                alone = posterior_agreement(sample, reference, prior=prior, atol=1e-8)
+                alone = posterior_agreement(sample, reference, prior=prior, computing=Computing(atol=1e-8))
                 at = (m, p, j)
                 assert curves.agreement[at] == pytest.approx(alone.value, abs=2e-8)
                 assert curves.equivalent_error[at] == pytest.approx(alone.equivalent_error, abs=1e-6)
-                if alone.status is AgreementStatus.converged:
+                if alone.status.code == "converged":
                     assert curves.beta[at] == pytest.approx(alone.beta, rel=1e-3)
                 else:
                     assert curves.beta[at] == alone.beta
@@ -71,7 +70,7 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
                     assert getattr(curves, name)[at] == pytest.approx(rate.value)
                     assert getattr(curves, f"{name}_low")[at] == pytest.approx(rate.interval.low)
                     assert getattr(curves, f"{name}_high")[at] == pytest.approx(rate.interval.high)
-    assert curves.status is CurvesStatus.solved
+    assert curves.status.code == "solved"
     assert curves.value == curves.normalized.min()
 
 
@@ -90,7 +89,11 @@ def test_ties_are_seeded_and_ratios_are_nested() -> None:
     scores = np.where(contradicts, -1.0, 1.0)
     curves = [
         agreement_curves(
-            scores, np.ones(200), ratios=np.linspace(0, 1, 21), perturbation_sizes=np.ones(200), rng=seed
+            scores,
+            np.ones(200),
+            ratios=np.linspace(0, 1, 21),
+            perturbation_sizes=np.ones(200),
+            resampling=Resampling(rng=seed),
         )
         for seed in (1, 1, 2)
     ]
@@ -103,14 +106,16 @@ def test_ties_are_seeded_and_ratios_are_nested() -> None:
 def test_failed_attacks_come_last() -> None:
     sizes = np.where(np.arange(100) < 60, 1.0, np.inf)
     scores = np.where(np.arange(100) < 60, -1.0, 1.0)
-    curves = agreement_curves(scores, np.ones(100), ratios=[0.6, 1.0], perturbation_sizes=sizes, rng=0)
+    curves = agreement_curves(
+        scores, np.ones(100), ratios=[0.6, 1.0], perturbation_sizes=sizes, resampling=Resampling(rng=0)
+    )
     assert curves.afr_p.ravel().tolist() == [0.4, 0.4]
 
 
 def test_sizes_by_power_and_by_model() -> None:
     reference = {"a": REFERENCE, "b": REFERENCE}
     scores = {"a": SHIFTED, "b": SHIFTED}
-    options = {"ratios": [0.3], "rng": 0}
+    options = {"ratios": [0.3], "resampling": Resampling(rng=0)}
     one = agreement_curves(scores, reference, perturbation_sizes=SIZES, **options)
     for sizes in (
         {"a": SIZES, "b": SIZES},
@@ -126,7 +131,7 @@ def test_sizes_by_power_and_by_model() -> None:
 
 
 def test_without_shift_all_agree_and_nothing_is_uncertain() -> None:
-    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.0], rng=0)
+    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.0], resampling=Resampling(rng=0))
     assert curves.agreement[0, 0, 0] == pytest.approx(math.log(4))
     assert curves.agreement_low[0, 0, 0] == curves.agreement_high[0, 0, 0] == curves.agreement[0, 0, 0]
     assert curves.beta[0, 0, 0] == np.inf
@@ -134,8 +139,8 @@ def test_without_shift_all_agree_and_nothing_is_uncertain() -> None:
 
 
 def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
-    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[1.0], rng=0)
-    boot = posterior_agreement(SHIFTED[1.5], REFERENCE, confidence_level=0.95, rng=0).interval
+    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[1.0], resampling=Resampling(rng=0))
+    boot = posterior_agreement(SHIFTED[1.5], REFERENCE, resampling=Resampling(level=0.95, rng=0)).interval
     width = boot.high - boot.low
     assert curves.agreement_low[0, 0, 0] == pytest.approx(boot.low, abs=0.2 * width)
     assert curves.agreement_high[0, 0, 0] == pytest.approx(boot.high, abs=0.2 * width)
@@ -146,7 +151,9 @@ def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
     assert perfect.agreement_low[0, 0, 0] == pytest.approx(channel_capacity(1 - 0.05 ** (1 / 50), 10))
     assert perfect.agreement_high[0, 0, 0] == pytest.approx(math.log(10))
     # No agreement: as if the rate of contradictions were the least that 60 of 100 allow.
-    none = agreement_curves(np.repeat([-1.0, 1.0], [60, 40]), np.ones(100), ratios=[1.0], rng=0)
+    none = agreement_curves(
+        np.repeat([-1.0, 1.0], [60, 40]), np.ones(100), ratios=[1.0], resampling=Resampling(rng=0)
+    )
     error = binomtest(60, 100).proportion_ci(0.9, "exact").low
     assert none.agreement.item() == 0.0
     assert none.agreement_low.item() == 0.0
@@ -161,7 +168,7 @@ def test_coverage_of_the_intervals() -> None:
     covered = 0
     for _ in range(200):
         scores = np.where(rng.random(200) < 0.2, -1.0, 1.0)
-        curves = agreement_curves(scores, np.ones(200), ratios=[1.0], level=0.9, rng=0)
+        curves = agreement_curves(scores, np.ones(200), ratios=[1.0], resampling=Resampling(level=0.9, rng=0))
         covered += curves.agreement_low.item() <= truth <= curves.agreement_high.item()
     assert 170 <= covered <= 190
 
@@ -179,7 +186,7 @@ def test_the_predicted_prior_is_one_for_a_model() -> None:
 
 
 def test_kinds_of_input_agree() -> None:
-    expected = agreement_curves(SHIFTED, REFERENCE, ratios=[0.4, 1.0], rng=3)
+    expected = agreement_curves(SHIFTED, REFERENCE, ratios=[0.4, 1.0], resampling=Resampling(rng=3))
     index = [f"row {k}" for k in range(300)]
     tables = {p: pd.DataFrame(s, index=index).sample(frac=1.0, random_state=0) for p, s in SHIFTED.items()}
     tensors = {p: torch.tensor(s) for p, s in SHIFTED.items()}
@@ -188,18 +195,22 @@ def test_kinds_of_input_agree() -> None:
         (tensors, torch.tensor(REFERENCE)),
         ({p: s.tolist() for p, s in SHIFTED.items()}, REFERENCE.tolist()),
     ):
-        found = agreement_curves(scores, reference, ratios=[0.4, 1.0], rng=3)
+        found = agreement_curves(scores, reference, ratios=[0.4, 1.0], resampling=Resampling(rng=3))
         np.testing.assert_allclose(found.agreement, expected.agreement, atol=1e-9)
     probabilities = {p: np.exp(s) / np.exp(s).sum(1, keepdims=True) for p, s in SHIFTED.items()}
     reference = np.exp(REFERENCE) / np.exp(REFERENCE).sum(1, keepdims=True)
-    found = agreement_curves(probabilities, reference, ratios=[0.4, 1.0], rng=3, kind="probabilities")
+    found = agreement_curves(
+        probabilities, reference, ratios=[0.4, 1.0], kind="probabilities", resampling=Resampling(rng=3)
+    )
     np.testing.assert_allclose(found.agreement, expected.agreement, atol=3e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e3, 1e200])
 def test_scale_changes_beta_alone(scale: float) -> None:
-    expected = agreement_curves(SHIFTED[0.5], REFERENCE, ratios=[0.5, 1.0], rng=0)
-    found = agreement_curves(scale * SHIFTED[0.5], scale * REFERENCE, ratios=[0.5, 1.0], rng=0)
+    expected = agreement_curves(SHIFTED[0.5], REFERENCE, ratios=[0.5, 1.0], resampling=Resampling(rng=0))
+    found = agreement_curves(
+        scale * SHIFTED[0.5], scale * REFERENCE, ratios=[0.5, 1.0], resampling=Resampling(rng=0)
+    )
     np.testing.assert_allclose(found.agreement, expected.agreement, atol=2e-5)
     np.testing.assert_allclose(found.beta * scale, expected.beta, rtol=0.05)
 
@@ -216,7 +227,7 @@ def test_sums_serve_several_ratios() -> None:
 
 
 def test_table_json_and_sentence() -> None:
-    curves = agreement_curves(SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, rng=0)
+    curves = agreement_curves(SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, resampling=Resampling(rng=0))
     frame = curves.to_frame()
     assert len(frame) == 8
     assert frame["agreement"].tolist() == curves.agreement.ravel().tolist()
@@ -227,8 +238,10 @@ def test_table_json_and_sentence() -> None:
 
 
 def test_a_missed_tolerance_is_said() -> None:
-    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[1.0], atol=1e-12, max_iter=3)
-    assert curves.status is CurvesStatus.max_iter
+    curves = agreement_curves(
+        SHIFTED[1.5], REFERENCE, ratios=[1.0], computing=Computing(atol=1e-12, max_iter=3)
+    )
+    assert curves.status.code == "max_iter"
     assert not curves.status.ok
     assert curves.errors.item() > 1e-12
 
@@ -253,7 +266,7 @@ def test_a_missed_tolerance_is_said() -> None:
         (SHIFTED, REFERENCE, {"perturbation_sizes": np.ones(4)}, "perturbation_sizes must be of length 300"),
         (SHIFTED, REFERENCE, {"perturbation_sizes": -np.ones(300)}, "perturbation_sizes must be at least 0"),
         (SHIFTED, REFERENCE, {"labels": np.full(300, 9)}, "labels must be classes of the scores"),
-        (SHIFTED, REFERENCE, {"level": 1.0}, "level must be a number"),
+        (SHIFTED, REFERENCE, {"resampling": 1.0}, "resampling must be a number"),
         ({}, REFERENCE, {}, "got none"),
     ],
 )  # fmt: skip

@@ -1,6 +1,5 @@
 """Sums of agreement on a grid of betas: against the exact sums at each beta, whatever holds the arrays."""
 
-import pickle
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,9 +8,11 @@ import numpy as np
 import pytest
 
 import oracles
-from shiftmetrics.agreement import BetaGrid, ScorePairs, evaluator, grid_statistic, limits_of, prepare_pairs
+from shiftmetrics.agreement.grid import BETA_RANGE, check_range, grid_betas, grid_statistic, statistic_at
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.statistic import evaluator, limits_of
 
-GRID = BetaGrid()
+GRID = grid_betas(*BETA_RANGE)
 
 
 def slopes(pairs: ScorePairs, betas: np.ndarray) -> np.ndarray:
@@ -23,40 +24,34 @@ def slopes(pairs: ScorePairs, betas: np.ndarray) -> np.ndarray:
 
 
 def test_default_grid_spans_ten_decades_in_octaves() -> None:
-    assert len(GRID.betas) == GRID.n_points == 69
-    assert GRID.betas[-1] / GRID.betas[0] > 1e10
-    np.testing.assert_array_equal(GRID.betas[2:], 2.0 * GRID.betas[:-2])
+    assert len(GRID) == 69
+    assert GRID[-1] / GRID[0] > 1e10
+    np.testing.assert_array_equal(GRID[2:], 2.0 * GRID[:-2])
 
 
 @pytest.mark.parametrize("points", [1, 2, 3, 5])
 def test_high_moves_up_to_a_whole_step(points: int) -> None:
-    betas = BetaGrid(low=0.3, high=7.0, points_per_octave=points).betas
+    betas = grid_betas(0.3, 7.0, points)
     assert betas[0] == 0.3
     assert betas[-2] < 7.0 <= betas[-1]
     np.testing.assert_allclose(np.diff(np.log2(betas)), 1.0 / points, rtol=1e-12)
 
 
-def test_grids_compare_and_travel() -> None:
-    assert pickle.loads(pickle.dumps(GRID)).equals(BetaGrid())
-    assert not GRID.equals(BetaGrid(high=1e4))
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("ends", "message"),
     [
-        ({"low": 0.0}, "low must be a number at least"),
-        ({"low": -1.0}, "low must be"),
-        ({"low": np.nan}, "low must be"),
-        ({"low": 2.0, "high": 1.0}, "high must be greater than low"),
-        ({"high": np.inf}, "high must be"),
-        ({"points_per_octave": 0}, "points_per_octave must be an integer between 1 and 64"),
-        ({"points_per_octave": 2.5}, "points_per_octave must be an integer"),
-        ({"low": "1"}, "low must be a real number"),
+        ((0.0, 1.0), r"beta_range\[0\] must be a number at least"),
+        ((-1.0, 1.0), r"beta_range\[0\] must be"),
+        ((np.nan, 1.0), r"beta_range\[0\] must be"),
+        ((2.0, 1.0), r"beta_range\[1\] must be a number greater than 2"),
+        ((1.0, np.inf), r"beta_range\[1\] must be"),
+        (("1", 2.0), r"beta_range\[0\] must be a real number"),
+        (64, r"beta_range must be two numbers \(low, high\), got 64"),
     ],
 )
-def test_bad_grids(options: dict, message: str) -> None:
+def test_bad_grids(ends: object, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        BetaGrid(**options)
+        check_range(ends)
 
 
 # --- the sums --------------------------------------------------------------------------------------------
@@ -65,18 +60,18 @@ def test_bad_grids(options: dict, message: str) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_sums_are_those_at_each_beta(seed: int) -> None:
     pairs = prepare_pairs(*oracles.hard_pairs(seed))
-    statistic, exact, limits = grid_statistic(pairs, GRID), evaluator(pairs)(GRID.betas), limits_of(pairs)
+    statistic, exact, limits = grid_statistic(pairs, GRID), evaluator(pairs)(GRID), limits_of(pairs)
     assert statistic.weight == limits.weight
     assert statistic.disagreeing == limits.disagreeing
     np.testing.assert_allclose(statistic.predicted, limits.predicted, rtol=1e-12)
     value = exact.pair - exact.single
     np.testing.assert_allclose(statistic.value, value, rtol=1e-11, atol=1e-11 * pairs.n_samples)
-    slope = slopes(pairs, GRID.betas)
-    np.testing.assert_allclose(GRID.betas * statistic.slope, GRID.betas * slope, rtol=1e-11, atol=1e-9)
+    slope = slopes(pairs, GRID)
+    np.testing.assert_allclose(GRID * statistic.slope, GRID * slope, rtol=1e-11, atol=1e-9)
     step = 1e-4  # the curvature, by differences of exact slopes
-    ends = [slopes(pairs, GRID.betas * (1.0 + sign * step)) for sign in (1, -1)]
-    curvature = (ends[0] - ends[1]) / (2.0 * step * GRID.betas)
-    scale = GRID.betas**2
+    ends = [slopes(pairs, GRID * (1.0 + sign * step)) for sign in (1, -1)]
+    curvature = (ends[0] - ends[1]) / (2.0 * step * GRID)
+    scale = GRID**2
     np.testing.assert_allclose(scale * statistic.curvature, scale * curvature, rtol=1e-6, atol=1e-3)
 
 
@@ -90,9 +85,9 @@ def test_curvature_at_zero_is_twice_the_covariance() -> None:
 def test_a_prior_stands_inside() -> None:
     scores, reference = oracles.hard_pairs(1)
     prior = np.array([0.2, 0.0, 0.8])
-    grid = BetaGrid(low=0.1, high=10.0, points_per_octave=1)
-    statistic = grid_statistic(prepare_pairs(scores, reference, prior=prior), grid)
-    expected = [np.sum(oracles.agreement_rows(scores, reference, beta, prior)) for beta in grid.betas]
+    grid = grid_betas(0.1, 10.0, 1)
+    statistic = statistic_at(prepare_pairs(scores, reference, prior=prior), grid, 1)
+    expected = [np.sum(oracles.agreement_rows(scores, reference, beta, prior)) for beta in grid]
     np.testing.assert_allclose(statistic.value, np.asarray(expected, float), rtol=1e-10)
 
 
@@ -100,10 +95,10 @@ def test_a_prior_stands_inside() -> None:
 def test_priors_may_be_tiny(n_classes: int) -> None:
     scores, reference = oracles.noisy_pairs(0, 40, n_classes)
     prior = np.array([1e-200, 1.0, 1.0][:n_classes])
-    pairs, grid = prepare_pairs(scores, reference, prior=prior), BetaGrid(low=0.5, high=4096.0)
+    pairs, grid = prepare_pairs(scores, reference, prior=prior), grid_betas(0.5, 4096.0)
     # In most rows the two samples both predict the class that the prior all but excludes.
     sums = grid_statistic(pairs, grid).value
-    single = [oracles.agreement(scores, reference, beta, prior=pairs.prior) * 40 for beta in grid.betas]
+    single = [oracles.agreement(scores, reference, beta, prior=pairs.prior) * 40 for beta in grid]
     np.testing.assert_allclose(sums, single, rtol=1e-9, atol=1e-9)
 
 
@@ -134,7 +129,7 @@ def test_memory_is_bounded_by_the_block() -> None:
     pairs = prepare_pairs(reference + 0.1, reference)
     with ThreadPoolExecutor(1) as executor:
         tracemalloc.start()
-        grid_statistic(pairs, BetaGrid(low=0.1, high=10.0), executor=executor)
+        grid_statistic(pairs, grid_betas(0.1, 10.0), executor=executor)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 0.5 * reference.nbytes

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics import Result
+from shiftmetrics import Resampling, Result
 from shiftmetrics._core.resampling import Bootstrap, Units
 from shiftmetrics.agreement import channel_capacity, posterior_agreement
 from shiftmetrics.agreement.channel import prior_channel_capacity
@@ -44,7 +44,9 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_draws_are_solved_as_the_sample_is(case):
     (scores, reference), options = CASES[case]
-    result = posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=30, rng=7, **options)
+    result = posterior_agreement(
+        scores, reference, resampling=Resampling(level=0.9, n_draws=30, rng=7), **options
+    )
     weights = drawn_weights(len(scores), 30, 7)[:12] * options.get("sample_weight", 1.0)
     for draw, own in zip(result.resampled[:12], weights, strict=True):
         exact = posterior_agreement(scores, reference, **{**options, "sample_weight": own})
@@ -55,7 +57,7 @@ def test_groups_are_drawn_together():
     scores, reference = noisy(0, 300, 4)
     groups = np.random.default_rng(1).integers(0, 40, 300)
     result = posterior_agreement(
-        scores, reference, confidence_level=0.9, n_resamples=20, rng=3, groups=groups
+        scores, reference, resampling=Resampling(level=0.9, n_draws=20, rng=3, groups=groups)
     )
     _, codes = np.unique(groups, return_inverse=True)
     weights = drawn_weights(codes.max() + 1, 20, 3)[:, codes]
@@ -66,7 +68,7 @@ def test_groups_are_drawn_together():
 
 def test_the_predicted_prior_is_uncertain_too():
     scores, reference = noisy(0, 2000, 4)
-    known = {"confidence_level": 0.9, "n_resamples": 40, "rng": 3}
+    known = {"resampling": Resampling(level=0.9, n_draws=40, rng=3)}
     result = posterior_agreement(scores, reference, prior="predicted", **known)
     fixed = posterior_agreement(scores, reference, prior=result.prior, **known)
     weights = drawn_weights(2000, 40, 3)
@@ -82,10 +84,12 @@ def test_the_predicted_prior_is_uncertain_too():
 
 def test_copies_that_form_groups_tell_nothing_new():
     scores, reference = noisy(0, 200, 4)
-    once = posterior_agreement(scores, reference, confidence_level=0.9, rng=0)
+    once = posterior_agreement(scores, reference, resampling=Resampling(level=0.9, rng=0))
     copies = [np.repeat(part, 5, axis=0) for part in (scores, reference)]
-    grouped = posterior_agreement(*copies, confidence_level=0.9, rng=0, groups=np.repeat(np.arange(200), 5))
-    naive = posterior_agreement(*copies, confidence_level=0.9, rng=0)
+    grouped = posterior_agreement(
+        *copies, resampling=Resampling(level=0.9, rng=0, groups=np.repeat(np.arange(200), 5))
+    )
+    naive = posterior_agreement(*copies, resampling=Resampling(level=0.9, rng=0))
     assert grouped.interval.low == pytest.approx(once.interval.low, abs=1e-9)
     assert grouped.interval.high == pytest.approx(once.interval.high, abs=1e-9)
     width = naive.interval.high - naive.interval.low
@@ -95,7 +99,7 @@ def test_copies_that_form_groups_tell_nothing_new():
 def test_the_interval_narrows_and_widens_as_it_should():
     widths = []
     for n, level in ((200, 0.9), (200, 0.99), (3200, 0.9)):
-        interval = posterior_agreement(*noisy(0, n, 4), confidence_level=level, rng=0).interval
+        interval = posterior_agreement(*noisy(0, n, 4), resampling=Resampling(level=level, rng=0)).interval
         widths.append(interval.high - interval.low)
     assert widths[1] > 1.3 * widths[0]
     assert widths[2] == pytest.approx(widths[0] / 4, rel=0.25)
@@ -103,15 +107,17 @@ def test_the_interval_narrows_and_widens_as_it_should():
 
 def test_a_common_factor_changes_nothing():
     scores, reference = noisy(0, 200, 4)
-    first = posterior_agreement(scores, reference, confidence_level=0.9, rng=0).interval
-    second = posterior_agreement(1e3 * scores, 1e3 * reference, confidence_level=0.9, rng=0).interval
+    first = posterior_agreement(scores, reference, resampling=Resampling(level=0.9, rng=0)).interval
+    second = posterior_agreement(
+        1e3 * scores, 1e3 * reference, resampling=Resampling(level=0.9, rng=0)
+    ).interval
     assert (second.low, second.high) == pytest.approx((first.low, first.high), abs=2e-5)
 
 
 def test_float32_torch_gives_the_same_draws():
     torch = pytest.importorskip("torch")
     scores, reference = (part.astype(np.float32) for part in noisy(0, 200, 4))
-    options = {"confidence_level": 0.9, "rng": 0, "prior": "predicted", "n_resamples": 50}
+    options = {"resampling": Resampling(level=0.9, n_draws=50, rng=0), "prior": "predicted"}
     first = posterior_agreement(scores, reference, **options)
     second = posterior_agreement(torch.tensor(scores), torch.tensor(reference), **options)
     assert second.resampled == pytest.approx(first.resampled, abs=1e-9)
@@ -122,7 +128,7 @@ def test_float32_torch_gives_the_same_draws():
 
 def test_what_fifty_agreeing_pairs_prove():
     scores = np.eye(10)[np.arange(50) % 10]
-    result = posterior_agreement(scores, 2.0 * scores, confidence_level=0.95, rng=0)
+    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(level=0.95, rng=0))
     error = 1.0 - 0.05 ** (1 / 50)  # the rule of three, exactly
     assert result.interval.low == pytest.approx(channel_capacity(error, 10), abs=1e-9)
     assert result.interval.low >= 1.94
@@ -135,9 +141,7 @@ def test_groups_count_once_at_the_boundary():
     grouped = posterior_agreement(
         np.tile(scores, (4, 1)),
         np.tile(scores, (4, 1)),
-        confidence_level=0.95,
-        rng=0,
-        groups=np.tile(np.arange(50), 4),
+        resampling=Resampling(level=0.95, rng=0, groups=np.tile(np.arange(50), 4)),
     )
     assert grouped.interval.low == pytest.approx(channel_capacity(1.0 - 0.05 ** (1 / 50), 10), abs=1e-9)
 
@@ -166,9 +170,7 @@ def test_the_channel_of_unequal_classes_is_a_sample_of_that_kind():
 
 
 def truth_of(sample, prior) -> float:
-    return posterior_agreement(
-        *sample(np.random.default_rng(999), 400_000), prior=prior, keep_rows=False
-    ).value
+    return posterior_agreement(*sample(np.random.default_rng(999), 400_000), prior=prior).value
 
 
 def channel_sample(rng, n):
@@ -209,11 +211,7 @@ def test_coverage(sample, n, prior, grouped):
             scores,
             reference,
             prior=prior,
-            confidence_level=0.9,
-            n_resamples=600,
-            groups=groups,
-            rng=seed,
-            keep_rows=False,
+            resampling=Resampling(level=0.9, n_draws=600, groups=groups, rng=seed),
         ).interval
         hits += interval.low <= truth <= interval.high
     assert 0.85 <= hits / 200 <= 0.95
@@ -226,9 +224,7 @@ def test_ignoring_clusters_covers_too_little():
     for seed in range(200):
         interval = posterior_agreement(
             *clustered_sample(np.random.default_rng(seed), 600),
-            confidence_level=0.9,
-            n_resamples=400,
-            rng=seed,
+            resampling=Resampling(level=0.9, n_draws=400, rng=seed),
         ).interval
         hits += interval.low <= truth <= interval.high
     assert hits / 200 < 0.75
@@ -241,7 +237,9 @@ def test_coverage_where_contradictions_are_rarely_seen():
         rng = np.random.default_rng(seed)
         reference = np.eye(4)[rng.integers(4, size=70)]
         scores = np.where(rng.random((70, 1)) < 0.01, np.roll(reference, 1, axis=1), reference)
-        result = posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=200, rng=seed)
+        result = posterior_agreement(
+            scores, reference, resampling=Resampling(level=0.9, n_draws=200, rng=seed)
+        )
         if math.isinf(result.beta):
             hits += 1
             assert result.interval.low <= truth <= result.interval.high
@@ -253,14 +251,16 @@ def test_coverage_where_contradictions_are_rarely_seen():
 
 def test_a_seed_repeats_and_is_recorded():
     scores, reference = noisy(0, 50, 3)
-    first = posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=20)
+    first = posterior_agreement(scores, reference, resampling=Resampling(level=0.9, n_draws=20))
     again = posterior_agreement(
-        scores, reference, confidence_level=0.9, n_resamples=20, rng=first.settings["rng"]
+        scores,
+        reference,
+        resampling=Resampling(level=0.9, n_draws=20, rng=first.settings["resampling"]["rng"]),
     )
     assert again.equals(first)
     assert Result.from_json(first.to_json()).equals(first)
     assert not np.array_equal(
-        posterior_agreement(scores, reference, confidence_level=0.9, n_resamples=20, rng=1).resampled,
+        posterior_agreement(scores, reference, resampling=Resampling(level=0.9, n_draws=20, rng=1)).resampled,
         first.resampled,
     )
 
@@ -276,24 +276,24 @@ def test_groups_align_with_a_table():
     names = [f"row {i}" for i in range(60)]
     frames = [pd.DataFrame(part, index=names, columns=list("abc")) for part in (scores, reference)]
     groups = pd.Series(np.arange(60) // 3, index=names)
-    options = {"confidence_level": 0.9, "n_resamples": 20, "rng": 0}
-    expected = posterior_agreement(scores, reference, groups=groups.to_numpy(), **options)
-    shuffled = posterior_agreement(*frames, groups=groups.sample(frac=1, random_state=0), **options)
+    options = {"level": 0.9, "n_draws": 20, "rng": 0}
+    expected = posterior_agreement(
+        scores, reference, resampling=Resampling(groups=groups.to_numpy(), **options)
+    )
+    shuffled = posterior_agreement(
+        *frames, resampling=Resampling(groups=groups.sample(frac=1, random_state=0), **options)
+    )
     assert shuffled.resampled == pytest.approx(expected.resampled, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        (
-            {"confidence_level": 1.0},
-            ValueError,
-            "confidence_level must be a number greater than 0 and less than 1",
-        ),
-        ({"confidence_level": 95}, ValueError, "got 95"),
-        ({"confidence_level": "high"}, TypeError, "confidence_level must be a real number"),
-        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer at least 2, got 1"),
-        ({"n_resamples": 1e3}, TypeError, "n_resamples must be an integer"),
+        ({"level": 1.0}, ValueError, "level must be a number greater than 0 and less than 1"),
+        ({"level": 95}, ValueError, "got 95"),
+        ({"level": "high"}, TypeError, "level must be a real number"),
+        ({"n_draws": 1}, ValueError, "n_draws must be an integer at least 2, got 1"),
+        ({"n_draws": 1e3}, TypeError, "n_draws must be an integer"),
         ({"groups": [1, 2]}, ValueError, "groups must be of length 40, got length 2"),
         ({"groups": np.zeros(40)}, ValueError, "groups must be of at least two different labels"),
         ({"groups": [None] * 40}, ValueError, "groups must be free of missing labels"),
@@ -302,7 +302,7 @@ def test_groups_align_with_a_table():
 )
 def test_bad_input(options, error, message):
     with pytest.raises(error, match=message):
-        posterior_agreement(*noisy(0, 40, 3), **{"confidence_level": 0.9, **options})
+        posterior_agreement(*noisy(0, 40, 3), resampling=Resampling(**{"level": 0.9, **options}))
 
 
 def test_units_without_groups_are_the_rows():

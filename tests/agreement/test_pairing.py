@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from shiftmetrics import Result
-from shiftmetrics.agreement import pair_samples, posterior_agreement, unpaired_agreement
+from shiftmetrics import Computing, Resampling, Result
+from shiftmetrics.agreement import pair_samples, posterior_agreement
 
 CLASSES = 6
 ROWS = 240
@@ -177,39 +177,49 @@ def test_everything_that_has_rows_can_be_paired(networks):
 # --- agreement of unpaired samples -------------------------------------------------------------------------
 
 
-def test_agreement_by_label_is_that_of_its_pairings(networks):
+def test_agreement_by_label_is_the_mean_over_its_pairings(networks):
     scores, reference, labels, reference_labels, _ = networks
-    result = unpaired_agreement(
-        scores, reference[:200], labels=labels, reference_labels=reference_labels[:200], rng=0
-    )
-    assert len(result.values) == 20
-    assert result.value == pytest.approx(result.values.mean())
-    assert result.spread == pytest.approx(result.values.std(ddof=1))
-    assert 0.0 < result.spread < 0.1
+    pairings = by_label(scores, reference[:200], labels, reference_labels[:200])
+    result = posterior_agreement(scores, reference[:200], pairing=pairings)
+    values = result.pairing_values
+    assert len(values) == 20
+    assert result.value == pytest.approx(values.mean())
+    assert result.pairing_spread == pytest.approx(values.std(ddof=1))
+    assert 0.0 < result.pairing_spread < 0.1
     pairs = result.pairing.apply(scores, reference[:200])
-    assert posterior_agreement(*pairs).value == pytest.approx(result.values[0], abs=result.error_bound)
-    assert "over 20 random pairings" in result.headline()
+    assert posterior_agreement(*pairs).value == pytest.approx(values[0], abs=result.error_bound)
+    assert "over 20 pairings" in result.summary()
     assert "240 pairs by random partners of the same label" in result.summary()
     assert Result.from_json(result.to_json()).equals(result)
-    again = unpaired_agreement(
-        scores, reference[:200], labels=labels, reference_labels=reference_labels[:200], rng=0
-    )
-    np.testing.assert_array_equal(again.values, result.values)
+    one = posterior_agreement(scores, reference[:200], pairing=pairings[0])
+    assert one.value == pytest.approx(values[0])
+    assert one.pairing_spread == 0.0
+
+
+def by_label(scores, reference, labels, reference_labels):
+    return [
+        pair_samples(
+            scores, reference, method="label", labels=labels, reference_labels=reference_labels, rng=seed
+        )
+        for seed in range(20)
+    ]
 
 
 def test_nearest_pairs_agree_more_than_pairs_of_a_class(networks):
     scores, reference, labels, reference_labels, _ = networks
-    options = {"labels": labels, "reference_labels": reference_labels, "rng": 0}
-    by_label = unpaired_agreement(scores, reference, **options)
-    nearest = unpaired_agreement(scores, reference, method="neighbour", **options)
-    assert by_label.values.max() < nearest.value
-    assert nearest.spread == 0.0
-    assert any("Pass features of an earlier layer" in warning for warning in nearest.warnings)
+    random = posterior_agreement(
+        scores, reference, pairing=by_label(scores, reference, labels, reference_labels)
+    )
+    nearest = posterior_agreement(scores, reference, pairing=pair_samples(scores, reference))
+    assert random.pairing_values.max() < nearest.value
+    assert any("Pair by features of an earlier layer" in warning for warning in nearest.warnings)
+    elsewhere = posterior_agreement(scores, reference, pairing=pair_samples(scores[:, :2], reference[:, :2]))
+    assert not any("earlier layer" in warning for warning in elsewhere.warnings)
 
 
 def test_identical_samples_are_said_to_be(networks):
     scores, *_ = networks
-    result = unpaired_agreement(scores, scores[::-1], method="neighbour")
+    result = posterior_agreement(scores, scores[::-1], pairing=pair_samples(scores, scores[::-1]))
     assert result.pairing.identical
     assert any("All pairs are identical" in warning for warning in result.warnings)
     assert "all pairs are identical" in str(result.pairing)
@@ -217,10 +227,38 @@ def test_identical_samples_are_said_to_be(networks):
 
 def test_binary_margins_can_be_paired():
     margins = np.linspace(-2.0, 2.0, 20)
-    result = unpaired_agreement(
-        margins, margins[:15], labels=margins > 0, reference_labels=margins[:15] > 0, rng=0
+    pairing = pair_samples(
+        margins,
+        margins[:15],
+        method="label",
+        labels=margins > 0,
+        reference_labels=margins[:15] > 0,
+        rng=0,
     )
-    assert result.value == pytest.approx(math.log(2))
+    assert posterior_agreement(margins, margins[:15], pairing=pairing).value == pytest.approx(math.log(2))
+
+
+def test_weights_and_groups_are_those_of_the_sample(networks):
+    scores, reference, *_ = networks
+    pairing = pair_samples(scores, reference)
+    weights = np.arange(1.0, len(scores) + 1.0)
+    result = posterior_agreement(
+        scores,
+        reference,
+        pairing=pairing,
+        sample_weight=weights,
+        resampling=Resampling(n_draws=20, groups=np.arange(len(scores)) // 2, rng=0),
+    )
+    plain = posterior_agreement(*pairing.apply(scores, reference), sample_weight=weights[pairing.rows])
+    assert result.value == pytest.approx(plain.value)
+    assert "groups" in result.interval.method
+
+
+@pytest.mark.parametrize("pairing", [[], [1], 3.0])
+def test_other_pairings_are_refused(networks, pairing):
+    scores, reference, *_ = networks
+    with pytest.raises(TypeError, match="pairing must be"):
+        posterior_agreement(scores, reference, pairing=pairing)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
@@ -290,6 +328,4 @@ def test_bad_features_are_named():
             np.ones((3, 2)), GOOD, method="correlation", labels=[0, 1, 1], reference_labels=[0, 1, 1]
         )
     with pytest.raises(MemoryError, match="one_to_one=True with 3 and 3 rows needs 216 B"):
-        pair_samples(GOOD, GOOD, one_to_one=True, memory_limit=100)
-    with pytest.raises(ValueError, match="reference_features must be given with features"):
-        unpaired_agreement(GOOD, GOOD, method="neighbour", features=GOOD)
+        pair_samples(GOOD, GOOD, one_to_one=True, computing=Computing(memory_limit=100))

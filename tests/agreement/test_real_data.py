@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import oracles
+from shiftmetrics import Resampling
 from shiftmetrics.agreement import (
     agreement_contributions,
     agreement_curves,
     agreement_matrix,
-    model_agreement,
     posterior_agreement,
 )
 
@@ -61,7 +61,7 @@ def test_curves_of_networks_and_people(data_folder: Path) -> None:
         {name: {95: scores[1], 110: scores[2], 125: scores[3]} for name, scores in outputs.items()},
         {name: scores[0] for name, scores in outputs.items()},
         labels=labels[shown],
-        rng=0,
+        resampling=Resampling(rng=0),
     )
     assert curves.status.ok
     assert (np.diff(curves.agreement, axis=1)[:, :, 1:] < 0).all()
@@ -79,8 +79,10 @@ def test_contributions_of_a_network(data_folder: Path) -> None:
     with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False) as stored:
         log_probs, labels = stored["log_probs"], stored["labels"]
     split = agreement_contributions(log_probs[3, 0], log_probs[0, 0], labels)
-    assert sum(group.log_pa for group in split.groups.values()) == pytest.approx(split.agreement.log_pa)
-    assert max(split.groups, key=lambda name: -split.groups[name].log_pa) == "misled"
+    assert sum(group.log_pa for group in split.contributions.groups.values()) == pytest.approx(split.log_pa)
+    assert (
+        max(split.contributions.groups, key=lambda name: -split.contributions.groups[name].log_pa) == "misled"
+    )
 
 
 @pytest.mark.slow
@@ -95,6 +97,8 @@ def test_matrix_of_networks(data_folder: Path) -> None:
     closest = np.unravel_index((matrix.agreement - 9 * np.eye(21)).argmax(), (21, 21))
     assert all(matrix.names[k].startswith("repvgg") for k in closest)
     first, second = networks["resnet20"], networks["resnet18_78acc"]
-    own = model_agreement(first, second)
+    own = posterior_agreement(first, second, beta="separate")
     assert own.value > own.common_value
-    assert model_agreement(10 * first, second).value == pytest.approx(own.value, abs=1e-5)
+    assert posterior_agreement(10 * first, second, beta="separate").value == pytest.approx(
+        own.value, abs=1e-5
+    )

@@ -6,15 +6,10 @@ import operator
 import numpy as np
 import pytest
 
-from shiftmetrics.agreement import (
-    AgreementStatistic,
-    evaluator,
-    limits_of,
-    posterior_agreement,
-    prepare_pairs,
-    solve_agreement,
-)
-from shiftmetrics.agreement.solver import rounding_error
+from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.agreement.solver import rounding_error, solve_agreement
+from shiftmetrics.agreement.statistic import AgreementStatistic, evaluator, limits_of
 
 
 @pytest.fixture

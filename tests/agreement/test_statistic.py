@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
 import oracles
-from shiftmetrics.agreement import (
+from shiftmetrics.agreement import posterior_agreement, scores
+from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.agreement.statistic import (
     AgreementLimits,
     AgreementStatistic,
     evaluator,
     limits_of,
-    posterior_agreement,
-    prepare_pairs,
     row_agreement,
-    scores,
     survey,
 )
 

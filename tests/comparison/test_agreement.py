@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics import Result, posterior_agreement
+from shiftmetrics import Resampling, Result, posterior_agreement
 from shiftmetrics.comparison import ComparisonStatus, compare_agreement, compare_results
 
 
@@ -21,13 +21,13 @@ def models(noises: dict[str, float], n: int = 400, k: int = 4, seed: int = 0):
 
 def test_the_better_model_leads():
     scores, reference = models({"middle": 2.0, "good": 0.5, "poor": 5.0})
-    comparison = compare_agreement(scores, reference, rng=0)
+    comparison = compare_agreement(scores, reference, resampling=Resampling(rng=0))
     assert [model.name for model in comparison.models] == ["good", "middle", "poor"]
     assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
     assert comparison.status is ComparisonStatus.separated
     assert comparison.best.probability_best == 1.0
     alone = posterior_agreement(
-        scores["good"], reference["good"], prior="predicted", confidence_level=0.95, rng=0, keep_rows=False
+        scores["good"], reference["good"], prior="predicted", resampling=Resampling(level=0.95, rng=0)
     )
     assert comparison.value == alone.value
     assert comparison.interval.equals(alone.interval)
@@ -35,7 +35,9 @@ def test_the_better_model_leads():
 
 
 def test_equal_models_are_tied():
-    comparison = compare_agreement(*models({"a": 2.0, "b": 2.0, "c": 9.0}, n=200), rng=0)
+    comparison = compare_agreement(
+        *models({"a": 2.0, "b": 2.0, "c": 9.0}, n=200), resampling=Resampling(rng=0)
+    )
     assert comparison.status is ComparisonStatus.tied
     assert {model.name for model in comparison.contenders} == {"a", "b"}
     assert comparison.models[2].rank_low == comparison.models[2].rank_high == 3
@@ -46,7 +48,7 @@ def test_equal_models_are_tied():
 def test_common_rows_cancel_in_the_differences():
     scores, reference = models({"a": 2.0}, n=300)
     shared = {"a": scores["a"], "b": scores["a"] + 0.3 * np.random.default_rng(1).normal(size=(300, 4))}
-    comparison = compare_agreement(shared, reference["a"], rng=0)
+    comparison = compare_agreement(shared, reference["a"], resampling=Resampling(rng=0))
     first, second = (model.interval for model in comparison.models)
     gap = comparison.differences[0].interval
     apart = math.hypot(first.high - first.low, second.high - second.low)
@@ -58,7 +60,7 @@ def test_a_copy_of_a_model_differs_by_nothing():
     comparison = compare_agreement(
         {"a": scores["a"], "copy": 7.0 * scores["a"]},
         {"a": reference["a"], "copy": 7.0 * reference["a"]},
-        rng=0,
+        resampling=Resampling(rng=0),
     )
     pair = comparison.differences[0]
     assert pair.difference == pytest.approx(0.0, abs=1e-6)
@@ -71,21 +73,23 @@ def test_a_constant_classifier_never_wins():
     constant = np.tile([5.0, 0.0, 0.0, 0.0], (400, 1)) + 0.01 * scores["poor"]
     scores, reference = {**scores, "constant": constant}, {**reference, "constant": constant[::-1]}
     for prior in ("predicted", None):
-        comparison = compare_agreement(scores, reference, prior=prior, rng=0)
+        comparison = compare_agreement(scores, reference, prior=prior, resampling=Resampling(rng=0))
         assert comparison.best.name == "poor"
         assert comparison.best.probability_best == 1.0
         assert comparison.models[1].collapsed
         assert comparison.models[1].rank_low == 2
         assert "Collapsed, and ranked last: constant." in comparison.summary()
     assert (
-        compare_agreement(scores, reference, rng=0).models[1].value == 0.0
+        compare_agreement(scores, reference, resampling=Resampling(rng=0)).models[1].value == 0.0
     )  # what the predicted prior is for
     assert comparison.models[1].value == pytest.approx(math.log(4))  # and what the uniform one says
 
 
 def test_constant_models_alone_are_said_to_be_collapsed():
     constant = np.tile([5.0, 0.0], (50, 1)) + np.random.default_rng(0).random((50, 2))
-    comparison = compare_agreement({"a": constant, "b": constant[::-1]}, constant, rng=0)
+    comparison = compare_agreement(
+        {"a": constant, "b": constant[::-1]}, constant, resampling=Resampling(rng=0)
+    )
     assert comparison.status is ComparisonStatus.collapsed
     assert not comparison.status.ok
     assert all(model.collapsed for model in comparison.models)
@@ -100,19 +104,20 @@ def test_rows_match_by_label_over_all_models():
     }
     before = {name: pd.DataFrame(part, index=names, columns=list("wxyz")) for name, part in reference.items()}
     groups = pd.Series(np.arange(120) // 4, index=names)
-    comparison = compare_agreement(frame, before, groups=groups, rng=0)
+    comparison = compare_agreement(frame, before, resampling=Resampling(groups=groups, rng=0))
     again = compare_agreement(
         {"a": frame["a"], "b": frame["b"].loc[frame["a"].index]},
         before,
-        groups=groups.loc[frame["a"].index],
-        rng=0,
+        resampling=Resampling(groups=groups.loc[frame["a"].index], rng=0),
     )
     assert comparison.differences[0].equals(again.differences[0])
     assert "30 groups" in comparison.interval.method
 
 
 def test_results_travel():
-    comparison = compare_agreement(*models({"a": 2.0, "b": 2.5}, n=60), rng=0, n_resamples=50)
+    comparison = compare_agreement(
+        *models({"a": 2.0, "b": 2.5}, n=60), resampling=Resampling(rng=0, n_draws=50)
+    )
     assert Result.from_json(comparison.to_json()).equals(comparison)
     assert list(comparison.to_frame()["model"]) == [model.name for model in comparison.models]
     assert comparison.differences_frame().shape == (1, 10)
@@ -124,7 +129,7 @@ def test_p_values_of_equal_models_are_even():
     small = []
     for seed in range(200):
         comparison = compare_agreement(
-            *models({"a": 2.0, "b": 2.0}, n=150, seed=seed), rng=seed, n_resamples=400
+            *models({"a": 2.0, "b": 2.0}, n=150, seed=seed), resampling=Resampling(rng=seed, n_draws=400)
         )
         small.append(comparison.differences[0].p_value <= 0.1)
     assert 0.05 <= np.mean(small) <= 0.15
@@ -135,13 +140,14 @@ def test_intervals_of_differences_cover():
     noises = {"a": 2.0, "b": 2.6}
     scores, reference = models(noises, n=400_000, seed=99)
     value = {
-        name: posterior_agreement(scores[name], reference[name], prior="predicted", keep_rows=False).value
-        for name in noises
+        name: posterior_agreement(scores[name], reference[name], prior="predicted").value for name in noises
     }
     hits = 0
     for seed in range(200):
         scores, reference = models(noises, n=200, seed=seed)
-        comparison = compare_agreement(scores, reference, rng=seed, n_resamples=400, confidence_level=0.9)
+        comparison = compare_agreement(
+            scores, reference, resampling=Resampling(rng=seed, n_draws=400, level=0.9)
+        )
         pair = comparison.differences[0]
         hits += pair.interval.low <= value[pair.first] - value[pair.second] <= pair.interval.high
     assert 0.85 <= hits / 200 <= 0.95
@@ -153,7 +159,9 @@ def test_ranks_hold_for_all_models_together():
     wrong = 0
     for seed in range(200):
         scores, reference = models({"a": 2.0, "b": 2.0, "c": 2.0, "d": 6.0}, n=150, seed=seed)
-        comparison = compare_agreement(scores, reference, rng=seed, n_resamples=300, confidence_level=0.9)
+        comparison = compare_agreement(
+            scores, reference, resampling=Resampling(rng=seed, n_draws=300, level=0.9)
+        )
         ranges = {model.name: (model.rank_low, model.rank_high) for model in comparison.models}
         wrong += any(ranges[name][0] > 1 or ranges[name][1] < 3 for name in "abc") or ranges["d"][1] < 4
     assert wrong / 200 <= 0.15
@@ -183,8 +191,8 @@ def test_ranks_hold_for_all_models_together():
             ValueError,
             "Model 'b': scores must be finite",
         ),
-        ({"confidence_level": 1.5}, ValueError, "confidence_level must be"),
-        ({"confidence_level": None}, TypeError, "confidence_level must be a real number"),
+        ({"resampling": 1.5}, ValueError, "resampling must be"),
+        ({"resampling": "0.9"}, TypeError, "resampling must be a real number"),
     ],
 )
 def test_bad_input(change, error, message):
@@ -195,13 +203,22 @@ def test_bad_input(change, error, message):
 
 def test_results_must_be_paired():
     scores, reference = models({"a": 2.0}, n=50)
-    options = {"confidence_level": 0.9, "n_resamples": 20}
-    first = posterior_agreement(scores["a"], reference["a"], rng=0, **options)
+    options = {"level": 0.9, "n_draws": 20}
+    first = posterior_agreement(scores["a"], reference["a"], resampling=Resampling(rng=0, **options))
     with pytest.raises(ValueError, match="results must share the seed rng, got 0, 1"):
-        compare_results({"a": first, "b": posterior_agreement(scores["a"], reference["a"], rng=1, **options)})
-    with pytest.raises(ValueError, match="Pass confidence_level"):
+        compare_results(
+            {
+                "a": first,
+                "b": posterior_agreement(
+                    scores["a"], reference["a"], resampling=Resampling(rng=1, **options)
+                ),
+            }
+        )
+    with pytest.raises(ValueError, match="Pass resampling"):
         compare_results({"a": first, "b": posterior_agreement(scores["a"], reference["a"])})
-    shorter = posterior_agreement(scores["a"][:40], reference["a"][:40], rng=0, **options)
+    shorter = posterior_agreement(
+        scores["a"][:40], reference["a"][:40], resampling=Resampling(rng=0, **options)
+    )
     with pytest.raises(ValueError, match="number of rows, got 50, 40"):
         compare_results({"a": first, "b": shorter})
     with pytest.raises(TypeError, match="a result of a measure"):

@@ -50,6 +50,26 @@ def directions(rows: Array) -> Array:
     return rows / xp.where(length > 0.0, length, xp.ones_like(length))
 
 
+def posteriors(scores: FloatArray, prior: FloatArray, beta: float) -> FloatArray:
+    """Return ``p ~ prior exp(beta s)`` over the last axis; ``beta`` may be infinite.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (..., n_classes)
+        Scores whose largest is 0 in each row.
+    prior : ndarray of shape (n_classes,)
+        Positive.
+    beta : float
+        Inverse temperature.
+    """
+    if math.isinf(beta):
+        terms = prior * (scores == 0.0)
+    else:
+        with np.errstate(under="ignore"):
+            terms = prior * np.exp(beta * scores)
+    return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
+
+
 def entropy(probabilities: FloatArray) -> float:
     """Entropy in nats of a distribution; zeros count nothing."""
     positive = probabilities[probabilities > 0.0]

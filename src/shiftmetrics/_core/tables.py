@@ -13,7 +13,14 @@ Align = Literal["labels", "position"]
 
 
 def align_tables(
-    first: Any, second: Any, first_name: str, second_name: str, *, align: Align = "labels", rows: bool = True
+    first: Any,
+    second: Any,
+    first_name: str,
+    second_name: str,
+    *,
+    align: Align = "labels",
+    rows: bool = True,
+    option: str = "align",
 ) -> tuple[Any, Any]:
     """Reorder ``second`` to the labels of ``first`` when both are tables; other inputs pass unchanged.
 
@@ -27,6 +34,8 @@ def align_tables(
         "position" takes rows and columns as they stand.
     rows : bool, default True
         Whether the rows are pairs. Two unpaired samples match by columns alone.
+    option : str, default "align"
+        What the caller's argument is called, for messages.
 
     Returns
     -------
@@ -38,20 +47,27 @@ def align_tables(
     ValueError
         If labels repeat, or are missing on one side; the first three differences are listed.
     """
-    check_choice(align, "align", ("labels", "position"))
+    check_choice(align, option, ("labels", "position"))
     if align == "position" or not (is_labelled(first) and is_labelled(second)):
         return first, second
     if is_table(first) and is_table(second):
-        columns = match_labels(list(first.columns), list(second.columns), first_name, second_name, "columns")
+        columns = match_labels(
+            list(first.columns), list(second.columns), first_name, second_name, "columns", option
+        )
         second = second.iloc[:, columns]
     if rows:
-        order = match_labels(list(first.index), list(second.index), first_name, second_name, "rows")
+        order = match_labels(list(first.index), list(second.index), first_name, second_name, "rows", option)
         second = second.iloc[order]
     return first, second
 
 
 def match_labels(
-    first: Sequence[Any], second: Sequence[Any], first_name: str, second_name: str, what: str
+    first: Sequence[Any],
+    second: Sequence[Any],
+    first_name: str,
+    second_name: str,
+    what: str,
+    option: str = "align",
 ) -> list[int]:
     """Return the positions in ``second`` of the labels of ``first``, which must be the same set.
 
@@ -65,7 +81,7 @@ def match_labels(
             repeated = first_few([label for label, count in Counter(labels).items() if count > 1])
             raise ValueError(
                 f"{name} must have {what} with distinct labels, got repeated {repeated}. "
-                'Make them distinct, or pass align="position".'
+                f'Make them distinct, or pass {option}="position".'
             )
     places = {label: position for position, label in enumerate(second)}
     if first == second:
@@ -81,6 +97,6 @@ def match_labels(
         ]
         raise ValueError(
             f"{first_name} and {second_name} must have the same {what}, got {'; '.join(parts)}. "
-            'Make them agree, or pass align="position" to take them as they stand.'
+            f'Make them agree, or pass {option}="position" to take them as they stand.'
         )
     return [places[label] for label in first]

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics._core.validation import check_integer
-from shiftmetrics.agreement import PosteriorAgreementResult, ScorePairs, prepare_pairs
-from shiftmetrics.agreement.sharded import sharded_agreement
-from shiftmetrics.agreement.streaming import batch_pairs
+from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.agreement.posterior import prior_setting
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.shards import Shards, batch_pairs, solve_shards
 
 try:
     import torch
@@ -33,8 +36,8 @@ def distributed_agreement(
     kind: str = "scores",
     prior: Any = None,
     floor: float | None = None,
-    atol: float = 1e-6,
-    max_iter: int = 200,
+    beta: float | None = None,
+    computing: Computing | None = None,
     group: Any = None,
 ) -> PosteriorAgreementResult:
     """Posterior agreement of the pairs of all processes; each calls this with its own, and gets the same result.
@@ -53,10 +56,11 @@ def distributed_agreement(
         Class prior, as in `shiftmetrics.posterior_agreement`.
     floor : float, optional
         Smaller probabilities are raised to it; needed where probabilities are 0.
-    atol : float, default 1e-6
-        Certified gap, in nats per sample.
-    max_iter : int, default 200
-        Most betas to evaluate.
+    beta : float, optional
+        A given inverse temperature instead of the best one.
+    computing : Computing, optional
+        ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6); ``max_iter``, the most betas to
+        evaluate (default 200).
     group : torch.distributed.ProcessGroup, optional
         Default: all processes.
 
@@ -92,36 +96,39 @@ def distributed_agreement(
             "torch.distributed.init_process_group first, or use shiftmetrics.posterior_agreement in one process."
         )
     num_classes = check_integer(num_classes, "num_classes", low=2)
+    computing = computing_of(computing, atol=1e-6, max_iter=200)
     blank = np.zeros((1, num_classes))
     pairs: ScorePairs | None = None
     failure: Exception | None = None
     try:
-        uniform = prepare_pairs(blank, blank, prior=prior).prior
+        prepare_pairs(blank, blank, prior=prior)
         if len(scores) or len(reference_scores):
             pairs = batch_pairs(
                 scores, reference_scores, kind=kind, prior=None, floor=floor, n_classes=num_classes
             )
     except (TypeError, ValueError) as error:
         failure = error
-    settings = repr((num_classes, kind, np.asarray(prior).tolist(), floor, atol, max_iter))
+    settings = repr((num_classes, kind, np.asarray(prior).tolist(), floor, beta, computing.settings()))
     rows = 0 if pairs is None else pairs.n_samples
-    told = _gather(np.array([failure is not None, zlib.crc32(settings.encode()), rows]), group)
+    states = _gather(np.array([failure is not None, zlib.crc32(settings.encode()), rows]), group)
     if failure is not None:
         raise failure
-    _check_others(np.stack(told))
-    stand_in = prepare_pairs(blank, blank)
+    _check_others(np.stack(states))
 
     def total(function: Callable[[ScorePairs], Statistic]) -> Any:
-        mine = function(stand_in).zeros() if pairs is None else function(pairs)
+        mine = function(prepare_pairs(blank, blank)).zeros() if pairs is None else function(pairs)
         return functools.reduce(operator.add, (mine.unpack(part) for part in _gather(mine.pack(), group)))
 
-    return sharded_agreement(
-        total, uniform, kind=kind, prior=prior, floor=floor, atol=atol, max_iter=max_iter
+    return PosteriorAgreementResult(
+        **solve_shards(Shards(total, num_classes), prior=prior, beta=beta, computing=computing),
+        settings=settings_of(
+            kind=kind, prior=prior_setting(prior), floor=floor, beta=beta, computing=computing.settings()
+        ),
     )
 
 
-def _check_others(told: Any) -> None:
-    failed, settings, rows = told.T
+def _check_others(states: Any) -> None:
+    failed, settings, rows = states.T
     if failed.any():
         raise ValueError(
             f"scores must be valid in every process, got bad input in process {int(failed.argmax())}. "
@@ -129,7 +136,7 @@ def _check_others(told: Any) -> None:
         )
     if (settings != settings[0]).any():
         raise ValueError(
-            "num_classes, kind, prior, floor, atol and max_iter must be the same in every process, got others in "
+            "num_classes, kind, prior, floor, beta and computing must be the same in every process, got others in "
             f"process {int((settings != settings[0]).argmax())}. Call with the same arguments."
         )
     if not rows.any():

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.record import StatusEnum as Status
-from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.agreement import ScorePairs, limits_of, prepare_pairs
-from shiftmetrics.agreement.grid import statistic_at
-from shiftmetrics.agreement.streaming import maximum_between
+from shiftmetrics._core.status import Status
+from shiftmetrics._core.validation import check_number
+from shiftmetrics.agreement.grid import check_range, maximum_between, statistic_at
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.statistic import limits_of
 
 try:
     import torch
@@ -26,22 +26,17 @@ NEAR = 1e-6
 """Relative distance from an end of the bracket within which beta counts as there."""
 
 
-class BracketStatus(Status):
-    """Where in its bracket beta ended."""
-
-    inside = ("inside", True, "The agreement is largest at a beta inside the bracket.")
-    lower_end = (
-        "lower_end",
-        True,
-        "The agreement falls from the lower end of the bracket on: the pairs hardly agree. Beta stays at that end, "
-        "because at beta = 0 there is no gradient.",
-    )
-    upper_end = (
-        "upper_end",
-        True,
-        "The agreement still rises at the upper end of the bracket: (almost) no pair contradicts. Beta stays at that "
-        "end, because at infinite beta there is no gradient.",
-    )
+INSIDE = Status("inside", "The agreement is largest at a beta inside the bracket.")
+LOWER_END = Status(
+    "lower_end",
+    "The agreement falls from the lower end of the bracket on: the pairs hardly agree. Beta stays at that end, "
+    "because at beta = 0 there is no gradient.",
+)
+UPPER_END = Status(
+    "upper_end",
+    "The agreement still rises at the upper end of the bracket: (almost) no pair contradicts. Beta stays at that "
+    "end, because at infinite beta there is no gradient.",
+)
 
 
 class BracketedBeta(NamedTuple):
@@ -49,7 +44,7 @@ class BracketedBeta(NamedTuple):
 
     beta: float
     value: float
-    status: BracketStatus
+    status: Status
 
 
 def bracketed_beta(
@@ -87,7 +82,7 @@ def bracketed_beta(
     >>> found.beta, str(found.status)
     (10.0, 'upper_end')
     """
-    low, high = _check_bracket(beta_range)
+    low, high = check_range(beta_range)
     pairs = _with_prior(prepare_pairs(scores, reference_scores, prior=prior), prior)
     betas = np.geomspace(low, high, math.ceil(2.0 * math.log2(high / low)) + 2)
     statistic = statistic_at(pairs, betas, len(betas))
@@ -101,11 +96,11 @@ def bracketed_beta(
         bend = beta**2 * float(here.curvature[0]) + rise  # both by the logarithm of beta
         if bend < 0.0:
             beta = min(high, max(low, beta * math.exp(max(-1.0, min(1.0, -rise / bend)))))
-    status = BracketStatus.inside
+    status = INSIDE
     if rise > 0.0 and beta > high * (1.0 - NEAR):
-        beta, status = high, BracketStatus.upper_end
+        beta, status = high, UPPER_END
     elif rise <= 0.0 and beta < low * (1.0 + NEAR):
-        beta, status = low, BracketStatus.lower_end
+        beta, status = low, LOWER_END
     return BracketedBeta(beta, value, status)
 
 
@@ -185,13 +180,3 @@ def _with_prior(pairs: ScorePairs, prior: Any) -> ScorePairs:
         return pairs
     shares = limits_of(pairs).predicted
     return pairs.replace(prior=shares / shares.sum())
-
-
-def _check_bracket(beta_range: Any) -> tuple[float, float]:
-    try:
-        low, high = beta_range
-    except (TypeError, ValueError) as error:
-        raise TypeError(describe("beta_range", "two numbers (low, high)", repr(beta_range))) from error
-    low = check_number(low, "beta_range[0]", low=0.0, open_low=True)
-    high = check_number(high, "beta_range[1]", low=low, open_low=True)
-    return low, high

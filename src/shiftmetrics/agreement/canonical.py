@@ -7,16 +7,23 @@ all rows, and the anchors give the covariance between the spaces only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
-from shiftmetrics._core.validation import describe
-from shiftmetrics.agreement.gaussian import GaussianFit, gaussian_fit
+from shiftmetrics._core.validation import check_magnitude, describe
 
 _NEGLIGIBLE = 1e-8
 """Canonical correlations below this share of the largest are rounding."""
+
+
+class Moments(NamedTuple):
+    """Mean and covariance of a sample."""
+
+    mean: FloatArray
+    covariance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +65,7 @@ def fit_class_means(
     sizes = [np.bincount(part, minlength=n_classes) for part in (codes, reference_codes)]
     weights = np.sqrt(sizes[0] / len(codes) * sizes[1] / len(reference_codes))
     weights /= weights.sum()
-    spaces = [gaussian_fit(features, "features"), gaussian_fit(reference, "reference")]
+    spaces = [_moments(features, "features"), _moments(reference, "reference")]
     means = [
         class_means(array, part, n_classes) - space.mean
         for array, part, space in zip((features, reference), (codes, reference_codes), spaces, strict=True)
@@ -70,7 +77,7 @@ def fit_class_means(
 
 def fit_pairs(features: Array, reference: Array, seeds: IntArray, *, ridge: float) -> CanonicalSpace:
     """Fit on known pairs: rows of ``features`` and of ``reference``, of shape (n_pairs, 2)."""
-    spaces = [gaussian_fit(features, "features"), gaussian_fit(reference, "reference")]
+    spaces = [_moments(features, "features"), _moments(reference, "reference")]
     sides = [to_float64(array[seeds[:, side], ...]) for side, array in enumerate((features, reference))]
     sides = [side - side.mean(axis=0) for side in sides]
     cross = sides[0].T @ sides[1] / len(seeds)
@@ -91,17 +98,29 @@ def class_means(features: Array, codes: IntArray, n_classes: int) -> FloatArray:
     return sums / counts[:, None]
 
 
-def _whitening(fit: GaussianFit, ridge: float) -> FloatArray:
+def _moments(features: Array, argument: str) -> Moments:
+    """Return mean and covariance, block by block."""
+    check_magnitude(features, argument)
+    n_rows = int(features.shape[0])
+
+    def centred(rows: slice) -> FloatArray:
+        return np.asarray(to_float64(float64_rows(features, rows)) - mean)
+
+    mean = np.zeros(1)
+    mean = map_reduce(lambda rows: centred(rows).sum(axis=0), _slices(features)) / n_rows
+    squares = map_reduce(lambda rows: centred(rows).T @ centred(rows), _slices(features))
+    return Moments(mean, squares / max(n_rows - 1, 1))
+
+
+def _whitening(moments: Moments, ridge: float) -> FloatArray:
     """Return W with W'CW = 1, after the mean variance times ``ridge`` was added to the covariance C."""
-    values, vectors = np.linalg.eigh(fit.factor.T @ fit.factor)
-    values = np.maximum(values, 0.0) + ridge * fit.trace / len(values)
+    values, vectors = np.linalg.eigh(moments.covariance)
+    values = np.maximum(values, 0.0) + ridge * float(np.trace(moments.covariance)) / len(values)
     scales = np.where(values > 0.0, 1.0 / np.sqrt(np.where(values > 0.0, values, 1.0)), 0.0)
     return vectors * scales
 
 
-def _solve(
-    first: GaussianFit, second: GaussianFit, cross: FloatArray, max_rank: int, ridge: float
-) -> CanonicalSpace:
+def _solve(first: Moments, second: Moments, cross: FloatArray, max_rank: int, ridge: float) -> CanonicalSpace:
     left, right = _whitening(first, ridge), _whitening(second, ridge)
     u, correlations, v = np.linalg.svd(left.T @ cross @ right, full_matrices=False)
     kept = correlations[:max_rank] > _NEGLIGIBLE * max(float(correlations[0]), np.finfo(np.float64).tiny)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,10 +10,11 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.record import StatusEnum as Status
+from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe, seed_of
+from shiftmetrics._core.validation import check_number, check_vector, describe
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.mixtures import RatioMixtures
 from shiftmetrics.agreement.posterior import prior_setting
@@ -25,16 +25,13 @@ RATIOS = tuple(k / 10 for k in range(11))
 """Ratios of shifted rows, unless others are given."""
 
 
-class CurvesStatus(Status):
-    """How the solves of all points ended."""
-
-    solved = ("solved", True, "Every point of every curve is certified to the tolerance.")
-    max_iter = (
-        "max_iter",
-        False,
-        "At some points the certificate did not reach the tolerance: errors say how far it came. "
-        "Raise max_iter or atol.",
-    )
+SOLVED = Status("solved", "Every point of every curve is certified to the tolerance.")
+SOME_UNSOLVED = Status(
+    "max_iter",
+    "At some points the certificate did not reach the tolerance: errors say how close it is.",
+    "Raise max_iter or atol.",
+    ok=False,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +46,7 @@ class AgreementCurvesResult(Drawn, Result):
         The lowest normalized agreement of all points, in [0, 1]. Higher is better.
     error_bound : float
         The largest numerical error of all points, normalized.
-    status : CurvesStatus
+    status : Status
         Not ok where a point missed the tolerance.
     models : tuple of str
         Names of the models.
@@ -79,7 +76,6 @@ class AgreementCurvesResult(Drawn, Result):
     unit: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
 
-    status: CurvesStatus
     models: tuple[str, ...]
     powers: tuple[float | str, ...]
     ratios: FloatArray
@@ -149,16 +145,12 @@ def agreement_curves(
     ratios: Any = RATIOS,
     labels: Any = None,
     perturbation_sizes: Any = None,
-    rng: Any = None,
-    level: float = 0.95,
     kind: str = "scores",
     prior: Any = None,
     floor: float | None = None,
-    align: Align = "labels",
-    atol: float = 1e-5,
-    max_iter: int = 200,
-    executor: Executor | None = None,
-    progress: bool = True,
+    pairing: Align = "labels",
+    resampling: Resampling | float = 0.95,
+    computing: Computing | None = None,
 ) -> AgreementCurvesResult:
     """Agreement, AFR_P and AFR_T against the ratio of shifted rows and the power of the shift, for several models.
 
@@ -180,19 +172,19 @@ def agreement_curves(
         How far each row was moved; the smallest are shifted first, as in the papers' adversarial ratio (rows an
         attack failed on may be infinite). A mapping gives one array for each power, or for each model (of
         arrays, or of mappings from power). Default: a random order, the same for all models and powers.
-    rng : int, Generator or None
-        Order of the rows, and of rows of equal size; recorded in the settings.
-    level : float, default 0.95
-        Confidence level of the intervals.
-    kind, floor, align, max_iter, executor
+    kind, floor
         As in `posterior_agreement`.
     prior : array of shape (n_classes,) or "predicted", optional
         As in `posterior_agreement`, but "predicted" is one prior for all points of a model: its predictions on the
         original rows and on all rows shifted, averaged over powers.
-    atol : float, default 1e-5
-        Certified gap of each point, in nats per sample.
-    progress : bool, default True
-        Whether to show a progress bar over models and powers.
+    pairing : {"labels", "position"}, default "labels"
+        Whether DataFrames are matched by row and column labels or as they stand.
+    resampling : Resampling or float, default 0.95
+        Level of the intervals, which need no draws; its ``rng`` gives the order of the rows, and of rows of equal
+        size.
+    computing : Computing, optional
+        ``executor``, ``progress``; ``atol``, the certified gap of each point in nats per sample (default 1e-5);
+        ``max_iter``, the most betas of each point (default 200).
 
     Returns
     -------
@@ -212,38 +204,42 @@ def agreement_curves(
     Examples
     --------
     >>> import numpy as np
+    >>> from shiftmetrics import Resampling
     >>> from shiftmetrics.agreement import agreement_curves
     >>> rng = np.random.default_rng(0)
     >>> reference = 3 * rng.normal(size=(500, 4))
     >>> noise = rng.normal(size=(500, 4))
     >>> curves = agreement_curves(
-    ...     {power: reference + power * noise for power in (1.0, 2.0)}, reference, ratios=[0, 0.5, 1], rng=0
+    ...     {power: reference + power * noise for power in (1.0, 2.0)}, reference, ratios=[0, 0.5, 1],
+    ...     resampling=Resampling(rng=0),
     ... )
     >>> curves.normalized.round(3).tolist()
     [[[1.0, 0.809, 0.725], [1.0, 0.643, 0.51]]]
     """
     from tqdm import tqdm
 
-    atol = check_number(atol, "atol", low=0.0, open_low=True)
-    max_iter = check_integer(max_iter, "max_iter", low=1)
-    level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
+    computing = computing_of(computing, atol=1e-5, max_iter=200)
+    drawn = resampling_of(resampling) or Resampling()
     shares = _check_ratios(ratios)
-    seed = seed_of(rng)
-    grid = ShiftGrid.of(scores, reference_scores, align)
+    grid = ShiftGrid.of(scores, reference_scores, pairing)
     curves: list[_Curve] = []
     n_samples = 0
     with tqdm(
-        total=len(grid.models) * len(grid.powers), desc="curves", delay=2.0, disable=not progress, leave=False
+        total=len(grid.models) * len(grid.powers),
+        desc="curves",
+        delay=2.0,
+        disable=not computing.progress,
+        leave=False,
     ) as bar:
         for m, model in enumerate(grid.models):
-            samples = grid.pairs(m, kind=kind, prior=prior, floor=floor, executor=executor)
+            samples = grid.pairs(m, kind=kind, prior=prior, floor=floor, executor=computing.executor)
             n_samples = _check_length(samples[0].n_samples, n_samples, model)
             truth = None if labels is None else grid.labels(labels, m, samples[0])
             for p, pairs in enumerate(samples):
-                rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), seed)
+                rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), drawn.rng)
                 segment = np.searchsorted(_row_counts(shares, n_samples), rank, side="right")
-                mixtures = RatioMixtures.of(pairs, segment, len(shares), executor=executor)
-                curves.append(_curve(mixtures, truth, level=level, atol=atol, max_iter=max_iter))
+                mixtures = RatioMixtures.of(pairs, segment, len(shares), executor=computing.executor)
+                curves.append(_curve(mixtures, truth, drawn.level, computing))
                 bar.update()
     n_classes = np.asarray([curve.n_classes for curve in curves[:: len(grid.powers)]])
     shape = (len(grid.models), len(grid.powers), len(shares))
@@ -254,7 +250,7 @@ def agreement_curves(
     return AgreementCurvesResult(
         value=float((found["agreement"] / log_classes).min()),
         error_bound=float((found["errors"] / log_classes).max()),
-        status=CurvesStatus.solved if all(curve.converged for curve in curves) else CurvesStatus.max_iter,
+        status=SOLVED if all(curve.converged for curve in curves) else SOME_UNSOLVED,
         n_samples=n_samples,
         models=grid.models,
         powers=grid.powers,
@@ -265,13 +261,11 @@ def agreement_curves(
             kind=kind,
             prior=prior_setting(prior),
             floor=floor,
-            align=align,
+            pairing=pairing,
             labels=labels is not None,
             perturbation_sizes=perturbation_sizes is not None,
-            level=level,
-            atol=atol,
-            max_iter=max_iter,
-            rng=seed,
+            resampling=drawn.settings(),
+            computing=computing.settings(),
         ),
         **found,
     )
@@ -286,11 +280,9 @@ class _Curve(NamedTuple):
     converged: bool
 
 
-def _curve(
-    mixtures: RatioMixtures, truth: IntArray | None, *, level: float, atol: float, max_iter: int
-) -> _Curve:
+def _curve(mixtures: RatioMixtures, truth: IntArray | None, level: float, computing: Computing) -> _Curve:
     pairs, n_ratios = mixtures.pairs, len(mixtures.limits)
-    best = mixtures.solve(atol=atol, max_iter=max_iter)
+    best = mixtures.solve(atol=computing.atol or 0.0, max_iter=computing.max_iter or 0)
     ends = [mixtures.sampling_ends(j, part, level) for j, part in enumerate(best)]
     columns = {
         "agreement": [part.value for part in best],

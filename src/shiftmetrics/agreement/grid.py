@@ -1,7 +1,7 @@
-"""Agreement on a fixed grid of betas: sums of the value and two derivatives, for data that passes by only once.
+"""Agreement from sums on a fixed grid of betas, for data that passes by only once.
 
-The search of `solve_agreement` asks for betas as it goes, so it needs the pairs again and again. A stream (the
-batches of a training loop) is seen once: it leaves f, f' and f'' at each beta of a grid, and its limits.
+The search of `solve_agreement` needs the pairs again and again. Batches of a training loop are seen once: they leave
+f, f' and f'' at each beta of a grid, and their limits. Between the points of the grid the sums are interpolated.
 """
 
 from __future__ import annotations
@@ -9,15 +9,37 @@ from __future__ import annotations
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import map_reduce, row_blocks
-from shiftmetrics._core.record import Record
+from shiftmetrics._core.numerics import UNIT_ROUNDOFF, entropy
+from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.statistics import Statistic
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.status import Status
+from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics.agreement.result import (
+    BOUNDARY,
+    NO_AGREEMENT,
+    PosteriorAgreementResult,
+    value_fields,
+)
 from shiftmetrics.agreement.scores import ScorePairs, on_cpu
+
+BETA_RANGE = (2.0**-17, 2.0**17)
+"""Ten decades around 1: scores whose spread lies between 1e-4 and 1e4 have their beta inside."""
+
+POINTS_PER_OCTAVE = 2
+"""Betas for each factor of 2. The agreement errs by about 1e-9 nats; by more, which the error bound says, where
+hundreds of classes share one score exactly."""
+
+SAMPLES = 17
+"""Points at which each interval of the grid is evaluated, its ends included."""
+
+NEIGHBOURS = 3
+"""Grid points on either side of the best interval that the final polynomial goes through."""
 
 OCTAVES_PER_EXP = 5
 """exp(2 beta s) is the square of exp(beta s); squaring doubles the rounding error, so start afresh this often."""
@@ -29,58 +51,19 @@ PLANE_BYTES = 1 << 17
 """Float64 bytes of one sample in one block: the twelve planes at work stay in a core's L2 cache."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BetaGrid(Record):
-    """A logarithmic grid of inverse temperatures, the same for all that is to be added up.
-
-    The default reaches over ten decades with 69 points, from 7.6e-6 to 131072: scores whose spread lies between
-    1e-4 and 1e4 find their beta inside.
-
-    Parameters
-    ----------
-    low, high : float, default 2**-17 and 2**17
-        Smallest and largest beta. ``high`` moves up to a whole number of steps.
-    points_per_octave : int, default 2
-        Points for each factor of 2. With 2 the agreement errs by about 1e-9 nats; by more, which `error_bound` says,
-        where hundreds of classes share one score exactly.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``low`` is not positive, ``high`` not larger, or both are too far apart.
-
-    Examples
-    --------
-    >>> grid = BetaGrid(low=0.5, high=4.0, points_per_octave=1)
-    >>> grid.betas
-    array([0.5, 1. , 2. , 4. ])
-    """
-
-    low: float = 2.0**-17
-    high: float = 2.0**17
-    points_per_octave: int = 2
-
-    def __post_init__(self) -> None:
-        low = check_number(self.low, "low", low=1e-100, high=1e100)
-        high = check_number(self.high, "high", low=1e-100, high=1e100)
-        points = check_integer(self.points_per_octave, "points_per_octave", low=1, high=64)
-        if high <= low:
-            raise ValueError(describe("high", f"greater than low ({low:g})", f"{high:g}"))
-        for name, value in (("low", low), ("high", high), ("points_per_octave", points)):
-            object.__setattr__(self, name, value)
-        super().__post_init__()
-
-    @property
-    def n_points(self) -> int:
-        """Number of betas."""
-        return math.ceil(round(math.log2(self.high / self.low) * self.points_per_octave, 9)) + 1
-
-    @property
-    def betas(self) -> FloatArray:
-        """The betas, of shape (n_points,); each is twice the one ``points_per_octave`` places before, exactly."""
-        steps = np.arange(self.n_points)
-        octave, place = np.divmod(steps, self.points_per_octave)
-        return np.ldexp(self.low * 2.0 ** (place / self.points_per_octave), octave)
+INSIDE = Status("converged", "The maximum lies inside the grid of betas.")
+BELOW = Status(
+    "below_grid",
+    "The best beta seems to lie below the grid, so the value is too low.",
+    "Choose a beta_range with a smaller low, divide the scores by a constant, or keep the scores (exact=True).",
+    ok=False,
+)
+ABOVE = Status(
+    "above_grid",
+    "The agreement still rises at the end of the grid, so the value is too low.",
+    "Choose a beta_range with a larger high, multiply the scores by a constant, or keep the scores (exact=True).",
+    ok=False,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,38 +96,119 @@ class AgreementGridStatistic(Statistic):
     predicted: FloatArray
 
 
-def grid_statistic(
-    pairs: ScorePairs, grid: BetaGrid, *, executor: Executor | None = None
-) -> AgreementGridStatistic:
-    """Return the sums of some pairs on a grid of betas: one pass.
-
-    Parameters
-    ----------
-    pairs : ScorePairs
-        From `prepare_pairs`.
-    grid : BetaGrid
-        Statistics add up only when they share it.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks of rows. Default: one for each CPU.
-
-    Returns
-    -------
-    AgreementGridStatistic
+def check_range(value: Any, argument: str = "beta_range") -> tuple[float, float]:
+    """Return a range of positive betas as two numbers.
 
     Raises
     ------
-    ValueError
-        If scores are so large that their squares overflow.
-
-    Examples
-    --------
-    >>> from shiftmetrics.agreement import prepare_pairs
-    >>> pairs = prepare_pairs([1.0, 2.0, -1.0], [1.0, 1.5, 0.5])
-    >>> statistic = grid_statistic(pairs, BetaGrid(low=0.5, high=4.0))
-    >>> statistic.weight, statistic.disagreeing, statistic.value.shape
-    (3.0, 1.0, (7,))
+    TypeError, ValueError
+        If it is not ``0 < low < high``, or reaches beyond 1e-100 to 1e100.
     """
-    return statistic_at(pairs, grid.betas, grid.points_per_octave, executor=executor)
+    try:
+        low, high = value
+    except (TypeError, ValueError) as error:
+        raise TypeError(describe(argument, "two numbers (low, high)", repr(value))) from error
+    low = check_number(low, f"{argument}[0]", low=1e-100, high=1e100)
+    high = check_number(high, f"{argument}[1]", low=low, open_low=True, high=1e100)
+    return low, high
+
+
+def grid_betas(low: float, high: float, points: int = POINTS_PER_OCTAVE) -> FloatArray:
+    """Return a logarithmic grid: each beta is exactly twice the one ``points`` places before."""
+    n_points = math.ceil(round(math.log2(high / low) * points, 9)) + 1
+    octave, place = np.divmod(np.arange(n_points), points)
+    return np.ldexp(low * 2.0 ** (place / points), octave)
+
+
+def grid_result(
+    statistic: AgreementGridStatistic,
+    betas: FloatArray,
+    prior: FloatArray,
+    *,
+    kind: str = "scores",
+    floor: float | None = None,
+    uniform: bool = False,
+) -> PosteriorAgreementResult:
+    """Return the result of sums on a grid; its error bound is an estimate, not a certificate."""
+    weight = statistic.weight
+    value, slope, curvature = (
+        part / weight for part in (statistic.value, statistic.slope, statistic.curvature)
+    )
+    highest = -math.log(float(prior[prior > 0.0].min()))
+    beta, best, error = maximum_between(betas, value, slope, curvature)
+    status = INSIDE
+    rounding = 64.0 * UNIT_ROUNDOFF * max(1.0, abs(best))
+    if slope[-1] > 0.0 and value[-1] >= best:
+        beta, best, status = float(betas[-1]), float(value[-1]), ABOVE
+    if best <= rounding:
+        beta, best, error, status = 0.0, 0.0, 0.0, NO_AGREEMENT
+    # It rises from 0 and falls at the first point: how high it comes between them, only its curvature tells.
+    rise = statistic.start_curvature / weight * betas[0] ** 2 / 2.0
+    if slope[0] < 0.0 and rise > best + rounding:
+        status = BELOW
+    if not status.ok:
+        error = highest - best
+    limit = statistic.limit / weight
+    if statistic.disagreeing == 0.0 and limit > rounding and limit >= best - rounding:
+        beta, best, error, status = math.inf, limit, 0.0, BOUNDARY
+    return PosteriorAgreementResult(
+        **value_fields(best, round(weight), prior, uniform=uniform),
+        error_bound=error + rounding,
+        status=status,
+        beta=beta,
+        disagreement=statistic.disagreeing / weight,
+        effective_classes=math.exp(entropy(statistic.predicted / statistic.predicted.sum())),
+        curve_beta=betas,
+        curve_value=value,
+        n_evaluations=len(betas),
+        n_passes=1,
+        settings=settings_of(
+            kind=kind,
+            prior="uniform" if uniform else "given",
+            floor=floor,
+            beta_range=(float(betas[0]), float(betas[-1])),
+        ),
+    )
+
+
+def maximum_between(
+    betas: FloatArray, value: FloatArray, slope: FloatArray, curvature: FloatArray
+) -> tuple[float, float, float]:
+    """Return the beta of largest agreement between the ends of a logarithmic grid, its value and estimated error.
+
+    Quintics find the interval; there, one polynomial through the values and derivatives at several points on either
+    side takes over. How far it departs from the quintic tells how far to trust it.
+    """
+    from scipy.interpolate import BPoly, KroghInterpolator
+    from scipy.optimize import minimize_scalar
+
+    # In the logarithm of beta the agreement has one scale everywhere.
+    x = np.log(betas)
+    derivatives = np.stack([value, betas * slope, betas * (betas * curvature + slope)], axis=1)
+    places = np.linspace(x[:-1], x[1:], SAMPLES, axis=1)
+    tried = BPoly.from_derivatives(x, derivatives)(places)
+    interval, column = (int(i) for i in np.unravel_index(int(np.argmax(tried)), tried.shape))
+    top, step = places[interval, column], places[0, 1] - places[0, 0]
+    found = []
+    for reach in (1, NEIGHBOURS):
+        part = slice(max(0, interval + 1 - reach), interval + 1 + reach)
+        polynomial = KroghInterpolator(np.repeat(x[part] - top, 3), derivatives[part].ravel())
+        best = minimize_scalar(
+            lambda shift, polynomial=polynomial: -float(polynomial(shift)),
+            bounds=(max(x[0] - top, -step), min(x[-1] - top, step)),
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        found.append((float(top + best.x), -float(best.fun)))
+    place, best_value = found[-1]
+    return math.exp(place), best_value, abs(best_value - found[0][1])
+
+
+def grid_statistic(
+    pairs: ScorePairs, betas: FloatArray, *, executor: Executor | None = None
+) -> AgreementGridStatistic:
+    """Return the sums of some pairs on `grid_betas`: one pass; statistics of one grid add up."""
+    return statistic_at(pairs, betas, POINTS_PER_OCTAVE, executor=executor)
 
 
 def statistic_at(

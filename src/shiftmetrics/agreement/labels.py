@@ -2,78 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.result import Result, format_number, settings_of
-from shiftmetrics._core.tables import Align, align_tables
-from shiftmetrics._core.validation import check_integer, check_number, describe
-from shiftmetrics.agreement.channel import equivalent_error
-from shiftmetrics.agreement.one_sided import one_sided_rows, solve_one_side
+from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.tables import Align
+from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics.agreement.posterior import prior_setting
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
-from shiftmetrics.agreement.result import AgreementStatus, status_of
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.result import PosteriorAgreementResult, certified_fields
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
+from shiftmetrics.agreement.separate import one_sided_rows, solve_one_side
 from shiftmetrics.agreement.statistic import survey
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LabelAgreementResult(Drawn, Result):
-    """Agreement of a model with labels.
-
-    Attributes
-    ----------
-    value : float
-        Nats per sample: 0 is chance, log K at most. Higher is better.
-    error_bound : float
-        Certificate gap and rounding.
-    status : AgreementStatus
-        How the search for beta ended.
-    beta : float
-        Inverse temperature of the model where the agreement is largest.
-    confidence : float
-        Probability that the oracle gives to the label.
-    normalized : float
-        ``value / log K``.
-    equivalent_error : float
-        Error rate of the symmetric channel with this capacity. Lower is better.
-    accuracy : float
-        Share of rows (by weight) whose largest score is that of the label.
-    n_classes : int
-        Number of classes K.
-    prior : ndarray of shape (n_classes,)
-        The class prior used.
-    per_sample : ndarray of shape (n_samples,)
-        Contribution of each row; their weighted mean is ``value``.
-    """
-
-    measure: ClassVar[str] = "label_agreement"
-    title: ClassVar[str] = "Agreement with labels"
-    unit: ClassVar[str] = "nats"
-    higher_is_better: ClassVar[bool] = True
-
-    status: AgreementStatus
-    beta: float
-    confidence: float
-    normalized: float
-    equivalent_error: float
-    accuracy: float
-    n_classes: int
-    prior: FloatArray
-    per_sample: FloatArray
-
-    def headline(self) -> str:
-        """Return one sentence with the value, its beta and the accuracy."""
-        return (
-            f"Agreement with labels held with probability {format_number(self.confidence)}: "
-            f"{format_number(self.value)} nats of at most {format_number(math.log(self.n_classes))}, at beta = "
-            f"{format_number(self.beta)}; {100 * self.accuracy:.3g} % of the predictions are right."
-        )
 
 
 def label_agreement(
@@ -85,11 +28,9 @@ def label_agreement(
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
-    align: Align = "labels",
-    atol: float = 1e-6,
-    max_iter: int = 200,
-    executor: Executor | None = None,
-) -> LabelAgreementResult:
+    pairing: Align = "labels",
+    computing: Computing | None = None,
+) -> PosteriorAgreementResult:
     """Agreement of a model with labels, taken as the posteriors of an oracle of stated confidence.
 
     Only the model's beta is free. With confidence 1 and no prior, ``log K - value`` is the log loss of the model at
@@ -97,7 +38,7 @@ def label_agreement(
 
     Parameters
     ----------
-    scores, kind, sample_weight, floor, align, atol, max_iter, executor
+    scores, kind, sample_weight, floor, computing
         As in `posterior_agreement`.
     labels : array of shape (n_samples,)
         True classes: column positions, or column names where ``scores`` is a DataFrame.
@@ -106,11 +47,13 @@ def label_agreement(
         classes in proportion to the prior. Below 1, a confident error of the model costs a bounded amount.
     prior : array of shape (n_classes,), optional
         Class prior, positive for every class that is a label. Default: uniform.
+    pairing : {"labels", "position"}, default "labels"
+        Whether a DataFrame and a series of labels are matched by row labels or as they stand.
 
     Returns
     -------
-    LabelAgreementResult
-        Value in nats per sample; higher is better.
+    PosteriorAgreementResult
+        Value in nats per sample; higher is better. ``disagreement`` is the error rate of the predictions.
 
     Raises
     ------
@@ -122,22 +65,21 @@ def label_agreement(
     >>> import numpy as np
     >>> from shiftmetrics.agreement import label_agreement
     >>> result = label_agreement(np.repeat([3.0, -3.0], [90, 10]), np.ones(100, dtype=int))
-    >>> round(result.value, 6), round(result.beta, 4), result.accuracy
-    (0.368064, 0.7324, 0.9)
+    >>> round(result.value, 6), round(result.beta, 4), round(result.disagreement, 6)
+    (0.368064, 0.7324, 0.1)
     """
-    atol = check_number(atol, "atol", low=0.0, open_low=True)
-    max_iter = check_integer(max_iter, "max_iter", low=1)
+    computing = computing_of(computing, atol=1e-6, max_iter=200)
     confidence = check_number(confidence, "confidence", low=0.0, high=1.0)
     if isinstance(prior, str):
         raise ValueError(
             describe("prior", "None or an array", repr(prior), "Labels have frequencies: pass those.")
         )
     pairs = prepare_pairs(
-        scores, scores, kind=kind, prior=prior, sample_weight=sample_weight, floor=floor, align=align
+        scores, scores, kind=kind, prior=prior, sample_weight=sample_weight, floor=floor, pairing=pairing
     )
-    labels = align_tables(scores, labels, "scores", "labels", align=align)[1]
+    labels = align_rows(scores, labels, "labels", pairing)
     columns = label_columns(labels, "labels", scores, pairs.n_classes, pairs.n_samples)
-    pairs, limits = survey(pairs, executor=executor)
+    pairs, limits = survey(pairs, executor=computing.executor)
     posteriors = _oracle(pairs, np.unique(columns), confidence)
     used = np.cumsum(pairs.prior > 0.0) - 1  # place of each class among those of positive prior
 
@@ -145,32 +87,29 @@ def label_agreement(
         return np.asarray(posteriors[used[columns[rows]]])
 
     best = solve_one_side(
-        pairs, 0, offset, spread=limits.single_spread, atol=atol, max_iter=max_iter, executor=executor
+        pairs,
+        0,
+        offset,
+        spread=limits.single_spread,
+        atol=computing.atol or 0.0,
+        max_iter=computing.max_iter or 0,
+        executor=computing.executor,
     )
-    right = (predicted_columns(pairs)[0] == columns).astype(np.float64)
-    log_classes = math.log(pairs.n_classes)
-    return LabelAgreementResult(
-        value=best.value,
-        error_bound=best.error_bound,
-        status=status_of(best),
-        n_samples=pairs.n_samples,
-        beta=best.x * pairs.scale,
+    wrong = (predicted_columns(pairs)[0] != columns).astype(np.float64)
+    fields = certified_fields(best, limits, prior=pairs.prior, scale=pairs.scale, uniform=False)
+    fields["disagreement"] = float(np.average(wrong, weights=pairs.weights))
+    return PosteriorAgreementResult(
+        **fields,
         confidence=confidence,
-        normalized=best.value / log_classes,
-        equivalent_error=equivalent_error(best.value, pairs.n_classes),
-        accuracy=float(np.average(right, weights=pairs.weights)),
-        n_classes=pairs.n_classes,
-        prior=pairs.prior,
-        per_sample=one_sided_rows(pairs, 0, offset, best.x, executor=executor),
+        per_sample=one_sided_rows(pairs, 0, offset, best.x, executor=computing.executor),
         settings=settings_of(
             confidence=confidence,
             kind=pairs.kind,
-            prior="uniform" if prior is None else "given",
+            prior=prior_setting(prior),
             sample_weight=sample_weight is not None,
             floor=pairs.floor,
-            align=align,
-            atol=atol,
-            max_iter=max_iter,
+            pairing=pairing,
+            computing=computing.settings(),
         ),
     )
 

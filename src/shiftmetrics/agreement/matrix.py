@@ -1,67 +1,72 @@
-"""Agreement of all pairs of several samples or models on the same rows, as a matrix."""
+"""Agreement of several samples or models with each other, as a matrix."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.record import StatusEnum as Status
-from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.channel import equivalent_error
-from shiftmetrics.agreement.models import ModelAgreementStatus, solve_models
-from shiftmetrics.agreement.posterior import prior_setting
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
-from shiftmetrics.agreement.statistic import survey
+from shiftmetrics.agreement.posterior import posterior_agreement, prior_setting
+from shiftmetrics.agreement.result import LOCAL, MAX_ITER, NO_AGREEMENT
+from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.agreement.statistic import row_agreement, survey
 
-
-class MatrixStatus(Status):
-    """How the searches of all pairs ended."""
-
-    certified = ("certified", True, "Every pair has one beta, whose maximum is certified.")
-    local = (
-        "local",
-        True,
-        "Each side of a pair has its own beta: no change of one alone gains anything, but other maxima cannot be "
-        "excluded.",
-    )
-    max_iter = (
-        "max_iter",
-        False,
-        "Some searches were still gaining when they were stopped. Raise max_iter or atol.",
-    )
+CERTIFIED = Status("certified", "Every pair has one beta, whose maximum is certified.")
+TRANSFERRED = Status("evaluated", "Every environment was measured at the beta of each one.")
+CONTRADICTION = Status(
+    "contradiction",
+    "A fitted beta is infinite, and in another environment a pair has no predicted class in common: its agreement "
+    "is minus infinity there.",
+    "Fit on an environment with some disagreement.",
+    ok=False,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgreementMatrixResult(Drawn, Result):
-    """Agreement of all pairs.
+    """Agreement of all pairs of names.
+
+    Of `agreement_matrix` each entry is the agreement of two sets of scores. Of `agreement_transfer` it is the
+    agreement of the row's environment with its reference, at the beta of the column's environment.
 
     Attributes
     ----------
     value : float
-        Mean of the normalized agreement over all pairs, in [0, 1]. Higher is better.
+        Mean of the normalized agreement over all pairs, at most 1; of a transfer with ``fit_on``, over the other
+        environments at its beta. Higher is better.
     error_bound : float
         Largest numerical error of a pair, normalized.
-    status : MatrixStatus
+    status : Status
         How the searches ended.
     names : tuple of str
         Of the rows and columns.
     agreement : ndarray of shape (n_names, n_names)
-        Nats per sample, symmetric. On the diagonal stands what a sample has with itself: its maximum.
+        Nats per sample. On the diagonal stands what a sample has with itself, its maximum, or what an environment has
+        at its own beta.
     beta : ndarray of shape (n_names, n_names)
-        Inverse temperature of the row's name against the column's; symmetric with one beta for both.
+        Inverse temperature of the row's name against the column's.
     disagreement : ndarray of shape (n_names, n_names)
         Share of rows that have no predicted class in common.
+    n_rows : ndarray of shape (n_names,)
+        Rows of each name.
     n_classes : int
         Number of classes K.
+    standard_error : ndarray of shape (n_names, n_names) or None
+        Of the agreement over pairs, with beta as it is; of a transfer only.
+    fitted_on : str or None
+        The environment whose column ``value`` is about.
     """
 
     measure: ClassVar[str] = "agreement_matrix"
@@ -69,22 +74,27 @@ class AgreementMatrixResult(Drawn, Result):
     unit: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
 
-    status: MatrixStatus
     names: tuple[str, ...]
     agreement: FloatArray
     beta: FloatArray
     disagreement: FloatArray
+    n_rows: IntArray
     n_classes: int
+    standard_error: FloatArray | None = None
+    fitted_on: str | None = None
 
     @property
     def normalized(self) -> FloatArray:
-        """Agreement divided by log K, in [0, 1]."""
+        """Agreement divided by log K, at most 1."""
         return np.asarray(self.agreement / np.log(self.n_classes))
 
     @property
     def equivalent_error(self) -> FloatArray:
         """Error rate of the symmetric channel with this agreement. Lower is better."""
-        errors = [[equivalent_error(float(value), self.n_classes) for value in row] for row in self.agreement]
+        errors = [
+            [equivalent_error(max(float(value), 0.0), self.n_classes) for value in row]
+            for row in self.agreement
+        ]
         return np.asarray(errors)
 
     @property
@@ -93,9 +103,23 @@ class AgreementMatrixResult(Drawn, Result):
         n = len(self.names)
         return np.asarray((self.normalized.sum(axis=1) - self.normalized.diagonal()) / max(n - 1, 1))
 
+    @property
+    def loss(self) -> FloatArray:
+        """What each row misses against its diagonal entry, in nats per sample."""
+        return np.asarray(self.agreement.diagonal()[:, None] - self.agreement)
+
     def headline(self) -> str:
-        """Return one sentence with the closest and the farthest pair."""
-        rows, columns = np.triu_indices(len(self.names), 1)
+        """Return one sentence with the extreme pairs, or with the environment that loses most."""
+        if self.fitted_on is not None:
+            place = self.names.index(self.fitted_on)
+            lost = self.loss[:, place]
+            worst = int(lost.argmax())
+            return (
+                f"At beta = {format_number(float(self.beta[place, place]))}, fitted on {self.fitted_on}, the "
+                f"normalized agreement of the other environments is {format_number(self.value)} on average; "
+                f"{self.names[worst]} misses most against its own beta, {format_number(float(lost[worst]))} nats."
+            )
+        rows, columns = np.nonzero(~np.eye(len(self.names), dtype=bool))
         values = self.normalized[rows, columns]
         near, far = int(values.argmax()), int(values.argmin())
 
@@ -104,8 +128,8 @@ class AgreementMatrixResult(Drawn, Result):
             return f"{names} ({format_number(float(values[place]))})"
 
         return (
-            f"Normalized agreement of {len(values)} pairs: {format_number(self.value)} on average; closest are "
-            f"{pair(near)}, farthest {pair(far)}."
+            f"Normalized agreement of {len(self.names)} names with each other: {format_number(self.value)} on "
+            f"average; closest are {pair(near)}, farthest {pair(far)}."
         )
 
     def to_frame(self) -> Any:
@@ -118,16 +142,13 @@ class AgreementMatrixResult(Drawn, Result):
 def agreement_matrix(
     scores: Mapping[str, Any],
     *,
-    common_beta: bool = True,
     kind: str = "scores",
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
-    align: Align = "labels",
-    atol: float = 1e-5,
-    max_iter: int = 50,
-    executor: Executor | None = None,
-    progress: bool = True,
+    beta: Literal["separate"] | None = None,
+    pairing: Align = "labels",
+    computing: Computing | None = None,
 ) -> AgreementMatrixResult:
     """Posterior agreement of all pairs: of one model in several environments, or of several models on one sample.
 
@@ -135,17 +156,15 @@ def agreement_matrix(
     ----------
     scores : mapping of str to array of shape (n_samples, n_classes)
         At least two sets of scores for the same rows.
-    common_beta : bool, default True
-        Whether both sides of a pair share one beta. Pass False to compare models whose scores differ in scale; see
-        `model_agreement`.
-    kind, prior, sample_weight, floor, align, executor
+    kind, prior, sample_weight, floor
         As in `posterior_agreement`; "predicted" is a prior of its own for each pair.
-    atol : float, default 1e-5
-        Certified gap (of a search over two betas: least gain) in nats per sample.
-    max_iter : int, default 50
-        Most turns of a search over two betas.
-    progress : bool, default True
-        Whether to show a progress bar over pairs.
+    beta : "separate", optional
+        Give each side of a pair its own beta, to compare models whose scores differ in scale. Default: one for both.
+    pairing : {"labels", "position"}, default "labels"
+        Whether DataFrames are matched by row and column labels or as they stand.
+    computing : Computing, optional
+        ``executor``, ``progress``; ``atol`` (default 1e-5): certified gap, or least gain of a search over two betas,
+        in nats per sample; ``max_iter`` (default 200 betas, or 50 turns of a search over two).
 
     Returns
     -------
@@ -172,64 +191,171 @@ def agreement_matrix(
     """
     from tqdm import tqdm
 
-    atol = check_number(atol, "atol", low=0.0, open_low=True)
-    max_iter = check_integer(max_iter, "max_iter", low=1)
-    if not isinstance(scores, Mapping) or len(scores) < 2:
-        got = f"{len(scores)} of them" if isinstance(scores, Mapping) else type(scores).__name__
-        raise ValueError(describe("scores", "a mapping of at least two names to scores", got))
-    names = [str(name) for name in scores]
-    samples = list(scores.values())
+    if beta is not None:
+        check_choice(beta, "beta", ("separate",))
+    computing = computing_of(computing, atol=1e-5, max_iter=200 if beta is None else 50)
+    _check_several(scores, "names")
+    names, samples = [str(name) for name in scores], list(scores.values())
     n = len(names)
-    agreement, beta, disagreement, errors = (np.zeros((n, n)) for _ in range(4))
-    options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor, "sample_weight": sample_weight}
-    statuses = set()
-    n_samples, n_classes = 0, 0
+    agreement, betas, disagreement = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+    options: dict[str, Any] = {
+        "kind": kind, "prior": prior, "floor": floor, "sample_weight": sample_weight, "pairing": pairing
+    }  # fmt: skip
+    results = []
     places = list(itertools.combinations_with_replacement(range(n), 2))
-    for i, j in tqdm(places, desc="pairs", delay=2.0, disable=not progress, leave=False):
-        pairs, limits = survey(
-            _pair(samples, i, j, align, options), predicted=isinstance(prior, str), executor=executor
-        )
-        n_samples, n_classes = pairs.n_samples, pairs.n_classes
+    for i, j in tqdm(places, desc="pairs", delay=2.0, disable=not computing.progress, leave=False):
         if i == j:  # a row with itself only gains from more confidence
-            agreement[i, i], beta[i, i] = limits.value, np.inf
+            pairs = prepare_pairs(samples[i], samples[i], **options)
+            _, limits = survey(pairs, predicted=isinstance(prior, str), executor=computing.executor)
+            agreement[i, i], betas[i, i] = limits.value, np.inf
             continue
-        found = solve_models(
-            pairs, limits, common_beta=common_beta, atol=atol, max_iter=max_iter, executor=executor
-        )
-        statuses.add(found.status)
-        agreement[i, j] = agreement[j, i] = found.value
-        disagreement[i, j] = disagreement[j, i] = limits.disagreeing / limits.weight
-        errors[i, j] = found.error_bound
-        beta[i, j], beta[j, i] = found.beta, found.reference_beta
-    log_classes = np.log(n_classes)
+        result = posterior_agreement(samples[i], samples[j], beta=beta, computing=computing, **options)
+        results.append(result)
+        agreement[i, j] = agreement[j, i] = result.value
+        disagreement[i, j] = disagreement[j, i] = result.disagreement
+        other = result.beta if result.reference_beta is None else result.reference_beta
+        betas[i, j], betas[j, i] = result.beta, other
+    codes = {str(result.status) for result in results}
+    first = results[0]
+    log_classes = math.log(first.n_classes)
     return AgreementMatrixResult(
         value=float(agreement[np.triu_indices(n, 1)].mean() / log_classes),
-        error_bound=float(errors.max() / log_classes),
-        status=_status(statuses),
-        n_samples=n_samples,
+        error_bound=max(result.error_bound for result in results) / log_classes,
+        status=MAX_ITER if "max_iter" in codes else LOCAL if "local" in codes else CERTIFIED,
+        n_samples=first.n_samples,
         names=tuple(names),
         agreement=agreement,
-        beta=beta,
+        beta=betas,
         disagreement=disagreement,
-        n_classes=n_classes,
-        settings=settings_of(
-            common_beta=common_beta,
-            kind=kind,
-            prior=prior_setting(prior),
-            sample_weight=sample_weight is not None,
-            floor=floor,
-            align=align,
-            atol=atol,
-            max_iter=max_iter,
-        ),
+        n_rows=np.full(n, first.n_samples),
+        n_classes=first.n_classes,
+        settings=first.settings,
     )
 
 
-def _pair(samples: list[Any], i: int, j: int, align: Align, options: dict[str, Any]) -> ScorePairs:
-    return prepare_pairs(samples[i], samples[j], align=align, **options)
+def agreement_transfer(
+    scores: Mapping[str, Any],
+    reference_scores: Any,
+    *,
+    fit_on: str | None = None,
+    kind: str = "scores",
+    prior: Any = None,
+    floor: float | None = None,
+    pairing: Align = "labels",
+    computing: Computing | None = None,
+) -> AgreementMatrixResult:
+    """Fit beta on each environment and measure the agreement of all others at it.
+
+    The thesis's use of several environments [1]_: confidence is set where the shift is known (validation), and judged
+    where it is not.
+
+    Parameters
+    ----------
+    scores : mapping of str to array of shape (n_samples, n_classes)
+        Scores in each environment; at least two.
+    reference_scores : array, or mapping of str to array
+        Scores on the paired original rows: one array for all environments, or one for each.
+    fit_on : str, optional
+        The environment whose beta ``value`` is about. Default: the mean over all.
+    kind, prior, floor, computing
+        As in `posterior_agreement`; "predicted" is one prior for all, the mean over environments.
+    pairing : {"labels", "position"}, default "labels"
+        Whether DataFrames are matched by row and column labels or as they stand.
+
+    Returns
+    -------
+    AgreementMatrixResult
+        ``agreement[i, j]`` is that of environment i at the beta of environment j. Higher is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `posterior_agreement`, or if environments do not match, or ``fit_on`` is none of them.
+
+    References
+    ----------
+    .. [1] V. Jimenez Rodriguez, master thesis, ETH Zurich 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.agreement import agreement_transfer
+    >>> rng = np.random.default_rng(0)
+    >>> clean = rng.normal(size=(400, 3))
+    >>> shifted = {f"noise {s}": clean + s * rng.normal(size=(400, 3)) for s in (0.3, 0.6)}
+    >>> agreement_transfer(shifted, clean).loss.round(4).tolist()
+    [[0.0, 0.0191], [0.0501, 0.0]]
+    """
+    _check_several(scores, "environments")
+    computing = computing_of(computing, atol=1e-6, max_iter=200)
+    names = [str(name) for name in scores]
+    if fit_on is not None:
+        fit_on = check_choice(fit_on, "fit_on", names)
+    references = dict.fromkeys(scores, reference_scores)
+    if isinstance(reference_scores, Mapping):
+        if set(reference_scores) != set(scores):
+            other = sorted(map(str, set(scores) ^ set(reference_scores)))[0]
+            expected = "a mapping with the environments of scores"
+            raise ValueError(describe("reference_scores", expected, f"others: {other!r}"))
+        references = dict(reference_scores)
+    options: dict[str, Any] = {"kind": kind, "floor": floor, "pairing": pairing}
+    samples = [(scores[name], references[name]) for name in scores]
+    used = _mean_prior(samples, options, computing) if isinstance(prior, str) else prior
+    fitted = [posterior_agreement(*sample, prior=used, computing=computing, **options) for sample in samples]
+    betas = np.array([result.beta for result in fitted])
+    agreement, standard_error = np.empty((len(names), len(names))), np.empty((len(names), len(names)))
+    for i, sample in enumerate(samples):
+        pairs, _ = survey(prepare_pairs(*sample, prior=used, **options), executor=computing.executor)
+        for j, beta in enumerate(betas):
+            rows = row_agreement(pairs, beta / pairs.scale, executor=computing.executor)
+            agreement[i, j], standard_error[i, j] = _mean_and_error(rows)
+        agreement[i, i] = fitted[i].value
+    apart = ~np.eye(len(names), dtype=bool)
+    if fit_on is not None:
+        apart[:, [name != fit_on for name in names]] = False
+    judged = agreement[apart]
+    status = TRANSFERRED if np.isfinite(judged).all() else CONTRADICTION
+    if fit_on is not None and betas[names.index(fit_on)] == 0.0:
+        status = NO_AGREEMENT
+    first = fitted[0]
+    log_classes = math.log(first.n_classes)
+    return AgreementMatrixResult(
+        value=float(judged.mean() / log_classes),
+        error_bound=max(result.error_bound for result in fitted) / log_classes,
+        status=status,
+        n_samples=sum(result.n_samples for result in fitted),
+        names=tuple(names),
+        agreement=agreement,
+        beta=np.tile(betas, (len(names), 1)),
+        disagreement=np.tile([[result.disagreement] for result in fitted], len(names)),
+        n_rows=np.array([result.n_samples for result in fitted]),
+        n_classes=first.n_classes,
+        standard_error=standard_error,
+        fitted_on=fit_on,
+        settings={**first.settings, "fit_on": fit_on, "prior": prior_setting(prior)},
+        warnings=tuple(dict.fromkeys(warning for result in fitted for warning in result.warnings)),
+    )
 
 
-def _status(statuses: set[ModelAgreementStatus]) -> MatrixStatus:
-    if ModelAgreementStatus.max_iter in statuses:
-        return MatrixStatus.max_iter
-    return MatrixStatus.local if ModelAgreementStatus.local in statuses else MatrixStatus.certified
+def _check_several(scores: Any, what: str) -> None:
+    if not isinstance(scores, Mapping) or len(scores) < 2:
+        got = f"{len(scores)} of them" if isinstance(scores, Mapping) else type(scores).__name__
+        raise ValueError(describe("scores", f"a mapping of at least two {what} to scores", got))
+
+
+def _mean_prior(samples: list[tuple[Any, Any]], options: dict[str, Any], computing: Computing) -> FloatArray:
+    """Return the share of rows in which each class is predicted, averaged over environments."""
+    shares = []
+    for sample in samples:
+        pairs, _ = survey(
+            prepare_pairs(*sample, prior="predicted", **options), predicted=True, executor=computing.executor
+        )
+        shares.append(pairs.prior)
+    return np.asarray(np.mean(shares, axis=0))
+
+
+def _mean_and_error(parts: FloatArray) -> tuple[float, float]:
+    """Return a mean and its standard error; infinite where a part is."""
+    if not np.isfinite(parts).all() or len(parts) < 2:
+        return float(parts.mean()), math.inf
+    return float(parts.mean()), float(parts.std(ddof=1) / math.sqrt(len(parts)))

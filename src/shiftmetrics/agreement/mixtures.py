@@ -24,7 +24,7 @@ from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.agreement.channel import prior_channel_capacity
-from shiftmetrics.agreement.intervals import unseen_contradictions
+from shiftmetrics.agreement.sampling import unseen_contradictions
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.solver import solve_agreement
 from shiftmetrics.agreement.statistic import (

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, take_rows
 from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.neighbours import nearest_neighbours
+from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
@@ -99,6 +100,17 @@ class Pairing(Record):
         """Whether the two rows of every pair are the same point, so that the pairs say nothing of a shift."""
         return self.distance is not None and self.n_pairs > 0 and not self.distance.any()
 
+    def measured_on(self, sample: Any, reference: Any) -> bool:
+        """Tell whether the distances of the pairs are those of these two arrays."""
+        if self.distance is None or self.method != "neighbour" or len(sample) != self.n_samples:
+            return False
+        first, second = (as_columns(side, "sample") for side in (sample, reference))
+        if first.shape[1] != second.shape[1]:
+            return False
+        some = slice(0, 100)
+        found = pair_distances(first, second, self.rows[some], self.reference_rows[some])
+        return bool(np.allclose(found, self.distance[some]))
+
     def apply(self, sample: Any, reference: Any) -> tuple[Any, Any]:
         """Take the pairs out of anything that has a row for each row of the two samples, such as scores.
 
@@ -158,15 +170,16 @@ def pair_samples(
     seeds: Any = None,
     ridge: float = 1e-3,
     unmatched: Unmatched = "raise",
-    memory_limit: int | None = None,
     rng: Any = None,
+    computing: Computing | None = None,
 ) -> Pairing:
     """Pair the rows of two samples whose rows do not belong together, so that their agreement can be measured.
 
     Parameters
     ----------
     features : array of shape (n_samples, n_columns)
-        The sample under test, in the space in which neighbours are looked for: features, or scores.
+        The sample under test, in the space in which neighbours are searched: features, or scores. A one-dimensional
+        array is one column.
     reference : array of shape (n_reference, n_reference_columns)
         The reference, in the same space; for "correlation" it may be another one.
     method : {"label", "neighbour", "correlation"}, default "neighbour"
@@ -186,10 +199,10 @@ def pair_samples(
         Added to the covariances of "correlation", in units of the mean variance of a column.
     unmatched : {"raise", "drop"}, default "raise"
         What to do with rows whose label the other sample lacks.
-    memory_limit : int, optional
-        Bytes that an assignment may take. Default: half of what is free.
     rng : int or Generator, optional
         Draws the partners of "label".
+    computing : Computing, optional
+        ``memory_limit``: bytes that an assignment may take. Default: half of what is free.
 
     Returns
     -------
@@ -206,7 +219,7 @@ def pair_samples(
 
     See Also
     --------
-    unpaired_agreement : Pairing and agreement in one call, with the spread over random pairings.
+    posterior_agreement : Its ``pairing`` takes the result, or several of them for the spread over random pairings.
 
     Notes
     -----
@@ -226,10 +239,10 @@ def pair_samples(
     method = check_choice(method, "method", ("label", "neighbour", "correlation"))
     unmatched = check_choice(unmatched, "unmatched", ("raise", "drop"))
     ridge = check_number(ridge, "ridge", low=0.0)
-    limit = check_memory_limit(memory_limit)
+    limit = check_memory_limit(computing_of(computing, memory_limit=None).memory_limit)
     if method == "neighbour":
         features, reference = align_tables(features, reference, "features", "reference", rows=False)
-    first, second = check_matrix(features, "features"), check_matrix(reference, "reference")
+    first, second = as_columns(features, "features"), as_columns(reference, "reference")
     check_same_library(first, second, "features", "reference")
     if method != "label":
         check_magnitude(first, "features")
@@ -287,6 +300,12 @@ def pair_samples(
         distance=None if method == "label" else pair_distances(first, second, taken, with_rows),
         correlations=correlations,
     )
+
+
+def as_columns(values: Any, argument: str) -> Array:
+    """Return a matrix of finite numbers; one dimension is one column."""
+    array = as_array(values, argument)
+    return check_matrix(array[:, None] if array.ndim == 1 else array, argument)
 
 
 def _fit_classes(

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from typing import Any
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
+import numpy as np
+
+from shiftmetrics._core.arrays import take_rows
+from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.probabilities import look_like_probabilities
-from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align, align_tables
-from shiftmetrics._core.validation import check_integer, check_number, seed_of
-from shiftmetrics.agreement.intervals import sample_agreement
-from shiftmetrics.agreement.result import PosteriorAgreementResult, certified_fields
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
-from shiftmetrics.agreement.solver import pilot_betas, solve_agreement
+from shiftmetrics._core.validation import check_choice, check_number, describe
+from shiftmetrics.agreement.pairing import Pairing
+from shiftmetrics.agreement.result import PosteriorAgreementResult, certified_fields, value_fields
+from shiftmetrics.agreement.sampling import sample_agreement
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
+from shiftmetrics.agreement.separate import separate_fields
+from shiftmetrics.agreement.shards import (
+    constant_warning,
+    given_beta_fields,
+    search_beta,
+    shards_of,
+    solve_shards,
+)
+from shiftmetrics.agreement.solver import pilot_betas
 from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, row_agreement, survey
 
 
 def posterior_agreement(
     scores: Any,
-    reference_scores: Any,
+    reference_scores: Any = None,
     *,
     kind: str = "scores",
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
-    align: Align = "labels",
-    atol: float = 1e-6,
-    max_iter: int = 200,
-    executor: Executor | None = None,
-    keep_rows: bool = True,
-    confidence_level: float | None = None,
-    n_resamples: int = 1000,
-    groups: Any = None,
-    rng: Any = None,
+    beta: float | Literal["separate"] | None = None,
+    pairing: Any = "labels",
+    resampling: Resampling | float | None = None,
+    computing: Computing | None = None,
 ) -> PosteriorAgreementResult:
     """Posterior agreement of paired scores: how far predictions survive a shift. No labels are needed.
 
@@ -46,8 +52,10 @@ def posterior_agreement(
     Parameters
     ----------
     scores : array of shape (n_samples, n_classes) or (n_samples,)
-        Scores (logits) on the shifted sample: NumPy, torch, any array API library, DataFrame or nested lists. A
-        one-dimensional array is a binary margin s, read as the scores (0, s).
+        Scores (logits) on the shifted sample: NumPy, memory map, torch, any array API library, Dask, DataFrame or
+        nested lists. A one-dimensional array is a binary margin s, read as the scores (0, s). Without
+        ``reference_scores``: batches, an iterable of pairs (scores, reference_scores) that gives the same pairs each
+        time it is read, about ten times.
     reference_scores : array of the same shape
         Scores on the original sample; row i belongs to the same observation as row i of ``scores``.
     kind : {"scores", "probabilities"}, default "scores"
@@ -57,38 +65,37 @@ def posterior_agreement(
         constant classifier is perfectly robust. "predicted" takes the share of rows, of both samples, in which each
         class is predicted: then a constant classifier scores 0, which is what choosing a model needs.
     sample_weight : array of shape (n_samples,), optional
-        Non-negative observation weights.
+        Non-negative observation weights. Not for batches and Dask arrays.
     floor : float, optional
-        Smaller probabilities are raised to it. Default: half the smallest positive entry if there are zeros.
-    align : {"labels", "position"}, default "labels"
-        Whether two DataFrames are matched by row and column labels or as they stand.
-    atol : float, default 1e-6
-        Certified gap, in nats per sample.
-    max_iter : int, default 200
-        Most betas to evaluate; 15 to 40 suffice unless the agreement is close to 0.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks of rows. Default: one for each CPU.
-    keep_rows : bool, default True
-        Whether to compute ``per_sample``.
-    confidence_level : float, optional
-        Compute a sampling interval of this level, between 0 and 1: by the bootstrap, with beta found anew in each
-        draw; where no pair disagrees, by the exact binomial bound on contradictions that did not show.
-    n_resamples : int, default 1000
-        Bootstrap draws.
-    groups : array of shape (n_samples,), optional
-        Labels of pairs that belong together, such as the picture that several pairs show: they are drawn together.
-    rng : int, Generator or None
-        Seed of the draws, recorded in the settings. The same seed draws the same pairs for another model.
+        Smaller probabilities are raised to it. Default: half the smallest positive entry if there are zeros; batches
+        and Dask arrays with zeros need a number.
+    beta : float or "separate", optional
+        A number is a given inverse temperature, infinity included: nothing is searched. Take it, and ``prior``, from
+        the result of other pairs to measure the agreement of these at it. "separate" gives each side a beta of its
+        own, so that two models can be compared whatever the scales of their scores; the search is then local.
+        Default: the beta of largest agreement, the same for both sides.
+    pairing : {"labels", "position"}, Pairing or sequence of Pairing, default "labels"
+        Whether two DataFrames are matched by row and column labels or as they stand. Samples of different
+        observations are paired by `pair_samples`; of several such pairings (random partners) the mean is taken.
+    resampling : Resampling or float, optional
+        Compute a sampling interval, of this level: by the bootstrap, with beta found anew in each draw; where no pair
+        disagrees, by the exact binomial bound on contradictions that were not seen. ``groups`` are pairs that are
+        drawn together, such as several versions of one picture. Only for one pairing in memory and ``beta=None``.
+    computing : Computing, optional
+        ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6; 1e-5 with separate betas);
+        ``max_iter``, the most betas to evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0; 50
+        turns with separate betas).
 
     Returns
     -------
     PosteriorAgreementResult
-        Value in nats per sample; higher is better.
+        Value in nats per sample; higher is better. Of batches and Dask arrays without ``per_sample``.
 
     Raises
     ------
     TypeError
-        If inputs hold no numbers, come from different array libraries, or are one-dimensional integers (labels).
+        If inputs hold no numbers, come from different array libraries, or are one-dimensional integers (labels), or
+        batches cannot be read twice.
     ValueError
         If shapes or labels differ, values are not finite, there is one class only, or an argument is out of range.
 
@@ -106,75 +113,155 @@ def posterior_agreement(
     >>> result = posterior_agreement(shifted, reference)
     >>> round(result.value, 6), round(result.equivalent_error, 4)
     (0.082283, 0.3)
+    >>> batches = [(shifted[part::10], reference[part::10]) for part in range(10)]
+    >>> round(posterior_agreement(batches).value, 6)
+    0.082283
     """
-    atol = check_number(atol, "atol", low=0.0, open_low=True)
-    max_iter = check_integer(max_iter, "max_iter", low=1)
-    seed = None
-    if confidence_level is not None:
-        confidence_level = check_number(
-            confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
+    separate = isinstance(beta, str)
+    if separate:
+        check_choice(beta, "beta", ("separate",))
+    elif beta is not None:
+        beta = check_number(beta, "beta", low=0.0, allow_inf=True)
+    computing = computing_of(computing, atol=1e-5 if separate else 1e-6, max_iter=50 if separate else 200)
+    resampling = resampling_of(resampling)
+    if resampling is not None and beta is not None:
+        raise ValueError(describe("resampling", "None where beta is given", repr(resampling)))
+    options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
+    if not isinstance(pairing, str):
+        return _over_pairings(
+            scores,
+            reference_scores,
+            pairing,
+            sample_weight=sample_weight,
+            resampling=resampling,
+            beta=beta,
+            computing=computing,
+            **options,
         )
-        n_resamples = check_integer(n_resamples, "n_resamples", low=2)
-        seed = seed_of(rng)
-        _, groups = align_tables(scores, groups, "scores", "groups", align=align)
-    pairs = prepare_pairs(
-        scores,
-        reference_scores,
-        kind=kind,
-        prior=prior,
-        sample_weight=sample_weight,
-        floor=floor,
-        align=align,
+    align: Align = check_choice(pairing, "pairing", ("labels", "position"))
+    shards = shards_of(scores, reference_scores, kind=kind, floor=floor)
+    if shards is None:
+        pairs = prepare_pairs(scores, reference_scores, sample_weight=sample_weight, pairing=align, **options)
+        if resampling is not None:
+            groups = align_rows(scores, resampling.groups, "groups", align)
+            resampling = dataclasses.replace(resampling, groups=groups)
+        fields = _in_memory(pairs, prior, beta, resampling, computing)
+        options.update(kind=pairs.kind, floor=pairs.floor)
+    else:
+        for value, name in ((sample_weight, "sample_weight"), (resampling, "resampling")):
+            if value is not None:
+                remedy = "Use arrays in memory."
+                raise ValueError(describe(name, "None for batches and Dask arrays", repr(value), remedy))
+        if isinstance(beta, str):
+            raise ValueError(describe("beta", "a number or None for batches and Dask arrays", repr(beta)))
+        fields = solve_shards(shards, prior=prior, beta=beta, computing=computing)
+    options["prior"] = prior_setting(prior)
+    return PosteriorAgreementResult(
+        **fields,
+        settings=settings_of(
+            **options,
+            sample_weight=sample_weight is not None,
+            beta=beta,
+            pairing=pairing,
+            resampling=None if resampling is None else resampling.settings(),
+            computing=computing.settings(),
+        ),
     )
-    predicted = isinstance(prior, str)
+
+
+def _in_memory(
+    pairs: ScorePairs,
+    prior: Any,
+    beta: float | str | None,
+    resampling: Resampling | None,
+    computing: Computing,
+) -> dict[str, Any]:
+    """Return the fields of the result of pairs in memory."""
+    predicted, executor = isinstance(prior, str), computing.executor
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
-    best = solve_agreement(
+    warnings = tuple(input_warnings(pairs, limits))
+    if isinstance(beta, str):
+        return {**separate_fields(pairs, limits, computing, uniform=prior is None), "warnings": warnings}
+    best = search_beta(
         evaluator(pairs, executor=executor),
         limits,
-        prior=pairs.prior,
-        atol=atol,
-        max_iter=max_iter,
-        guesses=pilot_betas(pairs, atol),
+        pairs.prior,
+        None if beta is None else beta / pairs.scale,
+        computing,
+        guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
     )
-    value = min(best.value, math.log(pairs.n_classes)) if prior is None else best.value
-    sampling = None
-    if confidence_level is not None and seed is not None:
-        sampling = sample_agreement(
+    fields = certified_fields(best, limits, prior=pairs.prior, scale=pairs.scale, uniform=prior is None)
+    if beta is not None:
+        fields |= given_beta_fields(beta, best)
+    fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
+    fields["warnings"] = (*warnings, *constant_warning(fields["effective_classes"], predicted=predicted))
+    if resampling is not None:
+        fields["interval"], fields["resampled"] = sample_agreement(
             pairs,
             limits,
             best,
-            Units.of(groups, pairs.n_samples),
-            value=value,
-            level=confidence_level,
-            n_resamples=n_resamples,
-            seed=seed,
+            value=fields["value"],
+            resampling=resampling,
             predicted=predicted,
             executor=executor,
         )
-    per_sample = row_agreement(pairs, best.x, executor=executor) if keep_rows else None
-    fields = certified_fields(best, limits, prior=pairs.prior, scale=pairs.scale, uniform=prior is None)
-    return PosteriorAgreementResult(
-        **fields,
-        interval=None if sampling is None else sampling.interval,
-        per_sample=per_sample,
-        resampled=None if sampling is None else sampling.resampled,
-        settings=settings_of(
-            kind=pairs.kind,
-            prior=prior_setting(prior),
-            sample_weight=sample_weight is not None,
-            floor=pairs.floor,
-            align=align,
-            atol=atol,
-            max_iter=max_iter,
-            confidence_level=confidence_level,
-            n_resamples=n_resamples,
-            groups=groups is not None,
-            rng=seed,
-        ),
-        warnings=(
-            *input_warnings(pairs, limits),
-            *constant_warning(fields["effective_classes"], predicted=predicted),
-        ),
+    return fields
+
+
+def _over_pairings(
+    scores: Any,
+    reference_scores: Any,
+    pairing: Any,
+    *,
+    sample_weight: Any,
+    resampling: Resampling | None,
+    **options: Any,
+) -> PosteriorAgreementResult:
+    """Measure the pairs of one pairing, or the mean over several; weights and groups are those of the sample."""
+    pairings = [pairing] if isinstance(pairing, Pairing) else pairing
+    several = isinstance(pairings, Sequence) and len(pairings) > 0
+    if not several or not all(isinstance(part, Pairing) for part in pairings):
+        expected = '"labels", "position", a Pairing, or a sequence of them'
+        raise TypeError(describe("pairing", expected, repr(pairing), "Make one with pair_samples."))
+    if resampling is not None and len(pairings) > 1:
+        raise ValueError(describe("resampling", "None for several pairings", repr(resampling)))
+    scores, reference_scores = align_tables(
+        scores, reference_scores, "scores", "reference_scores", rows=False, option="pairing"
+    )
+    results = []
+    for part in pairings:
+        if resampling is not None and resampling.groups is not None:
+            resampling = dataclasses.replace(resampling, groups=take_rows(resampling.groups, part.rows))
+        results.append(
+            posterior_agreement(
+                *part.apply(scores, reference_scores),
+                sample_weight=None if sample_weight is None else take_rows(sample_weight, part.rows),
+                pairing="position",
+                resampling=resampling,
+                **options,
+            )
+        )
+    first, values = results[0], np.array([result.value for result in results])
+    warnings = list(first.warnings)
+    if pairings[0].measured_on(scores, reference_scores):
+        warnings.append(
+            "Neighbours were searched among the scores that are compared, so they agree by construction. "
+            "Pair by features of an earlier layer."
+        )
+    if pairings[0].identical:
+        warnings.append(
+            "All pairs are identical: the two samples are one. Check that the shifted sample was given."
+        )
+    worst = next((result for result in results if not result.status.ok), first)
+    return dataclasses.replace(
+        first,
+        **value_fields(float(values.mean()), first.n_samples, first.prior),
+        error_bound=max(result.error_bound for result in results),
+        status=worst.status,
+        pairing=pairings[0],
+        pairing_values=values if len(values) > 1 else None,
+        settings={**first.settings, "pairing": pairings[0].method},
+        warnings=tuple(warnings),
     )
 
 
@@ -184,7 +271,7 @@ def prior_setting(prior: Any) -> str:
 
 
 def input_warnings(pairs: ScorePairs, limits: AgreementLimits) -> Iterator[str]:
-    """Say what is odd about the input, with the remedy."""
+    """Yield what is odd about the input, with the remedy."""
     if limits.n_identical == limits.n_rows:
         yield (
             "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
@@ -194,14 +281,3 @@ def input_warnings(pairs: ScorePairs, limits: AgreementLimits) -> Iterator[str]:
         if pairs.kind == "scores" and look_like_probabilities(array):
             rows = "rows are non-negative and sum to 1" if array.ndim == 2 else "values lie between 0 and 1"
             yield f'{name} look like probabilities ({rows}). If they are, pass kind="probabilities".'
-
-
-def constant_warning(effective_classes: float, *, predicted: bool) -> Iterator[str]:
-    """Say that the model is constant, and what that does to its agreement."""
-    if effective_classes < 1.0 + 1e-9:
-        remedy = (
-            "With the predicted prior its agreement is 0."
-            if predicted
-            else 'Pass prior="predicted" to measure the agreement beyond that.'
-        )
-        yield f"Every row of both samples is predicted to be the same class: the model is constant. {remedy}"

@@ -1,4 +1,4 @@
-"""Predicted classes and true labels at the door: scores become classes, labels become their columns."""
+"""Validate predicted classes and true labels: scores become classes, labels become columns."""
 
 from __future__ import annotations
 

@@ -13,19 +13,17 @@ from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.labels import check_labels, label_codes
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number, settings_of
-from shiftmetrics._core.tables import Align, align_tables
+from shiftmetrics._core.status import Status
+from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.predictions import check_predictions
+from shiftmetrics.agreement.scores import align_rows
 
 EXACT = "exact binomial (Clopper-Pearson)"
 
 
-class RatesStatus(Status):
-    """What became of the counts."""
-
-    counted = ("counted", True, "Rates are counted, nothing is estimated.")
+COUNTED = Status("counted", "Rates are counted, nothing is estimated.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,7 +109,7 @@ class PredictionRatesResult(Drawn, Result):
     ----------
     value : float
         ``overall.afr_p.value``: the share of predictions that the shift does not change. Higher is better.
-    status : RatesStatus
+    status : Status
         Always ok.
     overall : PredictionRates
         Over all rows.
@@ -129,7 +127,6 @@ class PredictionRatesResult(Drawn, Result):
     unit: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
 
-    status: RatesStatus
     overall: PredictionRates
     groups: dict[str, PredictionRates] = field(default_factory=dict)
     worst: dict[str, Rate] = field(default_factory=dict)
@@ -181,7 +178,7 @@ def prediction_rates(
     *,
     groups: Any = None,
     level: float = 0.95,
-    align: Align = "labels",
+    pairing: Align = "labels",
 ) -> PredictionRatesResult:
     """Count how many predictions survive a shift, and how many are right before and after it.
 
@@ -203,7 +200,7 @@ def prediction_rates(
         Confidence level of the intervals. Those of rates are exact binomial ones (Clopper-Pearson); that of
         ``delta_afr`` joins two of them, for rows misled and rows put right, at half the error each; those of macro
         F1 are normal, by the delta method.
-    align : {"labels", "position"}, default "labels"
+    pairing : {"labels", "position"}, default "labels"
         Whether pandas inputs are matched by their index or as they stand.
 
     Returns
@@ -239,7 +236,7 @@ def prediction_rates(
         (groups, "groups"),
     )
     reference_predictions, labels, groups = (
-        align_tables(predictions, value, "predictions", name, align=align)[1] for value, name in named
+        align_rows(predictions, value, name, pairing, "predictions") for value, name in named
     )
     shifted = check_predictions(predictions, "predictions")
     reference = check_predictions(reference_predictions, "reference_predictions")
@@ -266,13 +263,15 @@ def prediction_rates(
         value=overall.afr_p.value,
         error_bound=0.0,
         interval=overall.afr_p.interval,
-        status=RatesStatus.counted,
+        status=COUNTED,
         n_samples=len(shifted),
         overall=overall,
         groups={name: _rates_of(part, len(classes), level) for name, part in parts.items()},
         worst=_worst(parts, len(classes), level),
         n_classes=len(classes),
-        settings=settings_of(labels=labels is not None, groups=groups is not None, level=level, align=align),
+        settings=settings_of(
+            labels=labels is not None, groups=groups is not None, level=level, pairing=pairing
+        ),
     )
 
 

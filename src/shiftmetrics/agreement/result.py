@@ -15,35 +15,39 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import entropy
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
+from shiftmetrics._core.status import Status
 from shiftmetrics.agreement.channel import equivalent_error
+from shiftmetrics.agreement.groups import AgreementContributions
+from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.statistic import AgreementLimits
 
-BOUNDARY = (
+CONVERGED = Status("converged", "The maximum is certified to the tolerance.")
+BOUNDARY = Status(
     "boundary",
-    True,
-    "Agreement rises for ever: every pair shares a predicted class, so beta is infinite and only ties cost.",
+    "Agreement rises without end in beta: every pair shares a predicted class, so beta is infinite and only ties "
+    "cost.",
 )
-NO_AGREEMENT = (
-    "no_agreement",
-    True,
-    "No beta gives more agreement than chance: beta is 0 and the posteriors are flat.",
+NO_AGREEMENT = Status(
+    "no_agreement", "No beta gives more agreement than chance: beta is 0 and the posteriors are flat."
 )
-"""Statuses of every search for beta, in memory or of a stream."""
-
-
-class AgreementStatus(Status):
-    """How the search for beta ended."""
-
-    converged = ("converged", True, "The maximum is certified to the tolerance.")
-    boundary = BOUNDARY
-    no_agreement = NO_AGREEMENT
-    max_iter = (
-        "max_iter",
-        False,
-        "The certificate did not reach the tolerance: error_bound says how far it came. Raise max_iter or atol.",
-    )
+MAX_ITER = Status(
+    "max_iter",
+    "The search stopped before it reached the tolerance: error_bound says how close it is.",
+    "Raise max_iter or atol.",
+    ok=False,
+)
+EVALUATED = Status("evaluated", "Agreement at the given beta; another beta may give more.")
+CONTRADICTION = Status(
+    "contradiction",
+    "At infinite beta one pair without a common predicted class makes the agreement minus infinity.",
+    "Choose a finite beta.",
+    ok=False,
+)
+LOCAL = Status(
+    "local",
+    "Each side has its own beta: changing one of them alone gains nothing, but other maxima cannot be excluded.",
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,21 +57,21 @@ class PosteriorAgreementResult(Drawn, Result):
     Attributes
     ----------
     value : float
-        Agreement in nats per sample, from 0 (chance) to log K. Higher is better.
+        Agreement in nats per sample, from 0 (chance) to log K; at a given beta it can be negative. Higher is better.
     error_bound : float
         Certificate gap and rounding: the supremum over all beta is within ``value +- error_bound``.
-    status : AgreementStatus
+    status : Status
         How the search for beta ended.
     beta : float
-        Inverse temperature where the agreement is largest; infinity when it is a limit.
+        Inverse temperature where the agreement is largest, or the one given; infinity when it is a limit.
     log_pa : float
-        The same on the scale of the papers: ``n_samples * (value - log K)``, at most 0.
+        The same on the scale of the papers: ``n_samples * (value - log K)``.
     normalized : float
         ``value / log K``.
     equivalent_error : float
         Error rate of the symmetric channel with this capacity. Lower is better.
     disagreement : float
-        Share of pairs (by weight) that have no predicted class in common.
+        Share of pairs (by weight) that have no predicted class in common; against labels, the error rate.
     effective_classes : float
         Exponential of the entropy of the predicted classes of both samples: near 1 when the model has collapsed.
     n_classes : int
@@ -75,15 +79,28 @@ class PosteriorAgreementResult(Drawn, Result):
     prior : ndarray of shape (n_classes,)
         The class prior used.
     per_sample : ndarray of shape (n_samples,) or None
-        Contribution of each pair in nats; their weighted mean is ``value``.
-    resampled : ndarray of shape (n_resamples,) or None
-        The value in each bootstrap draw, where an interval was asked for; draws of models on the same pairs with
-        one seed are paired.
-    curve_beta, curve_value, curve_bound : ndarray of shape (n_points,)
-        The betas evaluated, the agreement there, and its upper bound from there to the next beta (the last: to
-        infinity). Together they are the certificate.
+        Contribution of each pair in nats; their weighted mean is ``value``. None where pairs are not kept in memory.
+    resampled : ndarray of shape (n_draws,) or None
+        The value in each bootstrap draw, with ``resampling``; draws of models on the same pairs with one seed are
+        paired.
+    curve_beta, curve_value : ndarray of shape (n_points,)
+        The betas evaluated, and the agreement there.
+    curve_bound : ndarray of shape (n_points,) or None
+        Upper bound of the agreement from each beta to the next (the last: to infinity): the certificate. None where
+        there is none.
     n_evaluations, n_passes : int
         Betas evaluated on all pairs, and passes over the pairs that they took.
+    reference_beta, common_value : float or None
+        With ``beta="separate"``: the inverse temperature of the reference, and the certified maximum with one beta
+        for both sides, which is never larger than ``value``.
+    confidence : float or None
+        Of `label_agreement`: the probability given to the label.
+    pairing : Pairing or None
+        How unpaired samples were paired; of several pairings, the first.
+    pairing_values : ndarray of shape (n_pairings,) or None
+        The agreement of each of several pairings, whose mean is ``value``; rows, beta and curve are of the first.
+    contributions : AgreementContributions or None
+        Of `agreement_contributions`: the split by what happened to each pair.
     """
 
     measure: ClassVar[str] = "posterior_agreement"
@@ -91,7 +108,6 @@ class PosteriorAgreementResult(Drawn, Result):
     unit: ClassVar[str] = "nats"
     higher_is_better: ClassVar[bool] = True
 
-    status: AgreementStatus
     beta: float
     log_pa: float
     normalized: float
@@ -104,9 +120,15 @@ class PosteriorAgreementResult(Drawn, Result):
     resampled: FloatArray | None = None
     curve_beta: FloatArray
     curve_value: FloatArray
-    curve_bound: FloatArray
+    curve_bound: FloatArray | None = None
     n_evaluations: int
     n_passes: int
+    reference_beta: float | None = None
+    common_value: float | None = None
+    confidence: float | None = None
+    pairing: Pairing | None = None
+    pairing_values: FloatArray | None = None
+    contributions: AgreementContributions | None = None
 
     @property
     def normalized_error_bound(self) -> float:
@@ -131,6 +153,12 @@ class PosteriorAgreementResult(Drawn, Result):
         """Sampling interval of ``equivalent_error``, where there is one of the value."""
         return self._interval_by(lambda value: equivalent_error(value, self.n_classes))
 
+    @property
+    def pairing_spread(self) -> float:
+        """Standard deviation over several pairings: what the choice of partners decides. 0 for one pairing."""
+        values = self.pairing_values
+        return 0.0 if values is None or len(values) < 2 else float(values.std(ddof=1))
+
     def _interval_by(self, scale: Callable[[float], float]) -> Interval | None:
         """Return the interval on another scale, on which higher agreement may be a lower number."""
         if self.interval is None:
@@ -140,46 +168,56 @@ class PosteriorAgreementResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the value and the channel it equals."""
+        most = f"{format_number(self.value)} nats of at most {format_number(math.log(self.n_classes))}"
+        if self.confidence is not None:
+            return (
+                f"Agreement with labels held with probability {format_number(self.confidence)}: {most}, at beta = "
+                f"{format_number(self.beta)}; {100 * (1.0 - self.disagreement):.3g} % of the predictions are right."
+            )
+        if str(self.status) in ("evaluated", "contradiction"):
+            return f"Agreement at beta = {format_number(self.beta)}: {most}, where 0 is chance."
         return (
-            f"{self.title}: {format_number(self.value)} nats of at most {format_number(math.log(self.n_classes))} "
-            f"(normalized {format_number(self.normalized)}); the two sets of predictions agree as well as a "
-            f"channel that flips {100 * self.equivalent_error:.3g} % of the labels."
+            f"{self.title}: {most} (normalized {format_number(self.normalized)}); the two sets of predictions agree "
+            f"as well as a channel that flips {100 * self.equivalent_error:.3g} % of the labels."
         )
 
     def notes(self) -> list[str]:
-        """Return the sentences on beta, on the classes, and those of every measure."""
-        share = (
-            f"{100 * self.disagreement:.3g} % of the {self.n_samples} pairs have no predicted class in common"
-        )
-        classes = f"predictions use {self.effective_classes:.3g} of {self.n_classes} classes in effect"
+        """Return the sentences on beta, classes, pairing and contributions, and those of every measure."""
         beta = "infinite beta" if math.isinf(self.beta) else f"beta = {format_number(self.beta)}"
-        sentences = [f"Reached at {beta}; {share}; {classes}."]
-        if self.status in (AgreementStatus.boundary, AgreementStatus.no_agreement):
+        if self.reference_beta is not None:
+            beta += f", and {format_number(self.reference_beta)} of the reference"
+        verb = "Measured" if str(self.status) in ("evaluated", "contradiction") else "Reached"
+        sentences = [
+            f"{verb} at {beta}; {100 * self.disagreement:.3g} % of the {self.n_samples} pairs have no predicted "
+            f"class in common; predictions use {self.effective_classes:.3g} of {self.n_classes} classes in effect."
+        ]
+        if str(self.status) in ("boundary", "no_agreement"):
             sentences.append(self.status.text)
+        if self.pairing is not None:
+            sentences.append(str(self.pairing))
+        if self.pairing_values is not None:
+            low, high = (format_number(float(part)) for part in np.quantile(self.pairing_values, (0, 1)))
+            sentences.append(
+                f"The spread over {len(self.pairing_values)} pairings is {format_number(self.pairing_spread)} nats "
+                f"(from {low} to {high})."
+            )
+        if self.contributions is not None:
+            sentences.extend(self.contributions.sentences(self.beta))
         return [*sentences, *super().notes()]
 
 
 def certified_fields(
     best: Maximum, limits: AgreementLimits, *, prior: FloatArray, scale: float, uniform: bool
 ) -> dict[str, Any]:
-    """Return the fields of a result that follow from the sums over all pairs, whoever took them."""
-    n_classes, n_samples = len(prior), round(limits.n_rows)
-    log_classes = math.log(n_classes)
-    value = min(best.value, log_classes) if uniform else best.value
+    """Return the fields of a result that follow from sums over all pairs, wherever the pairs are."""
     return {
-        "value": value,
+        **value_fields(best.value, round(limits.n_rows), prior, uniform=uniform),
         "error_bound": best.error_bound,
         "status": status_of(best),
-        "n_samples": n_samples,
-        "beta": float(_given_units(np.asarray(best.x), scale)),
-        "log_pa": n_samples * (value - log_classes),
-        "normalized": value / log_classes,
-        "equivalent_error": equivalent_error(value, n_classes),
+        "beta": float(given_units(np.asarray(best.x), scale)),
         "disagreement": limits.disagreeing / limits.weight,
         "effective_classes": math.exp(entropy(limits.predicted / limits.predicted.sum())),
-        "n_classes": n_classes,
-        "prior": prior,
-        "curve_beta": _given_units(best.points, scale),
+        "curve_beta": given_units(best.points, scale),
         "curve_value": best.values,
         "curve_bound": best.bounds,
         "n_evaluations": best.n_evaluations,
@@ -187,16 +225,32 @@ def certified_fields(
     }
 
 
-def status_of(best: Maximum) -> AgreementStatus:
+def value_fields(value: float, n_samples: int, prior: FloatArray, *, uniform: bool = False) -> dict[str, Any]:
+    """Return the value on all its scales; with a uniform prior it cannot exceed log K, whatever the rounding."""
+    n_classes = len(prior)
+    log_classes = math.log(n_classes)
+    value = min(value, log_classes) if uniform else value
+    return {
+        "value": value,
+        "n_samples": n_samples,
+        "log_pa": n_samples * (value - log_classes),
+        "normalized": value / log_classes,
+        "equivalent_error": equivalent_error(max(value, 0.0), n_classes),
+        "n_classes": n_classes,
+        "prior": prior,
+    }
+
+
+def status_of(best: Maximum) -> Status:
     """Return how a search for beta ended."""
     if not best.converged:
-        return AgreementStatus.max_iter
+        return MAX_ITER
     if best.x == 0.0:
-        return AgreementStatus.no_agreement
-    return AgreementStatus.boundary if math.isinf(best.x) else AgreementStatus.converged
+        return NO_AGREEMENT
+    return BOUNDARY if math.isinf(best.x) else CONVERGED
 
 
-def _given_units(betas: FloatArray, scale: float) -> FloatArray:
+def given_units(betas: FloatArray, scale: float) -> FloatArray:
     """Undo the common scale; a finite beta stays finite, since infinity means the limit."""
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(betas), np.minimum(betas * scale, sys.float_info.max), betas)

@@ -1,4 +1,4 @@
-"""Paired scores at the door: checked once, then handed out as centred float64 blocks, whatever they came as."""
+"""Validate and convert paired scores; centred float64 blocks of them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DEVICE_PLANE_BYTES = 1 << 27
 
 @dataclass(frozen=True, eq=False)
 class ScorePairs:
-    """Paired scores in their own array library, with all that turns a slice of rows into a centred block.
+    """Paired scores in the caller's array library, which turn a slice of rows into a centred block.
 
     Attributes
     ----------
@@ -179,9 +179,9 @@ def prepare_pairs(
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
-    align: Align = "labels",
+    pairing: Align = "labels",
 ) -> ScorePairs:
-    """Check and align the input of posterior agreement; see `posterior_agreement` for the arguments.
+    """Validate and align the input of posterior agreement; see `posterior_agreement` for the arguments.
 
     ``prior="predicted"`` cannot be known before a pass over the data: it is uniform here.
 
@@ -200,15 +200,15 @@ def prepare_pairs(
                 describe("floor", "None for scores", repr(floor), 'It is for kind="probabilities".')
             )
     scores, reference_scores = align_tables(
-        scores, reference_scores, "scores", "reference_scores", align=align
+        scores, reference_scores, "scores", "reference_scores", align=pairing, option="pairing"
     )
-    scores, sample_weight = align_tables(scores, sample_weight, "scores", "sample_weight", align=align)
+    sample_weight = align_rows(scores, sample_weight, "sample_weight", pairing)
     if isinstance(prior, str):
         check_choice(prior, "prior", ("predicted",))
         prior = None
-    elif is_table(scores) and hasattr(prior, "index") and hasattr(prior, "iloc") and align == "labels":
+    elif is_table(scores) and hasattr(prior, "index") and hasattr(prior, "iloc") and pairing == "labels":
         prior = prior.iloc[
-            match_labels(list(scores.columns), list(prior.index), "scores", "prior", "classes")
+            match_labels(list(scores.columns), list(prior.index), "scores", "prior", "classes", "pairing")
         ]
     first = _check_scores(scores, "scores")
     second = _check_scores(reference_scores, "reference_scores")
@@ -231,6 +231,11 @@ def prepare_pairs(
         weights=check_weights(sample_weight, "sample_weight", int(first.shape[0])),
         prior=_check_prior(prior, n_classes),
     )
+
+
+def align_rows(scores: Any, values: Any, name: str, pairing: Align, scores_name: str = "scores") -> Any:
+    """Return ``values``, one for each row of ``scores``, in the order of these rows."""
+    return align_tables(scores, values, scores_name, name, align=pairing, option="pairing")[1]
 
 
 def on_cpu(array: Array) -> bool:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.tables import Align, align_tables
+from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.agreement.predictions import label_columns
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.statistic import survey
 
 ONE_POWER = "shift"
@@ -34,17 +34,17 @@ class ShiftGrid:
         For each model, scores by power.
     reference_scores : list
         For each model.
-    align : {"labels", "position"}
+    pairing : {"labels", "position"}
     """
 
     models: tuple[str, ...]
     powers: tuple[float | str, ...]
     scores: list[Mapping[Any, Any]]
     reference_scores: list[Any]
-    align: Align
+    pairing: Align
 
     @classmethod
-    def of(cls, scores: Any, reference_scores: Any, align: Align) -> ShiftGrid:
+    def of(cls, scores: Any, reference_scores: Any, pairing: Align) -> ShiftGrid:
         """Sort out which mapping is over models and which over powers.
 
         Raises
@@ -76,7 +76,7 @@ class ShiftGrid:
         if all(isinstance(key, numbers.Real) for key in keys):
             keys = sorted(keys)
         tables = [{_power(key): table[key] for key in keys} for table in tables]
-        return cls(tuple(map(str, names)), tuple(map(_power, keys)), tables, references, align)
+        return cls(tuple(map(str, names)), tuple(map(_power, keys)), tables, references, pairing)
 
     def pairs(
         self, m: int, *, kind: str, prior: Any, floor: float | None, executor: Executor | None
@@ -85,8 +85,8 @@ class ShiftGrid:
         reference = self.reference_scores[m]
         surveyed = []
         for table in self.scores[m].values():
-            _, table = align_tables(reference, table, "reference_scores", "scores", align=self.align)
-            pairs = prepare_pairs(table, reference, kind=kind, prior=prior, floor=floor, align="position")
+            table = align_rows(reference, table, "scores", self.pairing, "reference_scores")
+            pairs = prepare_pairs(table, reference, kind=kind, prior=prior, floor=floor, pairing="position")
             surveyed.append(survey(pairs, executor=executor))
         if not isinstance(prior, str):
             return [pairs for pairs, _ in surveyed]
@@ -96,7 +96,7 @@ class ShiftGrid:
     def labels(self, labels: Any, m: int, pairs: ScorePairs) -> IntArray:
         """Return the column of each row's true class for model ``m``."""
         reference = self.reference_scores[m]
-        labels = align_tables(reference, labels, "reference_scores", "labels", align=self.align)[1]
+        labels = align_rows(reference, labels, "labels", self.pairing, "reference_scores")
         return label_columns(labels, "labels", reference, pairs.n_classes, pairs.n_samples)
 
     def sizes(self, sizes: Any, m: int, p: int, n_samples: int) -> FloatArray:
@@ -121,7 +121,7 @@ class ShiftGrid:
         if sizes is None:
             return np.zeros(n_samples)
         reference = self.reference_scores[m]
-        sizes = align_tables(reference, sizes, "reference_scores", name, align=self.align)[1]
+        sizes = align_rows(reference, sizes, name, self.pairing, "reference_scores")
         return check_vector(sizes, name, length=n_samples, low=0.0, allow_inf=True)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from typing import Any
 
 from shiftmetrics._core.arrays import is_labelled
+from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.tables import Align, match_labels
-from shiftmetrics._core.validation import describe, seed_of
+from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison.ranking import compare_results, model_names
 from shiftmetrics.comparison.result import ComparisonResult
@@ -23,13 +23,9 @@ def compare_agreement(
     prior: Any = "predicted",
     sample_weight: Any = None,
     floor: float | None = None,
-    align: Align = "labels",
-    confidence_level: float = 0.95,
-    n_resamples: int = 1000,
-    groups: Any = None,
-    rng: Any = None,
-    executor: Executor | None = None,
-    progress: bool = True,
+    pairing: Align = "labels",
+    resampling: Resampling | float = 0.95,
+    computing: Computing | None = None,
 ) -> ComparisonResult:
     """Rank models by posterior agreement, with intervals, paired differences and ranks that hold together.
 
@@ -47,20 +43,12 @@ def compare_agreement(
         Non-negative observation weights.
     floor : float, optional
         Smaller probabilities are raised to it.
-    align : {"labels", "position"}, default "labels"
+    pairing : {"labels", "position"}, default "labels"
         Whether tables are matched by row and column labels, over all models, or as they stand.
-    confidence_level : float, default 0.95
-        Of the intervals, and of all ranks together.
-    n_resamples : int, default 1000
-        Bootstrap draws.
-    groups : array of shape (n_samples,), optional
-        Labels of rows that belong together, such as several distortions of one picture.
-    rng : int, Generator or None
-        Seed of the draws, the same for all models.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks of rows.
-    progress : bool, default True
-        Show a progress bar over the models when it takes more than two seconds.
+    resampling : Resampling or float, default 0.95
+        Bootstrap draws, the same for all models; the level is that of the intervals, and of all ranks together.
+    computing : Computing, optional
+        As in `posterior_agreement`.
 
     Returns
     -------
@@ -77,11 +65,12 @@ def compare_agreement(
     Examples
     --------
     >>> import numpy as np
+    >>> from shiftmetrics import Resampling
     >>> from shiftmetrics.comparison import compare_agreement
     >>> rng = np.random.default_rng(0)
     >>> clean = 3.0 * rng.normal(size=(500, 5))
     >>> noisy = {f"noise {s}": clean + s * rng.normal(size=clean.shape) for s in (1, 2, 4)}
-    >>> comparison = compare_agreement(noisy, clean, rng=0)
+    >>> comparison = compare_agreement(noisy, clean, resampling=Resampling(rng=0))
     >>> [(model.name, model.rank_low, model.rank_high) for model in comparison.models]
     [('noise 1', 1, 1), ('noise 2', 2, 2), ('noise 4', 3, 3)]
     """
@@ -95,8 +84,9 @@ def compare_agreement(
         raise ValueError(
             describe("reference_scores", f"a mapping with the names {names}", f"{list(references)}")
         )
-    tables = _same_rows(scores, names, align)
-    seed = seed_of(rng)
+    tables = _same_rows(scores, names, pairing)
+    drawn = resampling_of(resampling) or Resampling()
+    progress = computing is None or computing.progress
     results: dict[str, Result] = {}
     for name in tqdm(names, desc="models", delay=2.0, disable=not progress, leave=False):
         try:
@@ -107,28 +97,29 @@ def compare_agreement(
                 prior=prior,
                 sample_weight=sample_weight,
                 floor=floor,
-                align=align,
-                executor=executor,
-                keep_rows=False,
-                confidence_level=confidence_level,
-                n_resamples=n_resamples,
-                groups=groups,
-                rng=seed,
+                pairing=pairing,
+                resampling=drawn,
+                computing=computing,
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"Model {name!r}: {error}") from error
-    return compare_results(results, confidence_level=confidence_level)
+    return compare_results(results, confidence_level=drawn.level)
 
 
-def _same_rows(scores: Mapping[str, Any], names: Sequence[str], align: Align) -> dict[str, Any]:
+def _same_rows(scores: Mapping[str, Any], names: Sequence[str], pairing: Align) -> dict[str, Any]:
     """Bring the rows of labelled tables into the order of the first model's."""
     first = scores[names[0]]
     tables = {}
     for name in names:
         table = scores[name]
-        if align == "labels" and is_labelled(first) and is_labelled(table):
+        if pairing == "labels" and is_labelled(first) and is_labelled(table):
             order = match_labels(
-                list(first.index), list(table.index), f"scores[{names[0]!r}]", f"scores[{name!r}]", "rows"
+                list(first.index),
+                list(table.index),
+                f"scores[{names[0]!r}]",
+                f"scores[{name!r}]",
+                "rows",
+                "pairing",
             )
             table = table.iloc[order]
         if len(table) != len(first):

@@ -23,7 +23,7 @@ NORMAL_DRAWS = 10_000
 """Draws behind what has no closed form: maxima over correlated differences, and which model is the best."""
 _MOST_GAPS = 1 << 24  # numbers held at a time
 
-_BY_DRAWS = ("rng", "n_resamples", "groups")
+_BY_DRAWS = ("rng", "n_draws", "n_resamples", "groups")
 _BY_INFLUENCE = (
     "threshold",
     "budget",
@@ -147,7 +147,7 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
         if not by_draws:
             warnings += _check_influence(name, result)
         elif not _has_draws(result):
-            remedy = "Pass confidence_level."
+            remedy = "Pass resampling."
             raise ValueError(describe(f"results[{name!r}]", "resampled", "a result without draws", remedy))
     shared = [
         (result.measure, result.n_samples, *(_setting(result, key) for key in keys)) for result in listed
@@ -181,6 +181,13 @@ def _check_comparable(results: Mapping[str, Any]) -> None:
             said = ", ".join(f"{value} for {name!r}" for name, value in found.items())
             remedy = next(iter(named.values()))[what][1]
             raise ValueError(f"results must share the {what}, got {said}. {remedy}")
+
+
+def _setting(result: Result, key: str) -> Any:
+    """Return an argument of the call that gave a result, or an option of its resampling."""
+    resampling = result.settings.get("resampling")
+    options = resampling if isinstance(resampling, Mapping) else {}
+    return options.get(key, result.settings.get(key))
 
 
 def _check_influence(name: str, result: Any) -> list[str]:

@@ -43,9 +43,9 @@ def compare_results(
     Parameters
     ----------
     results : mapping of str to Result
-        By the name of each model. Either results with ``resampled`` draws, such as `posterior_agreement` returns when
-        it is asked for an interval; ``rng``, ``groups`` and ``n_resamples`` must be the same for all. Or results with
-        the ``influence`` of each row, such as `stability_criterion` and `worst_case_risk` return; threshold, prices,
+        By the name of each model. Either results with ``resampled`` draws, such as `posterior_agreement` returns with
+        ``resampling``; seed, ``groups`` and number of draws must be the same for all. Or results with the
+        ``influence`` of each row, such as `stability_criterion` and `worst_case_risk` return; threshold, prices,
         ``sample_weight`` and ``groups`` must be the same for all.
     confidence_level : float, default 0.95
         Of the intervals of differences, and of all ranks together.
@@ -67,11 +67,11 @@ def compare_results(
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics import posterior_agreement
+    >>> from shiftmetrics import Resampling, posterior_agreement
     >>> from shiftmetrics.comparison import compare_results
     >>> rng = np.random.default_rng(0)
     >>> clean, noise = 3.0 * rng.normal(size=(2, 500, 5))
-    >>> options = {"confidence_level": 0.9, "rng": 0}
+    >>> options = {"resampling": Resampling(level=0.9, rng=0)}
     >>> compare_results({
     ...     "calm": posterior_agreement(clean + 0.2 * noise, clean, **options),
     ...     "upset": posterior_agreement(clean + noise, clean, **options),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics import Result
+from shiftmetrics import Resampling, Result
 from shiftmetrics.agreement import posterior_agreement
 
 
@@ -199,7 +199,9 @@ def test_an_interval_draws_groups_together(run, fails, folder):
     assert run(*arguments, *options, "--json", folder / "out.json", "-q").exit_code == 0
     written = Result.from_json(folder / "out.json")
     expected = posterior_agreement(
-        noisy[columns], clean[columns], confidence_level=0.9, n_resamples=60, rng=3, groups=scene.to_numpy()
+        noisy[columns],
+        clean[columns],
+        resampling=Resampling(level=0.9, n_draws=60, rng=3, groups=scene.to_numpy()),
     )
     assert written.interval.method == expected.interval.method
     assert written.interval.low == pytest.approx(expected.interval.low)

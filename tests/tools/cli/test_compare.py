@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics import Result
+from shiftmetrics import Resampling, Result
 from shiftmetrics.comparison import compare_agreement
 
 
@@ -34,9 +34,7 @@ def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     expected = compare_agreement(
         {name: table[list(clean)] for name, table in tables.items()},
         clean,
-        groups=tables["upset"]["scene"],
-        n_resamples=200,
-        rng=0,
+        resampling=Resampling(groups=tables["upset"]["scene"], n_draws=200, rng=0),
     )
     written = Result.from_json(folder / "out.json")
     assert written.value == expected.value

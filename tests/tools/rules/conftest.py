@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from shiftmetrics import Interval, Result
+from shiftmetrics import Interval, Resampling, Result
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics.agreement import posterior_agreement
@@ -86,7 +86,7 @@ def results() -> dict[str, Result]:
     """Return real results."""
     rng = np.random.default_rng(0)
     clean = 3.0 * rng.normal(size=(150, 4))
-    options = {"confidence_level": 0.9, "n_resamples": 200, "rng": 0}
+    options = {"resampling": Resampling(level=0.9, n_draws=200, rng=0)}
     calm = posterior_agreement(clean + 0.5 * rng.normal(size=clean.shape), clean, **options)
     upset = posterior_agreement(clean + 3.0 * rng.normal(size=clean.shape), clean, **options)
     losses = FixedLoss(rng.random(100))

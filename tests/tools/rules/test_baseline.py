@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from shiftmetrics import Resampling
 from shiftmetrics._core.collection import write_results
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.tools.rules import Rule, check_results
@@ -112,7 +113,9 @@ def test_the_paired_difference_is_judged_by_its_unfavourable_end(against, result
     rng = np.random.default_rng(0)
     clean = 3.0 * rng.normal(size=(150, 4))
     upset = posterior_agreement(
-        clean + 3.0 * rng.normal(size=clean.shape), clean, confidence_level=0.9, n_resamples=200, rng=0
+        clean + 3.0 * rng.normal(size=clean.shape),
+        clean,
+        resampling=Resampling(level=0.9, n_draws=200, rng=0),
     )
     same = against(calm, calm, using="interval", worse_by_at_most=0.01)
     assert same.ended == "passed", same.text

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from shiftmetrics import Resampling
 from shiftmetrics.comparison import compare_agreement
 from shiftmetrics.views import plot
 from shiftmetrics.views.drawings.style import REFERENCE, TEST
@@ -14,7 +15,7 @@ def test_models_stand_in_their_order_with_their_ranks():
     comparison = compare_agreement(
         {"constant": constant, "upset": clean + noise, "calm": clean + 0.1 * noise},
         {"constant": constant, "upset": clean, "calm": clean},
-        rng=0,
+        resampling=Resampling(rng=0),
     )
     ax = plot(comparison)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["calm", "upset", "constant"]

@@ -110,7 +110,7 @@ def test_what_is_no_result_is_refused(value):
 
 
 def test_results_without_rows_say_how_to_keep_them():
-    with pytest.raises(ValueError, match="keep_rows=True"):
-        plot(posterior_agreement(SCORES, SCORES[::-1], keep_rows=False), kind="pairs")
+    with pytest.raises(ValueError, match="arrays in memory"):
+        plot(posterior_agreement([(SCORES, SCORES[::-1])]), kind="pairs")
     with pytest.raises(ValueError, match="without_rows"):
         plot(stability_criterion(FixedLoss(RNG.random(9)), 0.8).without_rows())

@@ -194,7 +194,7 @@ def test_results_alone_are_enough(results):
 def test_results_without_their_rows(results):
     scores = np.random.default_rng(0).normal(size=(30, 3))
     bare = [
-        posterior_agreement(scores, scores[::-1], keep_rows=False),
+        posterior_agreement([(scores, scores[::-1])]),
         stability_criterion(FixedLoss(np.arange(9.0)), 5.0),
     ]
     text = Page(render_report(bare)).text

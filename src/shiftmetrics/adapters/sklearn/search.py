@@ -223,7 +223,7 @@ class _Score:
         sample, reference = (X, X) if self.scorer is None else self.scorer.pair(X)
         scores, kind = response_of(copies.fitted_[0], sample, self.response_method)
         reference_scores, _ = response_of(copies.fitted_[-1], reference, self.response_method)
-        result = posterior_agreement(scores, reference_scores, kind=kind, prior=self.prior, keep_rows=False)
+        result = posterior_agreement(scores, reference_scores, kind=kind, prior=self.prior)
         shares = np.unique(np.asarray(y), return_counts=True)[1] / len(y)
         return {
             "score": result.value,

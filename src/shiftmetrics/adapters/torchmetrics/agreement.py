@@ -14,19 +14,21 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 from torchmetrics.utilities.distributed import gather_all_tensors
 
-import shiftmetrics.agreement as agreement
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
 from shiftmetrics.adapters.torchmetrics.states import check_seen, device_only, scalar
-from shiftmetrics.agreement import (
+from shiftmetrics.agreement.grid import (
+    BETA_RANGE,
     AgreementGridStatistic,
-    BetaGrid,
-    PosteriorAgreementResult,
-    StreamedAgreementResult,
+    check_range,
+    grid_betas,
+    grid_result,
     grid_statistic,
-    prepare_pairs,
 )
-from shiftmetrics.agreement.streaming import batch_pairs, check_grid, check_stream_prior, stream_result
+from shiftmetrics.agreement.posterior import posterior_agreement as certified_agreement
+from shiftmetrics.agreement.result import PosteriorAgreementResult
+from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.agreement.shards import batch_pairs
 
 KINDS = ("scores", "probabilities")
 
@@ -48,8 +50,8 @@ class PosteriorAgreement(Metric):
         "predicted", for which it scores 0; it needs ``exact=True``, since it is known only when all rows are.
     floor : float, optional
         Smaller probabilities are raised to it.
-    grid : BetaGrid, optional
-        The betas of the sums, the same for all that is to be merged. Default: ten decades around 1.
+    beta_range : (float, float), default (2**-17, 2**17)
+        Ends of the grid of betas of the sums, the same for all that is to be merged; two points for each factor of 2.
     exact : bool, default False
         Keep all scores and solve with a certificate, as `shiftmetrics.posterior_agreement` does.
     **kwargs
@@ -64,7 +66,7 @@ class PosteriorAgreement(Metric):
     Notes
     -----
     Sums are in float64 whatever the scores; where a device has none (Apple's MPS) they stay on the CPU.
-    A beta outside the grid is said by a warning, with the remedy. ``result().effective_classes`` tells whether the
+    A beta outside the grid gives a warning with the remedy. ``result().effective_classes`` tells whether the
     model has collapsed.
 
     Examples
@@ -94,7 +96,7 @@ class PosteriorAgreement(Metric):
         kind: str = "scores",
         prior: Any = None,
         floor: float | None = None,
-        grid: BetaGrid | None = None,
+        beta_range: tuple[float, float] = BETA_RANGE,
         exact: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -102,7 +104,7 @@ class PosteriorAgreement(Metric):
         self.num_classes = check_integer(num_classes, "num_classes", low=2)
         self.kind = check_choice(kind, "kind", KINDS)
         self.floor = None if floor is None else check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
-        self.grid = check_grid(grid)
+        self.beta_range = check_range(beta_range)
         self.exact = bool(exact)
         if exact and isinstance(prior, str):
             check_choice(prior, "prior", ("predicted",))
@@ -152,7 +154,7 @@ class PosteriorAgreement(Metric):
             self.scores.append(_two_columns(scores.detach(), self.kind))
             self.reference_scores.append(_two_columns(reference_scores.detach(), self.kind))
         else:
-            added = torch.from_numpy(grid_statistic(pairs, self.grid).pack())
+            added = torch.from_numpy(grid_statistic(pairs, grid_betas(*self.beta_range)).pack())
             self.sums = self.sums + added.to(self.sums.device)
 
     def compute(self) -> Tensor:
@@ -162,8 +164,8 @@ class PosteriorAgreement(Metric):
             warnings.warn(f"{type(self).__name__}: {result.status.text}", stacklevel=3)
         return scalar(result.value, self.device)
 
-    def result(self) -> StreamedAgreementResult | PosteriorAgreementResult:
-        """Return all there is to know: beta, error bound, equivalent error, effective classes, status, summary."""
+    def result(self) -> PosteriorAgreementResult:
+        """Return the whole result: beta, error bound, equivalent error, effective classes, status, summary."""
         with self.sync_context(
             dist_sync_fn=self.dist_sync_fn, should_sync=self._to_sync, should_unsync=self._should_unsync
         ):
@@ -179,7 +181,7 @@ class PosteriorAgreement(Metric):
         Raises
         ------
         ValueError
-            If its settings differ (grid, classes, prior, kind, floor, exact or not).
+            If its settings differ (beta_range, classes, prior, kind, floor, exact or not).
         """
         theirs: Any = incoming_state.metric_state if isinstance(incoming_state, Metric) else incoming_state
         if isinstance(theirs, dict) and "signature" in theirs:
@@ -210,29 +212,25 @@ class PosteriorAgreement(Metric):
     def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Any:
         return super()._apply(device_only(fn), exclude_state)
 
-    def _result(self) -> StreamedAgreementResult | PosteriorAgreementResult:
+    def _result(self) -> PosteriorAgreementResult:
         if self.exact:
             scores, reference_scores = (
                 dim_zero_cat(part) if len(part) else torch.zeros(0)
                 for part in (self.scores, self.reference_scores)
             )
             check_seen(len(scores))
-            return agreement.posterior_agreement(
-                scores,
-                reference_scores,
-                kind=self.kind,
-                prior=self.prior,
-                floor=self.floor,
-                keep_rows=False,
+            return certified_agreement(
+                scores, reference_scores, kind=self.kind, prior=self.prior, floor=self.floor
             )
         statistic = self._empty_statistic().unpack(self.sums.cpu().numpy())
         check_seen(statistic.weight)
         uniform = self.prior is None
         prior = np.full(self.num_classes, 1.0 / self.num_classes) if uniform else np.asarray(self.prior)
-        return stream_result(statistic, self.grid, prior, kind=self.kind, floor=self.floor, uniform=uniform)
+        betas = grid_betas(*self.beta_range)
+        return grid_result(statistic, betas, prior, kind=self.kind, floor=self.floor, uniform=uniform)
 
     def _empty_statistic(self) -> AgreementGridStatistic:
-        blank = np.zeros(self.grid.n_points)
+        blank = np.zeros(len(grid_betas(*self.beta_range)))
         return AgreementGridStatistic(0.0, blank, blank, blank, 0.0, 0.0, 0.0, np.zeros(self.num_classes))
 
     def _signature(self) -> Tensor:
@@ -241,9 +239,8 @@ class PosteriorAgreement(Metric):
             self.prior if isinstance(self.prior, str) else "" if self.prior is None else self.prior.tobytes()
         )
         code = zlib.crc32(prior.encode() if isinstance(prior, str) else prior)
-        grid = (self.grid.low, self.grid.high, self.grid.points_per_octave)
         floor = -1.0 if self.floor is None else self.floor
-        settings = (self.exact, self.num_classes, KINDS.index(self.kind), floor, code, *grid)
+        settings = (self.exact, self.num_classes, KINDS.index(self.kind), floor, code, *self.beta_range)
         return torch.tensor([float(part) for part in settings], dtype=torch.float64)
 
 
@@ -254,7 +251,7 @@ def posterior_agreement(
     kind: str = "scores",
     prior: Any = None,
     floor: float | None = None,
-    grid: BetaGrid | None = None,
+    beta_range: tuple[float, float] = BETA_RANGE,
     exact: bool = False,
 ) -> Tensor:
     """Posterior agreement of one batch: the functional twin of `PosteriorAgreement`.
@@ -263,7 +260,7 @@ def posterior_agreement(
     ----------
     scores, reference_scores : Tensor of shape (n_rows, n_classes) or (n_rows,)
         Of the shifted and of the original sample.
-    kind, prior, floor, grid, exact
+    kind, prior, floor, beta_range, exact
         As in `PosteriorAgreement`.
 
     Returns
@@ -284,21 +281,20 @@ def posterior_agreement(
     >>> round(posterior_agreement(shifted, torch.ones(1000)).item(), 6)
     0.082283
     """
-    options = {"kind": kind, "prior": prior, "floor": floor}
-    if exact:
-        value = agreement.posterior_agreement(scores, reference_scores, keep_rows=False, **options).value
-    else:
-        check_stream_prior(prior)
-        value = agreement.streamed_agreement([(scores, reference_scores)], grid=grid, **options).value
-    return scalar(value, scores.device)
+    metric = PosteriorAgreement(
+        int(scores.shape[1]) if scores.ndim == 2 else 2,
+        kind=kind, prior=prior, floor=floor, beta_range=beta_range, exact=exact,
+    )  # fmt: skip
+    metric.update(scores, reference_scores)
+    return scalar(metric._result().value, scores.device)
 
 
 def _one_signature(stacked: Tensor) -> Tensor:
     """Return the one signature that all share."""
     if not bool((stacked == stacked[0]).all()):
         raise ValueError(
-            "PosteriorAgreement metrics that are merged must share num_classes, kind, prior, floor, grid and exact, "
-            "got different ones. Construct them with the same arguments."
+            "PosteriorAgreement metrics that are merged must share num_classes, kind, prior, floor, beta_range and "
+            "exact, got different ones. Construct them with the same arguments."
         )
     return stacked[0]
 

@@ -14,8 +14,8 @@ from shiftmetrics._core.labels import check_labels, label_codes
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
-from shiftmetrics.agreement.gaussian import GaussianFit, gaussian_fit
 from shiftmetrics.lab.distances.features import EPSILON
+from shiftmetrics.lab.distances.gaussian import GaussianFit, gaussian_fit
 from shiftmetrics.lab.distances.inputs import check_pairs
 from shiftmetrics.lab.distances.result import COMPUTED, Distance
 

@@ -15,7 +15,7 @@ from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_directions, check_magnitude
-from shiftmetrics.agreement.gaussian import gaussian_fit
+from shiftmetrics.lab.distances.gaussian import gaussian_fit
 from shiftmetrics.lab.distances.inputs import check_pairs, check_samples
 from shiftmetrics.lab.distances.result import COMPUTED, Distance, mean_distance, normal_interval
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.adam import Adam
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.record import Record
@@ -30,6 +29,7 @@ from shiftmetrics._core.validation import (
     describe,
 )
 from shiftmetrics.lab.published.result import PublishedResult
+from shiftmetrics.lab.published.steps import Adam
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DIVERGENCES, Divergence, DivergenceName, Moment, divergence_of
 from shiftmetrics.stability.losses import CandidateLoss, Loss

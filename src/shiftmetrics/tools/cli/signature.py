@@ -244,8 +244,9 @@ class Call:
                     arguments |= self._taken([name], known)
                     continue
                 fields = self._taken([field.name for field in dataclasses.fields(part)], known)
-                if part is not Resampling or fields.keys() - {"rng"}:  # without options, no interval is made
-                    arguments[name] = part(**fields)
+                if part is Resampling and not fields.keys() & {"level", "groups"}:
+                    continue  # no interval is made where none is asked for
+                arguments[name] = part(**fields)
             return function(*args, **arguments)
 
     def _taken(self, names: list[str], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,14 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, as_array, to_float64
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import describe
-from shiftmetrics.agreement import (
-    AdamAgreementResult,
-    AgreementContributionsResult,
-    FixedAgreementResult,
-    LabelAgreementResult,
-    PosteriorAgreementResult,
-    PredictionRatesResult,
-)
+from shiftmetrics.agreement import PosteriorAgreementResult, PredictionRatesResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     INK,
@@ -53,12 +46,12 @@ RATE_NAMES = {
 }
 
 
-@drawing(PosteriorAgreementResult, FixedAgreementResult, LabelAgreementResult, kind="pairs", default=True)
+@drawing(PosteriorAgreementResult, kind="pairs", default=True)
 def draw_pairs(result: Any, ax: Any = None) -> Any:
     """Draw the agreement of each pair as a histogram, with the mean that is the measure."""
     if result.per_sample is None:
         raise ValueError(
-            "result must hold its pairs, got one without per_sample. Compute it with keep_rows=True."
+            "result must hold its pairs, got one without per_sample. Compute it of arrays in memory."
         )
     ax = new_axes(ax)
     values = np.asarray(result.per_sample, dtype=np.float64)
@@ -80,7 +73,7 @@ def draw_beta(result: Any, ax: Any = None) -> Any:
     """Draw the agreement against the inverse temperature, with the bound that certifies its maximum."""
     ax = new_axes(ax)
     beta, value, bound = (
-        np.asarray(part, dtype=np.float64)
+        np.asarray(np.nan if part is None else part, dtype=np.float64) + np.zeros(len(result.curve_beta))
         for part in (result.curve_beta, result.curve_value, result.curve_bound)
     )
     shown = np.isfinite(beta) & (beta > 0) & np.isfinite(value)
@@ -146,14 +139,15 @@ def _probabilities(values: FloatArray, result: Any) -> FloatArray:
     return np.asarray(values / values.sum(axis=1, keepdims=True) if given else softmax(values, axis=1))
 
 
-@drawing(AgreementContributionsResult, kind="confidence", default=True)
+@drawing(PosteriorAgreementResult, kind="groups")
 def draw_group_confidence(result: Any, ax: Any = None) -> Any:
     """Draw the mean posterior of the predicted class in each group of pairs, with its standard error."""
     ax = new_axes(ax)
     sides = (("plain_reference_confidence", REFERENCE, "reference"), ("plain_confidence", TEST, "shifted"))
-    place = np.arange(len(result.groups))
+    groups = _groups_of(result)
+    place = np.arange(len(groups))
     for k, (field, colour, label) in enumerate(sides):
-        bars = [getattr(group, field) for group in result.groups.values()]
+        bars = [getattr(group, field) for group in groups.values()]
         ax.bar(
             place + 0.36 * (k - 0.5), [bar.mean or 0.0 for bar in bars], width=0.34, color=colour, label=label,
             yerr=[bar.standard_error or 0.0 for bar in bars],
@@ -162,23 +156,31 @@ def draw_group_confidence(result: Any, ax: Any = None) -> Any:
     ax.set(ylabel="posterior of the predicted class", ylim=(0, 1.02))
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
     ax.set_title("Confidence, by what happened")
-    return _name_groups(ax, result)
+    return _name_groups(ax, groups)
 
 
-@drawing(AgreementContributionsResult, kind="contribution")
+@drawing(PosteriorAgreementResult, kind="contributions")
 def draw_group_contribution(result: Any, ax: Any = None) -> Any:
     """Draw what each group of pairs takes from log PA."""
     ax = new_axes(ax)
-    heights = [group.log_pa for group in result.groups.values()]
+    groups = _groups_of(result)
+    heights = [group.log_pa for group in groups.values()]
     ax.bar(np.arange(len(heights)), heights, color=TEST, width=0.6)
     ax.axhline(0, color=MUTED, linewidth=0.8)
     ax.set(ylabel="part of log PA (nats)")
     ax.set_title("What each group takes from perfect agreement")
-    return _name_groups(ax, result)
+    return _name_groups(ax, groups)
 
 
-def _name_groups(ax: Any, result: Any) -> Any:
-    names = [f"{PAIR_GROUPS[name]}\n{group.n_samples}" for name, group in result.groups.items()]
+def _groups_of(result: Any) -> dict[str, Any]:
+    if result.contributions is None:
+        remedy = "Call agreement_contributions."
+        raise ValueError(describe("result", "split by what happened to each pair", "another one", remedy))
+    return dict(result.contributions.groups)
+
+
+def _name_groups(ax: Any, groups: dict[str, Any]) -> Any:
+    names = [f"{PAIR_GROUPS[name]}\n{group.n_samples}" for name, group in groups.items()]
     ax.set_xticks(np.arange(len(names)), names)
     ax.tick_params(axis="x", labelcolor=INK, length=0)
     return ax
@@ -208,17 +210,4 @@ def draw_rates(result: Any, ax: Any = None, *, rate: str = "afr_p") -> Any:
     ax.set_xlabel(RATE_NAMES[rate] if result.groups else "rate")
     percent_axes(ax, "x")
     ax.set_title("From group to group" if result.groups else "Prediction rates")
-    return ax
-
-
-@drawing(AdamAgreementResult, kind="steps")
-def draw_steps(result: Any, ax: Any = None) -> Any:
-    """Draw beta over the gradient steps, with the beta of the certified maximum."""
-    ax = new_axes(ax)
-    ax.plot(np.append(result.trace_beta, result.beta), color=TEST)
-    if math.isfinite(result.best_beta):
-        text = f"certified maximum at {result.best_beta:.3g}"
-        line_at(ax, "y", result.best_beta, text, color=REFERENCE)
-    ax.set(xlabel="step", ylabel="inverse temperature beta")
-    ax.set_title("Where gradient steps take beta")
     return ax

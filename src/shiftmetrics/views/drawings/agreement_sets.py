@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult, AgreementTransferResult
+from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import INK, REFERENCE, TEST, name_rows, new_axes
 
@@ -93,7 +93,7 @@ def draw_ranking(result: Any, ax: Any = None) -> Any:
         ax.plot(values[order, p], height, "o", markersize=5, color=colour, label=_text(power))
     if n_powers > 1:
         ax.legend(title="power", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    level = f", with {100 * result.settings['level']:g} % intervals" if "level" in result.settings else ""
+    level = f", with {100 * result.settings['resampling']['level']:g} % intervals"
     ax.set_xlabel(f"{QUANTITIES['normalized']}{level}")
     ax.set_title("Which model agrees most with itself")
     return ax
@@ -119,12 +119,13 @@ def _text(place: Any) -> str:
     return f"{place:g}" if isinstance(place, float) else str(place)
 
 
-@drawing(AgreementMatrixResult, kind="matrix")
+@drawing(AgreementMatrixResult, kind="matrix", default=True)
 def draw_matrix(result: Any, ax: Any = None, *, sort: bool = True) -> Any:
     """Draw the normalized agreement of all pairs as a heat map; ``sort`` puts names that agree side by side."""
     values = np.asarray(result.normalized, dtype=np.float64)
     n = len(result.names)
-    order = _similar_side_by_side(values) if sort and n > 2 else np.arange(n)
+    symmetric = np.array_equal(values, values.T)
+    order = _similar_side_by_side(values) if sort and n > 2 and symmetric else np.arange(n)
     diagonal = np.eye(n, dtype=bool)  # a name with itself says nothing
     shown, names = values[np.ix_(order, order)], [result.names[k] for k in order]
     apart = shown[~diagonal]
@@ -162,20 +163,25 @@ def _similar_side_by_side(values: FloatArray) -> IntArray:
     return np.asarray(leaves_list(tree), dtype=np.int64)[::-1]
 
 
-@drawing(AgreementTransferResult, kind="transfer")
+@drawing(AgreementMatrixResult, kind="transfer")
 def draw_transfer(result: Any, ax: Any = None) -> Any:
     """Draw the agreement of each environment at the fitted beta, and at the beta that is best for it."""
+    if result.fitted_on is None or result.standard_error is None:
+        remedy = "Call agreement_transfer with fit_on."
+        raise ValueError(describe("result", "a transfer from one environment", "another one", remedy))
+    column = result.names.index(result.fitted_on)
+    agreement, error = result.agreement[:, column], result.standard_error[:, column]
     ax = new_axes(ax, height=1.4 + 0.32 * len(result.names))
     names = [f"{name} (fitted)" if name == result.fitted_on else name for name in result.names]
     place = name_rows(ax, names)
-    at = np.where(np.isfinite(result.agreement), result.agreement, np.nan)
-    error = np.where(np.isfinite(result.standard_error), result.standard_error, 0.0)
-    best = result.own_agreement
+    at = np.where(np.isfinite(agreement), agreement, np.nan)
+    error = np.where(np.isfinite(error), error, 0.0)
+    best = result.agreement.diagonal()
     ax.hlines(place, np.fmin(at, best), best, color=REFERENCE, linewidth=1.2)
     ax.plot(best, place, "o", color=REFERENCE, markersize=5, label="at its own beta")
     label = "at the fitted beta, with its standard error"
     ax.errorbar(at, place, xerr=error, fmt="o", color=TEST, markersize=5, label=label)
     ax.set(xlabel="agreement (nats)")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18 - 0.5 / len(place)), ncols=2)
-    ax.set_title(f"At beta = {result.beta:.3g}, fitted on {result.fitted_on}")
+    ax.set_title(f"At beta = {result.beta[0, column]:.3g}, fitted on {result.fitted_on}")
     return ax

@@ -5,38 +5,34 @@ from __future__ import annotations
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.numerics import log_partition
-from shiftmetrics._core.record import StatusEnum as Status
-from shiftmetrics._core.result import Result, format_number, settings_of
-from shiftmetrics._core.tables import Align
+from shiftmetrics._core.numerics import log_partition, posteriors
+from shiftmetrics._core.options import Computing
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_number
-from shiftmetrics.agreement.breakdown import posteriors
-from shiftmetrics.agreement.posterior import input_warnings, posterior_agreement, prior_setting
+from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import rounding_error
 from shiftmetrics.agreement.statistic import survey
 
-
-class DescriptionStatus(Status):
-    """What became of the evaluation."""
-
-    evaluated = ("evaluated", True, "The description length at this beta.")
-    unbounded = (
-        "unbounded",
-        False,
-        "At infinite beta a class that one sample predicts has no probability in the other: the code is infinitely "
-        "long. Choose a finite beta.",
-    )
+EVALUATED = Status("evaluated", "The description length at this beta.")
+UNBOUNDED = Status(
+    "unbounded",
+    "At infinite beta a class that one sample predicts has no probability in the other: the code is infinitely long.",
+    "Choose a finite beta.",
+    ok=False,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DescriptionLengthResult(Result):
+class DescriptionLength(Record):
     """Out-of-sample description length.
 
     Attributes
@@ -45,37 +41,29 @@ class DescriptionLengthResult(Result):
         Nats per sample, less those of a code by the prior alone; ``-log K`` is the shortest. Lower is better.
     error_bound : float
         Rounding error.
-    status : DescriptionStatus
+    status : Status
         Not ok where the value is infinite.
-    bits : float
-        The same in bits per sample.
     beta : float
         Inverse temperature of both posteriors.
     agreement : float
         Agreement at the same beta: ``value >= -agreement`` always (Jensen).
-    n_classes : int
-        Number of classes K.
-    prior : ndarray of shape (n_classes,)
-        The class prior used.
     per_sample : ndarray of shape (n_samples,)
         Each row's code length in nats; their weighted mean is ``value``.
     """
 
-    measure: ClassVar[str] = "description_length"
-    title: ClassVar[str] = "Out-of-sample description length"
-    unit: ClassVar[str] = "nats"
-    higher_is_better: ClassVar[bool] = False
-
-    status: DescriptionStatus
-    bits: float
+    value: float
+    error_bound: float
+    status: Status
     beta: float
     agreement: float
-    n_classes: int
-    prior: FloatArray
     per_sample: FloatArray
 
-    def headline(self) -> str:
-        """Return one sentence with the length and its bound."""
+    @property
+    def bits(self) -> float:
+        """The length in bits per sample."""
+        return self.value / math.log(2.0)
+
+    def __str__(self) -> str:
         return (
             f"Coding classes drawn from the reference posteriors by the shifted ones takes "
             f"{format_number(abs(self.value))} nats ({format_number(abs(self.bits))} bits) per row "
@@ -94,9 +82,8 @@ def description_length(
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
-    align: Align = "labels",
     executor: Executor | None = None,
-) -> DescriptionLengthResult:
+) -> DescriptionLength:
     """Out-of-sample description length: the loss of the shifted posteriors on classes drawn from the reference ones.
 
     The mean over rows of ``sum_k q(k) (-log p(k) / pi(k))``, with p the posterior of the shifted and q that of the
@@ -104,14 +91,14 @@ def description_length(
 
     Parameters
     ----------
-    scores, reference_scores, kind, prior, sample_weight, floor, align, executor
+    scores, reference_scores, kind, prior, sample_weight, floor, executor
         As in `posterior_agreement`.
     beta : float, optional
         Inverse temperature of both posteriors; infinity is allowed. Default: that of posterior agreement.
 
     Returns
     -------
-    DescriptionLengthResult
+    DescriptionLength
         Value in nats per sample; lower is better.
 
     Raises
@@ -126,21 +113,18 @@ def description_length(
 
     Examples
     --------
-    >>> from shiftmetrics.agreement import description_length
+    >>> from shiftmetrics.lab.published import description_length
     >>> length = description_length([2.0, 1.0, -1.0, -2.0], [1.0, 2.0, -1.0, 0.5], beta=1.0)
     >>> round(length.value, 4), round(-length.agreement, 4)
     (0.0697, -0.1475)
     """
     if beta is not None:
         beta = check_number(beta, "beta", low=0.0, allow_inf=True)
-    options: dict[str, Any] = {
-        "kind": kind, "sample_weight": sample_weight, "floor": floor, "align": align
-    }  # fmt: skip
+    options: dict[str, Any] = {"kind": kind, "sample_weight": sample_weight, "floor": floor}
     used = prior
     if beta is None:
-        fitted = posterior_agreement(
-            scores, reference_scores, prior=prior, keep_rows=False, executor=executor, **options
-        )
+        computing = Computing(executor=executor)
+        fitted = posterior_agreement(scores, reference_scores, prior=prior, computing=computing, **options)
         beta, used = fitted.beta, fitted.prior
     pairs = prepare_pairs(scores, reference_scores, prior=used, **options)
     pairs, limits = survey(pairs, predicted=isinstance(used, str), executor=executor)
@@ -155,26 +139,13 @@ def description_length(
         lengths[rows], overlaps[rows] = both
     value, agreement = (_mean(part, pairs.weights) for part in (lengths, overlaps))
     error = rounding_error(np.asarray([inner if math.isfinite(inner) else 0.0]), limits, pairs.prior)
-    return DescriptionLengthResult(
+    return DescriptionLength(
         value=value,
         error_bound=2.0 * float(error[0]),
-        status=DescriptionStatus.evaluated if math.isfinite(value) else DescriptionStatus.unbounded,
-        n_samples=pairs.n_samples,
-        bits=value / math.log(2.0),
+        status=EVALUATED if math.isfinite(value) else UNBOUNDED,
         beta=beta,
         agreement=agreement,
-        n_classes=pairs.n_classes,
-        prior=pairs.prior,
         per_sample=lengths,
-        settings=settings_of(
-            beta=beta,
-            kind=pairs.kind,
-            prior=prior_setting(prior),
-            sample_weight=sample_weight is not None,
-            floor=pairs.floor,
-            align=align,
-        ),
-        warnings=tuple(input_warnings(pairs, limits)),
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics._core.adam import Adam
+from shiftmetrics.lab.published.steps import Adam
 
 
 def test_the_steps_are_those_of_adam() -> None:

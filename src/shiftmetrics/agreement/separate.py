@@ -1,7 +1,9 @@
-"""The certified maximum over the beta of one side, while the posteriors q of the other are fixed.
+"""An inverse temperature for each side, so that the scales of two models do not matter.
 
-With o = log(q / pi), the contribution of a row is log sum_k pi_k exp(beta s_k + o_k) - log sum_k pi_k exp(beta s_k):
-again a difference of two convex functions of beta, so the solver of posterior agreement serves here too.
+While the posteriors q of one side are fixed, o = log(q / pi), the contribution of a row is
+log sum_k pi_k exp(beta s_k + o_k) - log sum_k pi_k exp(beta s_k): again a difference of two convex functions of
+beta, so the solver of posterior agreement certifies the best beta of the other side. There is no certificate over
+both betas together: turns are taken from several starts until neither gains; the best end is a local maximum.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,17 +20,168 @@ from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce
 from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF, log_partition
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.statistics import Statistic
+from shiftmetrics.agreement.result import LOCAL, MAX_ITER, NO_AGREEMENT, certified_fields, value_fields
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.statistic import AgreementStatistic
+from shiftmetrics.agreement.solver import pilot_betas, solve_agreement
+from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, row_agreement
+
+STARTS = (0.5, 2.0, 8.0, math.inf)
+"""Where the reference's beta starts, in units of one over its mean margin; the common beta is one more start."""
+
+PILOT_ROWS = 2000
+"""Rows on which the starts of a large sample are tried; the best end is then followed on all rows."""
 
 Offset = Callable[[slice, FloatArray], FloatArray]
 """Maps a slice of rows and its centred block [a, b] to log(q / pi) of the fixed side: (n_rows, n_classes)."""
 
 
+class SeparateBetas(NamedTuple):
+    """The end of the turns: betas in the scale of the pairs, the agreement there, and what one change could gain."""
+
+    beta: float
+    reference_beta: float
+    value: float
+    error: float
+    settled: bool
+
+
+def separate_fields(
+    pairs: ScorePairs, limits: AgreementLimits, computing: Computing, *, uniform: bool, rows: bool = True
+) -> dict[str, Any]:
+    """Return the fields of the result of surveyed pairs, each side at its own beta.
+
+    The curve is that of one beta for both sides.
+    """
+    executor, atol = computing.executor, computing.atol or 0.0
+    common = solve_agreement(
+        evaluator(pairs, executor=executor),
+        limits,
+        prior=pairs.prior,
+        atol=atol,
+        guesses=pilot_betas(pairs, atol),
+    )
+    fields = certified_fields(common, limits, prior=pairs.prior, scale=pairs.scale, uniform=uniform)
+    fields |= {"reference_beta": fields["beta"], "common_value": common.value}
+    if math.isinf(common.x):  # no pair disagrees: nothing agrees more than the limit
+        if rows:
+            fields["per_sample"] = row_agreement(pairs, common.x, executor=executor)
+        return fields
+    ends = solve_two_betas(
+        pairs, limits, common, atol=atol, max_turns=computing.max_iter or 0, executor=executor
+    )
+    if rows:
+        other = fixed_at(pairs, 1, ends.reference_beta)
+        fields["per_sample"] = one_sided_rows(pairs, 0, other, ends.beta, executor=executor)
+    status = MAX_ITER if not ends.settled else NO_AGREEMENT if ends.value <= 0.0 else LOCAL
+    return fields | {
+        **value_fields(ends.value, pairs.n_samples, pairs.prior),
+        "error_bound": ends.error,
+        "status": status,
+        "beta": ends.beta * pairs.scale,
+        "reference_beta": ends.reference_beta * pairs.scale,
+        "curve_bound": None,
+    }
+
+
+def solve_two_betas(
+    pairs: ScorePairs,
+    limits: AgreementLimits,
+    common: Maximum,
+    *,
+    atol: float,
+    max_turns: int,
+    executor: Executor | None = None,
+) -> SeparateBetas:
+    """Take turns from several starts, one of them the certified common beta: the end is never below it.
+
+    Parameters
+    ----------
+    pairs, limits : ScorePairs, AgreementLimits
+        As `survey` returns them.
+    common : Maximum
+        Their certified maximum over one beta for both sides.
+    atol : float
+        Turns end when one gains less, in nats per sample.
+    max_turns : int
+        Most turns of each start.
+    executor : concurrent.futures.Executor, optional
+        Threads that work on blocks.
+    """
+    step = max(1, pairs.n_samples // PILOT_ROWS)
+    pilot = pairs.every(step) if step > 1 else pairs
+    if pilot.weights is not None and not pilot.weights.any():
+        pilot = pairs
+    margin = _mean_margin(pairs, executor)
+    starts = [common.x] if common.x > 0.0 else []
+    starts += [factor / margin for factor in STARTS] if margin > 0.0 else []
+    ends: list[SeparateBetas] = []
+    for start in starts:
+        ends.append(_take_turns(pilot, limits, start, max(atol, 1e-5), max_turns, executor))
+        if ends[-1].value >= most_agreement(pairs) - atol:
+            break  # nothing agrees more
+    if not ends:
+        return SeparateBetas(0.0, 0.0, 0.0, 0.0, settled=True)
+    place = int(np.argmax([end.value for end in ends]))
+    start = ends[place].reference_beta or starts[place]  # a flat side is no start
+    full = _take_turns(pairs, limits, start, atol, max_turns, executor)
+    if full.value < common.value:  # the pilot misled: start from the certified one
+        full = _take_turns(pairs, limits, common.x, atol, max_turns, executor)
+    return full
+
+
+def most_agreement(pairs: ScorePairs) -> float:
+    """Return the most that any two posteriors can agree: both on the rarest class."""
+    return -math.log(float(pairs.prior[pairs.prior > 0.0].min()))
+
+
+def _take_turns(
+    pairs: ScorePairs,
+    limits: AgreementLimits,
+    reference_beta: float,
+    atol: float,
+    max_turns: int,
+    executor: Executor | None,
+) -> SeparateBetas:
+    betas, value, gain = [0.0, reference_beta], -math.inf, math.inf
+    error = math.inf
+    for turn in range(2 * max_turns):
+        side = turn % 2
+        best = solve_one_side(
+            pairs,
+            side,
+            fixed_at(pairs, 1 - side, betas[1 - side]),
+            spread=limits.single_spread,
+            atol=atol / 2.0,
+            guesses=[betas[side]] if turn > 1 else [],
+            executor=executor,
+        )
+        if best.value >= value:
+            betas[side] = best.x
+        if best.x == 0.0:  # a flat side agrees with anything alike: not at all
+            return SeparateBetas(0.0, 0.0, 0.0, best.error_bound, settled=best.converged)
+        gain, error = best.value - value, best.error_bound
+        value = max(value, best.value)
+        if turn > 0 and gain < atol:
+            break
+    return SeparateBetas(betas[0], betas[1], value, error + max(gain, 0.0), settled=gain < atol)
+
+
+def _mean_margin(pairs: ScorePairs, executor: Executor | None) -> float:
+    """Return how far the reference scores of a row lie below its largest one, on average."""
+
+    def kernel(rows: slice) -> FloatArray:
+        reference = to_float64(pairs.block(rows)[1, ...])
+        return np.asarray([-reference.mean(axis=1).sum(), len(reference)])
+
+    total, count = map_reduce(kernel, pairs.slices(), executor=executor)
+    return float(total / count)
+
+
 @dataclass(frozen=True, eq=False)
 class OneSidedLimits(Statistic):
-    """What is known towards infinite beta.
+    """Sums towards infinite beta of one side.
 
     Attributes
     ----------

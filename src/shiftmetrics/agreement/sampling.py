@@ -1,8 +1,9 @@
-"""Posterior agreement of resampled pairs: beta is found anew in each draw, from sums at a few common betas.
+"""Sampling intervals of posterior agreement: bootstrap where pairs disagree, exact binomial where none does.
 
-Every pair's contribution and slope are taken at the betas that the certified solve visited and at some around its
-solution. The sums of each draw are then one matrix product; between two betas they follow a cubic. Where the
-maxima of draws fall into a wide gap, or beyond the last beta, betas are added and the same draws summed again.
+Beta is found anew in each draw, from sums at a few common betas. Every pair's contribution and slope are taken at the
+betas that the certified solve visited and at some around its solution. The sums of each draw are then one matrix
+product; between two betas they follow a cubic. Where the maxima of draws fall into a wide gap, or beyond the last
+beta, betas are added and the same draws summed again.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.confidence import BiasCorrected, binomial_interval
 from shiftmetrics._core.maximum import Maximum
-from shiftmetrics._core.resampling import Draws, Units, resampled_sums
+from shiftmetrics._core.numerics import posteriors
+from shiftmetrics._core.options import Resampling
+from shiftmetrics._core.resampling import Bootstrap, Draws, Units, resampled_sums
+from shiftmetrics._core.result import Interval
+from shiftmetrics.agreement.channel import prior_channel_capacity
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.statistic import block_agreement, row_agreement
+from shiftmetrics.agreement.statistic import AgreementLimits, block_agreement, row_agreement
 
 Sums = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
@@ -31,6 +37,56 @@ MAX_ROUNDS = 12
 
 ATOL = 1e-7
 """Agreement, in nats per sample, below which it does not matter where its beta is."""
+
+
+def sample_agreement(
+    pairs: ScorePairs,
+    limits: AgreementLimits,
+    best: Maximum,
+    *,
+    value: float,
+    resampling: Resampling,
+    predicted: bool = False,
+    executor: Executor | None = None,
+) -> tuple[Interval, FloatArray]:
+    """Resample the pairs, or groups of pairs; return the interval and the agreement in each draw.
+
+    Where every pair shares a predicted class all draws agree alike, which says nothing about contradictions that
+    were not drawn: there the number of units limits the share of contradictions that can have been missed.
+    """
+    units = Units.of(resampling.groups, pairs.n_samples)
+    bootstrap = Bootstrap(units.n_units, resampling.n_draws, resampling.rng)
+    draws = draw_agreement(pairs, best, bootstrap, units, predicted=predicted, executor=executor)
+    if math.isinf(best.x):
+        return unseen_contradictions(pairs, limits, units, value, resampling.level), draws.values
+    # At beta = 0 no pair has any influence: the shares of the draws are read as they are.
+    center = value if value > 0.0 else float(np.median(draws.values))
+    low, high = BiasCorrected.of(center, draws.values, draws.influence).interval(resampling.level)
+    what = "pairs" if units.codes is None else "groups"
+    method = f"bias-corrected bootstrap of {units.n_units} {what}, {resampling.n_draws} draws"
+    low = 0.0 if value <= 0.0 else low
+    return Interval(low=low, high=high, level=resampling.level, method=method), draws.values
+
+
+def unseen_contradictions(
+    pairs: ScorePairs, limits: AgreementLimits, units: Units, value: float, level: float
+) -> Interval:
+    """Bound the agreement below by the channel whose error none of the units would have shown."""
+    weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    # Agreement cannot be underestimated here, so all of the error probability lies on one side.
+    _, error = binomial_interval(0.0, effective, level, one_sided=True)
+    shares = limits.predicted / limits.predicted.sum()
+    used = pairs.prior > 0.0
+    low = prior_channel_capacity(error, shares[used], pairs.prior[used])
+    whole = prior_channel_capacity(0.0, shares[used], pairs.prior[used])
+    what = "pairs" if units.codes is None else "groups"
+    return Interval(
+        low=min(value, value * low / whole) if whole > 0.0 else value,
+        high=value,
+        level=level,
+        method=f"exact binomial through the channel identity, {effective:.6g} {what} without a contradiction",
+    )
 
 
 @dataclass(frozen=True)
@@ -192,11 +248,9 @@ def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) 
     prior = pairs.prior[pairs.prior > 0.0]
     slices = pairs.slices()
 
-    def posteriors(rows: slice) -> FloatArray:
+    def mean_change(rows: slice) -> FloatArray:
         block = to_float64(pairs.block(rows))
-        below = block - block.max(axis=2, keepdims=True)
-        terms = prior * (np.exp(beta * below) if math.isfinite(beta) else below == 0.0)
-        terms /= terms.sum(axis=2, keepdims=True)
+        terms = posteriors(block - block.max(axis=2, keepdims=True), prior, beta)
         weights = np.ones(len(block[0])) if pairs.weights is None else pairs.weights[rows]
         return np.asarray(weights @ (terms[2] - terms[0] - terms[1]))
 
@@ -204,6 +258,6 @@ def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) 
         best = to_float64(pairs.block(rows)[:2, ...] == 0.0)
         return np.asarray((best / best.sum(axis=2, keepdims=True)).mean(axis=0))
 
-    slope = sum(map_blocks(posteriors, slices, executor=executor)) / pairs.n_samples
+    slope = sum(map_blocks(mean_change, slices, executor=executor)) / pairs.n_samples
     parts = [part @ (slope / prior) for part in map_blocks(shares, slices, executor=executor)]
     return np.concatenate(parts)

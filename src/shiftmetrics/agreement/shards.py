@@ -1,0 +1,263 @@
+"""Pairs in several places: batches, partitions of a Dask array, processes of a training job.
+
+The solver needs sums over all pairs, so whoever adds up the statistics of the shards gets the certified agreement
+without gathering scores.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, float64_rows
+from shiftmetrics._core.maximum import Maximum
+from shiftmetrics._core.numerics import Workspace
+from shiftmetrics._core.options import Computing
+from shiftmetrics._core.statistics import Statistic
+from shiftmetrics._core.validation import describe
+from shiftmetrics.agreement.result import CONTRADICTION, EVALUATED, certified_fields
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.solver import Evaluate, rounding_error, solve_agreement
+from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, limits_of
+
+WORKSPACE = Workspace()
+"""Buffers that each thread keeps from batch to batch."""
+
+
+class Shards(NamedTuple):
+    """Pairs that are not in one place.
+
+    Attributes
+    ----------
+    total : callable
+        Maps a function from pairs to a statistic to the sum of its values over all shards.
+    n_classes : int
+        Number of classes.
+    """
+
+    total: Callable[[Callable[[ScorePairs], Any]], Any]
+    n_classes: int
+
+
+def shards_of(scores: Any, reference_scores: Any, *, kind: str, floor: float | None) -> Shards | None:
+    """Return the shards of batches or of two Dask arrays; None for arrays in memory."""
+    if reference_scores is None:
+        return _batch_shards(scores, kind, floor)
+    if _is_partitioned(scores) or _is_partitioned(reference_scores):
+        return _partition_shards(scores, reference_scores, kind, floor)
+    return None
+
+
+def solve_shards(shards: Shards, *, prior: Any, beta: float | None, computing: Computing) -> dict[str, Any]:
+    """Return the fields of the result of all shards together."""
+    blank = np.zeros((1, shards.n_classes))
+    weights = prepare_pairs(blank, blank, prior=prior).prior
+    limits: AgreementLimits = shards.total(functools.partial(_limits, prior=weights, scale=1.0))
+    spread = max(limits.pair_spread, limits.single_spread)
+    scale = 1.0
+    if not (spread == 0.0 or 1e-150 < spread < 1e150):
+        scale = 2.0 ** -max(-1000, min(1000, math.frexp(spread)[1] if math.isfinite(spread) else 1000))
+        limits = shards.total(functools.partial(_limits, prior=weights, scale=scale))
+    if isinstance(prior, str):
+        weights = limits.predicted / limits.predicted.sum()
+        limits = shards.total(functools.partial(_limits, prior=weights, scale=scale))
+    best = search_beta(
+        lambda betas: shards.total(functools.partial(_sums, prior=weights, scale=scale, betas=betas)),
+        limits,
+        weights,
+        None if beta is None else beta / scale,
+        computing,
+    )
+    fields = certified_fields(best, limits, prior=weights, scale=scale, uniform=prior is None)
+    if beta is not None:
+        fields |= given_beta_fields(beta, best)
+    fields["warnings"] = tuple(
+        constant_warning(fields["effective_classes"], predicted=isinstance(prior, str))
+    )
+    return fields
+
+
+def search_beta(
+    evaluate: Evaluate,
+    limits: AgreementLimits,
+    prior: FloatArray,
+    beta: float | None,
+    computing: Computing,
+    guesses: Sequence[float] = (),
+) -> Maximum:
+    """Return the certified maximum, or the agreement at a given beta (in the scale of the pairs), as one."""
+    if beta is None:
+        return solve_agreement(
+            evaluate,
+            limits,
+            prior=prior,
+            atol=computing.atol or 0.0,
+            max_iter=computing.max_iter or 0,
+            guesses=guesses,
+        )
+    at = np.array([beta])
+    value = limits.value if math.isinf(beta) else float(evaluate(at).value[0])
+    error = 2.0 * float(rounding_error(np.zeros(1) if math.isinf(beta) else at, limits, prior)[0])
+    return Maximum(beta, value, 0.0, error, at, np.array([value]), np.array([value]), 1, 1, converged=True)
+
+
+def given_beta_fields(beta: float, best: Maximum) -> dict[str, Any]:
+    """Return what is different in the result at a given beta: no certificate over other betas."""
+    status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
+    return {"beta": beta, "status": status, "curve_bound": None}
+
+
+def constant_warning(effective_classes: float, *, predicted: bool) -> Iterator[str]:
+    """Warn of a constant model, and say what that does to its agreement."""
+    if effective_classes < 1.0 + 1e-9:
+        remedy = (
+            "With the predicted prior its agreement is 0."
+            if predicted
+            else 'Pass prior="predicted" to measure the agreement beyond that.'
+        )
+        yield f"Every row of both samples is predicted to be the same class: the model is constant. {remedy}"
+
+
+def batch_pairs(
+    scores: Any, reference_scores: Any, *, kind: str, prior: Any, floor: float | None, n_classes: int | None
+) -> ScorePairs:
+    """Validate one batch as `prepare_pairs` does; nothing in it may depend on the batch alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `prepare_pairs`; also if the number of classes is another one, or a floor is needed and not given.
+    """
+    got = getattr(scores, "shape", None)
+    if n_classes is not None and got is not None:
+        n_columns = got[1] if len(got) == 2 else 2
+        if len(got) in (1, 2) and n_columns != n_classes:
+            raise ValueError(describe("scores", f"of {n_classes} classes in every batch", f"{n_columns}"))
+    pairs = prepare_pairs(scores, reference_scores, kind=kind, prior=prior, floor=floor)
+    if pairs.floor is not None and floor is None:
+        raise ValueError(
+            describe(
+                "floor",
+                "given where probabilities are 0",
+                "None",
+                "A floor taken from each batch would differ between batches: pass floor=1e-6, say.",
+            )
+        )
+    return pairs.replace(workspace=WORKSPACE)
+
+
+def _batch_shards(batches: Any, kind: str, floor: float | None) -> Shards:
+    iterable = hasattr(batches, "__iter__") and not hasattr(batches, "shape")
+    if not iterable or iter(batches) is batches:
+        raise TypeError(
+            describe(
+                "scores",
+                "pairs (scores, reference_scores) that can be read several times, where reference_scores is None",
+                type(batches).__name__,
+                "Pass reference_scores, or batches in a list or in an object whose __iter__ starts anew; for data "
+                "that passes by once there is shiftmetrics.adapters.torchmetrics.PosteriorAgreement.",
+            )
+        )
+    known: list[float] = []
+
+    def read(n_classes: int | None) -> Iterator[ScorePairs]:
+        for batch in batches:
+            if not isinstance(batch, Sequence) or len(batch) != 2:
+                got = f"{len(batch)} parts" if isinstance(batch, Sequence) else type(batch).__name__
+                raise TypeError(describe("scores", "batches of (scores, reference_scores)", got))
+            yield batch_pairs(*batch, kind=kind, prior=None, floor=floor, n_classes=n_classes)
+
+    first = next(read(None), None)
+    if first is None:
+        raise ValueError(describe("scores", "batches of at least one pair of arrays", "none"))
+    n_classes = first.n_classes
+
+    def total(function: Callable[[ScorePairs], Any]) -> Any:
+        parts, mark = None, 0.0
+        for pairs in read(n_classes):
+            part = function(pairs)
+            parts = part if parts is None else parts + part
+            mark += _mark(pairs)
+        known.append(mark)
+        if parts is None or not math.isclose(mark, known[0], rel_tol=1e-6, abs_tol=1e-12):
+            remedy = "Shift and shuffle the data before, or keep the batches in a list."
+            raise ValueError(describe("scores", "batches of the same pairs each time", "others", remedy))
+        return parts
+
+    return Shards(total, n_classes)
+
+
+def _mark(pairs: ScorePairs) -> float:
+    """Return a number that tells pairs from others, whatever their order."""
+    first, second = (float64_rows(side, slice(None)) for side in (pairs.scores, pairs.reference_scores))
+    return float(abs(first - second).sum())
+
+
+def _is_partitioned(value: Any) -> bool:
+    """Tell whether ``value`` is a Dask array, without an import of Dask."""
+    return hasattr(value, "map_blocks") and hasattr(value, "numblocks")
+
+
+def _partition_shards(scores: Any, reference_scores: Any, kind: str, floor: float | None) -> Shards:
+    """Map each pair of partitions to a packed statistic; only these vectors leave the workers."""
+    sides = []
+    for value, name in ((scores, "scores"), (reference_scores, "reference_scores")):
+        if not _is_partitioned(value) or value.ndim not in (1, 2):
+            got = f"{value.ndim} dimensions" if _is_partitioned(value) else type(value).__name__
+            raise TypeError(describe(name, "a Dask array of one or two dimensions like the other", got))
+        sides.append(value.rechunk({1: -1}) if value.ndim == 2 else value[:, None])
+    first, second = sides
+    n_parts, binary = first.numblocks[0], scores.ndim == 1
+    if scores.ndim != reference_scores.ndim or second.numblocks[0] != n_parts:
+        raise ValueError(
+            describe(
+                "reference_scores",
+                f"in {n_parts} partitions of rows like scores",
+                f"{second.numblocks[0]} (of {reference_scores.ndim} dimensions)",
+                "Rechunk one of them.",
+            )
+        )
+    n_classes = 2 if binary else int(scores.shape[1])
+
+    def total(function: Callable[[ScorePairs], Statistic]) -> Any:
+        empty = _empty(function, n_classes)
+
+        def kernel(block: Any, reference_block: Any) -> FloatArray:
+            if len(block) == 0 and len(reference_block) == 0:
+                return empty.pack()[None]
+            if binary:
+                block, reference_block = block[:, 0], reference_block[:, 0]
+            pairs = batch_pairs(
+                block, reference_block, kind=kind, prior=None, floor=floor, n_classes=n_classes
+            )
+            return function(pairs).pack()[None]
+
+        size = empty.pack().size
+        packed = first.map_blocks(
+            kernel, second, dtype=np.float64, chunks=((1,) * n_parts, (size,)), meta=np.empty((0, 0))
+        ).compute()
+        found: Any = functools.reduce(operator.add, (empty.unpack(row) for row in packed))
+        if not found.weight > 0.0:
+            raise ValueError(describe("scores", "an array of at least one row", "none"))
+        return found
+
+    return Shards(total, n_classes)
+
+
+def _empty(function: Callable[[ScorePairs], Statistic], n_classes: int) -> Statistic:
+    """Return the statistic of no pairs."""
+    blank = np.zeros((1, max(2, n_classes)))
+    return function(prepare_pairs(blank, blank)).zeros()
+
+
+def _limits(pairs: ScorePairs, *, prior: FloatArray, scale: float) -> AgreementLimits:
+    return limits_of(pairs.replace(prior=prior, scale=scale))
+
+
+def _sums(pairs: ScorePairs, *, prior: FloatArray, scale: float, betas: FloatArray) -> AgreementStatistic:
+    return evaluator(pairs.replace(prior=prior, scale=scale))(betas)

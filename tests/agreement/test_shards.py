@@ -1,0 +1,97 @@
+"""Batches that are read several times: the certified answer of all pairs; bad batches."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from shiftmetrics import Computing, Resampling
+from shiftmetrics.agreement import posterior_agreement
+
+GOOD = [([[1.0, 2.0]], [[1.0, 2.0]])]
+
+
+class Loader:
+    """Batches of tensors, read anew each time, as a torch DataLoader gives them."""
+
+    def __init__(self, scores: np.ndarray, reference: np.ndarray, noise: float = 0.0) -> None:
+        self.pair, self.noise = (torch.tensor(scores), torch.tensor(reference)), noise
+
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        order = torch.randperm(len(self.pair[0]))
+        for rows in order.split(70):
+            scores, reference = (side[rows] for side in self.pair)
+            yield scores + self.noise * torch.randn(scores.shape), reference
+
+
+@given(seed=st.integers(0, 50), cuts=st.lists(st.integers(1, 299), max_size=4))
+def test_batches_do_not_matter(seed: int, cuts: list[int]) -> None:
+    scores, reference = oracles.hard_pairs(seed)
+    ends = sorted({0, len(scores), *cuts})
+    parts = [(scores[i:j], reference[i:j]) for i, j in itertools.pairwise(ends)]
+    whole, split = posterior_agreement(scores, reference), posterior_agreement(parts)
+    assert split.value == pytest.approx(whole.value, abs=2e-6)
+    assert split.status == whole.status
+    for name in ("n_samples", "disagreement", "effective_classes", "log_pa"):
+        assert getattr(split, name) == pytest.approx(getattr(whole, name), rel=1e-5)
+    assert split.per_sample is None
+
+
+@pytest.mark.parametrize("prior", [None, "predicted", [0.2, 0.3, 0.5]])
+def test_a_shuffled_loader_gives_the_certified_value(prior: object) -> None:
+    scores, reference = oracles.hard_pairs(1)
+    computing = Computing(atol=1e-9)
+    whole = posterior_agreement(scores, reference, prior=prior, computing=computing)
+    split = posterior_agreement(Loader(scores, reference), prior=prior, computing=computing)
+    assert split.value == pytest.approx(whole.value, abs=2e-9)
+    np.testing.assert_allclose(split.prior, whole.prior)
+    at = posterior_agreement(Loader(scores, reference), prior=prior, beta=0.7)
+    assert at.value == pytest.approx(posterior_agreement(scores, reference, prior=prior, beta=0.7).value)
+    assert at.status.code == "evaluated"
+
+
+def test_other_pairs_at_each_reading_are_refused() -> None:
+    with pytest.raises(ValueError, match="batches of the same pairs each time, got others"):
+        posterior_agreement(Loader(*oracles.hard_pairs(1), noise=0.1))
+
+
+def test_probabilities_need_one_floor() -> None:
+    scores, reference = oracles.hard_pairs(2)
+    p, q = (torch.softmax(torch.tensor(side), dim=1).numpy() for side in (scores, reference))
+    p[0] = np.eye(p.shape[1])[1]
+    with pytest.raises(ValueError, match="floor must be given where probabilities are 0"):
+        posterior_agreement([(p, q)], kind="probabilities")
+    exact = posterior_agreement(p, q, kind="probabilities", floor=1e-4)
+    split = posterior_agreement([(p[:100], q[:100]), (p[100:], q[100:])], kind="probabilities", floor=1e-4)
+    assert split.value == pytest.approx(exact.value, abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("batches", "options", "message"),
+    [
+        ([], {}, "scores must be batches of at least one pair"),
+        (iter(GOOD), {}, "can be read several times"),
+        (np.ones((2, 2)), {}, "Pass reference_scores"),
+        ([[1.0, 2.0, 3.0]], {}, r"scores must be batches of \(scores, reference_scores\), got 3 parts"),
+        ([([[1.0, np.nan]], [[1.0, 2.0]])], {}, "scores must be finite"),
+        ([([[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]])], {}, "same shape"),
+        (
+            [(np.ones((2, 3)), np.ones((2, 3))), (np.ones((2, 4)), np.ones((2, 4)))],
+            {},
+            "scores must be of 3 classes in every batch, got 4",
+        ),
+        ([([1, 0], [1, 0])], {}, "real margins"),
+        (GOOD, {"kind": "logits"}, "kind must be one of"),
+        (GOOD, {"sample_weight": [1.0]}, "sample_weight must be None for batches"),
+        (GOOD, {"resampling": Resampling(rng=0)}, "resampling must be None for batches"),
+        (GOOD, {"beta": "separate"}, "beta must be a number or None for batches"),
+    ],
+)
+def test_bad_batches_are_named(batches: object, options: dict, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        posterior_agreement(batches, **options)
