@@ -12,8 +12,8 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Moves, Search
-from shiftmetrics.models.forests import exact, forest_of
-from shiftmetrics.models.forests.model_grid import grid_of_question
+from shiftmetrics.models.forests import answers, forest_of
+from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.outputs import encoded_categories
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
@@ -65,7 +65,7 @@ def test_the_grid_says_what_the_library_says(name) -> None:
     question = question_of(model, other, labels)
     grid = grid_of_question(question)
     assert grid is not None
-    outputs = grid.trees.outputs(grid.cells(question.codes))
+    outputs = grid.outputs(grid.cells(question.codes))
     np.testing.assert_allclose(
         grid.forest.probabilities(outputs), model.predict_proba(other), rtol=1e-6, atol=1e-6
     )
@@ -115,7 +115,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     away = known.moved_distances > 0
     if loss == "zero_one":
         assert (model.predict(moved)[away] != y[away]).all()
-    monkeypatch.setattr(exact, "MOST_VISITS", -1)
+    monkeypatch.setattr(answers, "MOST_VISITS", -1)
     searched = model_stability(model, X, y, threshold, loss=loss)
     assert searched.lower_bound <= known.value * (1 + 1e-6)
     assert known.value * (1 - 1e-9) <= searched.value <= 1.2 * known.value
@@ -165,7 +165,7 @@ def test_categories_that_the_model_never_saw() -> None:
     for name in ("histogram", "lightgbm"):  # they count as missing
         model = model_named(name).fit(small, y[seen])
         grid = grid_of_question(question_of(model, X, y))
-        outputs = grid.trees.outputs(grid.cells(question_of(model, X, y).codes))
+        outputs = grid.outputs(grid.cells(question_of(model, X, y).codes))
         np.testing.assert_allclose(grid.forest.probabilities(outputs), model.predict_proba(X), atol=1e-12)
     model = model_named("xgboost").fit(small, y[seen])
     rows = small.assign(

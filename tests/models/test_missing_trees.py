@@ -22,13 +22,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from rows_with_holes import assert_reached
 from shiftmetrics.models import Moves, Search, model_stability
 from shiftmetrics.models.domain import differs
-from shiftmetrics.models.forests import exact, forest_of
-from shiftmetrics.models.forests.boxes import LeafBoxes
-from shiftmetrics.models.forests.certificate import lower_bounds
-from shiftmetrics.models.forests.joint import certified_distances
-from shiftmetrics.models.forests.model_grid import grid_of_question
-from shiftmetrics.models.forests.scan import scan
-from shiftmetrics.models.forests.single_moves import CellCosts, single_moves
+from shiftmetrics.models.forests import answers, forest_of
+from shiftmetrics.models.forests.bounds import certified_distances, lower_bounds
+from shiftmetrics.models.forests.from_model import grid_of_question
+from shiftmetrics.models.forests.search import Block
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
@@ -113,7 +110,7 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
     question = question_of(model, X, y)
     grid = grid_of_question(question)
     near = points[~np.isnan(points[:, 0])]
-    np.testing.assert_array_equal(grid.trees.leaves(grid.cells(near)), forest.leaves(near))
+    np.testing.assert_array_equal(grid.leaves(grid.cells(near)), forest.leaves(near))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -176,7 +173,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
     model = model_named(name).fit(X, y)
     threshold = {"zero_one": 0.45, "log_loss": 1.1}[loss]
     known = model_stability(model, X, y, threshold, loss=loss)
-    monkeypatch.setattr(exact, "MOST_VISITS", -1)
+    monkeypatch.setattr(answers, "MOST_VISITS", -1)
     searched = model_stability(model, X, y, threshold, loss=loss)
     assert (searched.kind, known.kind) == ("upper_bound", "exact")
     assert searched.lower_bound <= known.value * (1 + 1e-6)
@@ -198,44 +195,43 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     model = model_named(name).fit(X, y)
     question = question_of(model, X, y)
     upper = answer(question)[1].loss.distances ** 2
-    boxes = LeafBoxes.of(grid_of_question(question))
-    squared, losses = lower_bounds(boxes, X, question.y, "zero_one")
+    grid = grid_of_question(question)
+    squared, losses = lower_bounds(grid, X, question.y, "zero_one")
     known = np.where(losses > 0.0, squared, np.inf).min(axis=1)
     assert (known <= upper * (1 + 1e-9) + 1e-15).all()
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper = certified_distances(boxes, X, question.y, known, reached)
+        sharper = certified_distances(grid, X, question.y, known, reached)
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_scans_and_single_moves_know_every_cell(name) -> None:
+def test_outputs_and_costs_at_every_cell(name) -> None:
     X, y = table(p=3, n_classes=3)
     model = model_named(name).fit(X, y)
     question = question_of(model, X, y)
     grid = grid_of_question(question)
-    own, reached = grid.cells(X), set()
-    moves = single_moves(grid, CellCosts.of(grid, X), np.arange(len(X)), own)
-    np.testing.assert_array_equal(np.isfinite(moves.costs), True)
-    assert not np.isnan(X[moves.row, moves.axis]).any()  # nothing that is missing moves
-    changed = own[moves.row].copy()
-    changed[np.arange(len(changed)), moves.axis] = moves.cell
-    np.testing.assert_allclose(moves.outputs, grid.trees.outputs(changed), atol=1e-9)
-    reached = set(zip(moves.row.tolist(), moves.axis.tolist(), strict=True))
-    for along in scan(grid.trees, own, grid.active):
-        axis = grid.axes[along.axis]
-        gone = np.isnan(X[:, along.axis])
-        costs = axis.costs(X)
-        assert np.isinf(costs[gone][:, : grid.trees.n_open[along.axis]]).all()
-        base = grid.trees.outputs(own)
-        np.testing.assert_allclose(along.outputs[gone, own[gone, along.axis]], base[gone], atol=1e-12)
-        for cell in range(grid.trees.n_open[along.axis]):
+    own = grid.cells(X)
+    base = grid.outputs(own)
+    moves = Block.of(grid, X, question.y).moves(own)
+    np.testing.assert_allclose(moves.present, base, atol=1e-12)
+    n_cells = np.cumsum(grid.n_cells[grid.active])[:-1]
+    for position, outputs, squared in zip(
+        grid.active,
+        np.split(moves.outputs, n_cells, axis=1),
+        np.split(moves.squared, n_cells, axis=1),
+        strict=True,
+    ):
+        axis = grid.axes[position]
+        gone = np.isnan(X[:, position])
+        assert np.isinf(squared[gone][:, : axis.n_open]).all()  # nothing that is missing moves
+        np.testing.assert_array_equal(np.isfinite(squared[~gone]), np.arange(axis.n_cells) < axis.n_open)
+        np.testing.assert_allclose(outputs[gone, own[gone, position]], base[gone], atol=1e-12)
+        for cell in range(axis.n_open):
             points = X.copy()
             axis.put(points, X, np.full(len(X), cell))
             expected = grid.forest.outputs(points)
-            np.testing.assert_allclose(along.outputs[~gone, cell], expected[~gone], rtol=1e-9, atol=1e-9)
-            for row in np.flatnonzero(~gone & (np.abs(expected - base) > 1e-9).any(axis=1))[:20]:
-                assert (row, along.axis) in reached
+            np.testing.assert_allclose(outputs[~gone, cell], expected[~gone], rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=15)

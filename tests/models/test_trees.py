@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from rows_with_holes import assert_reached
 from shiftmetrics import Computing
 from shiftmetrics.models import Moves, Search, model_stability
-from shiftmetrics.models.forests import exact, forest_of
-from shiftmetrics.models.forests.model_grid import grid_of_question
+from shiftmetrics.models.forests import answers, forest_of
+from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
@@ -148,7 +148,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, moons, monke
         pytest.skip("no decision function")
     threshold = {"zero_one": 0.4, "log_loss": 1.0, "hinge": 1.5}[loss]
     known = model_stability(model, X, y, threshold, loss=loss)
-    monkeypatch.setattr(exact, "MOST_VISITS", -1)
+    monkeypatch.setattr(answers, "MOST_VISITS", -1)
     searched = model_stability(model, X, y, threshold, loss=loss)
     assert (searched.kind, known.kind) == ("upper_bound", "exact")
     assert searched.lower_bound <= known.value * (1 + 1e-6)
@@ -158,7 +158,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, moons, monke
 
 
 def test_searched_distances_are_near_the_exact_ones(monkeypatch) -> None:
-    monkeypatch.setattr(exact, "MOST_VISITS", -1)
+    monkeypatch.setattr(answers, "MOST_VISITS", -1)
     X, y = make_moons(150, noise=0.3, random_state=1)
     model = MODELS["boosting"].fit(X, y)
     question = question_of(model, X, y)
@@ -275,7 +275,7 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
         MODELS[name],
     ).fit(table, y)
     if search:
-        monkeypatch.setattr(exact, "MOST_VISITS", -1)
+        monkeypatch.setattr(answers, "MOST_VISITS", -1)
     some = table.iloc[:40]
     question = question_of(model, some, y[:40])
     found = answer(question)[1]
@@ -335,7 +335,7 @@ def test_columns_of_rare_categories_are_found() -> None:
     some = table.sort_values("code").drop_duplicates("code")
     grid = grid_of_question(question_of(model, some, y[some.index]))
     np.testing.assert_allclose(
-        grid.trees.outputs(grid.cells(question_of(model, table, y).codes)),
+        grid.outputs(grid.cells(question_of(model, table, y).codes)),
         model.predict_proba(table),
         atol=1e-12,
     )

@@ -23,7 +23,7 @@ from shiftmetrics.models.feature_result import (
     FeatureStabilityResult,
     FeatureStabilityStatus,
 )
-from shiftmetrics.models.forests.reached import NotTheModel
+from shiftmetrics.models.forests.answers import NotTheModel
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.route import ROUTES, Answer, Route, answer

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
 from shiftmetrics._core.validation import describe
-from shiftmetrics.models.forests.categories import known_categories
+from shiftmetrics.models.forests.reading import known_categories
 
 
 def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]:

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.models.forests.along_axis import answers_along_axes
-from shiftmetrics.models.forests.ensemble import answer_by_search
-from shiftmetrics.models.forests.exact import answer_by_enumeration, answer_of_tree
+from shiftmetrics.models.forests.answers import (
+    NotTheModel,
+    answer_by_enumeration,
+    answer_of_tree,
+    answers_along_axes,
+)
+from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.forests.model_grid import grid_of_question, last_step
-from shiftmetrics.models.forests.reached import NotTheModel
+from shiftmetrics.models.forests.reading import last_step
+from shiftmetrics.models.forests.search import answer_by_search
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 
@@ -79,11 +83,10 @@ def _about_whole_numbers(question: Question) -> tuple[str, ...]:
 
 
 def _answer_on(grid: Grid, question: Question) -> Answer:
-    active = np.flatnonzero(grid.active)
     if grid.forest.n_trees == 1:
         return answer_of_tree(question, grid)
-    if len(active) <= 1:
-        axis = int(active[0]) if active.size else 0
+    if len(grid.active) <= 1:
+        axis = int(grid.active[0]) if grid.active.size else 0
         return next(iter(answers_along_axes(question, grid, [axis])))[1]
     return answer_by_enumeration(question, grid) or answer_by_search(question, grid)
 

@@ -205,8 +205,8 @@ def test_a_dump_of_xgboost() -> None:
     forest = forest_of_json(xgboost_document())
     below = float(np.nextafter(np.float32(0.3), np.float32(0)))
     points = np.array([[0.0, below], [0.0, 0.3], [0.0, np.nan]])  # 0.3 is read as float32, and < is strict
-    np.testing.assert_allclose(forest.outputs(points)[:, 0], np.log(1 / 3) + np.array([-1.0, 3.0, -1.0]))
-    assert forest.link == "sigmoid"
+    np.testing.assert_allclose(forest.outputs(points)[:, 1], np.log(1 / 3) + np.array([-1.0, 3.0, -1.0]))
+    assert forest.link == "softmax"
     assert forest.n_features == 2
     stopped = forest_of_json(xgboost_document(attributes={"best_iteration": "0"}))
     assert stopped.n_trees == 1
@@ -218,7 +218,7 @@ def test_a_dump_of_xgboost() -> None:
         gradient_booster={"name": "dart", "gbtree": {**trees, "name": "gbtree"}, "weight_drop": [0.5, 1.0]}
     )
     expected = np.log(1 / 3) + 0.75 * np.array([-1.0, 3.0, -1.0])
-    np.testing.assert_allclose(forest_of_json(dropout).outputs(points)[:, 0], expected)
+    np.testing.assert_allclose(forest_of_json(dropout).outputs(points)[:, 1], expected)
 
 
 def test_categories_in_a_dump_of_xgboost() -> None:
@@ -231,7 +231,7 @@ def test_categories_in_a_dump_of_xgboost() -> None:
     points = np.array([[0.0, code] for code in (0.0, 1.0, 2.0, 3.0, 9.0, np.nan)])
     first = np.array([1.5, -0.5, 1.5, -0.5, -0.5, -0.5])  # what is listed goes right
     second = np.array([-0.5, 1.5, 1.5, 1.5, 1.5, -0.5])
-    np.testing.assert_allclose(forest.outputs(points)[:, 0], np.log(1 / 3) + first + second)
+    np.testing.assert_allclose(forest.outputs(points)[:, 1], np.log(1 / 3) + first + second)
 
 
 LIGHTGBM_TEXT = """tree
@@ -278,7 +278,7 @@ def test_a_dump_of_lightgbm() -> None:
     points = np.array([[-1.5, 0.3], [-1.0, 0.3], [0.0, 0.31], [np.nan, 0.0], [0.0, np.nan]])
     # A missing second value counts as 0 (none was seen), a missing first one goes left by default.
     expected = 0.125 + np.array([-0.25, 0.5, 1.25, -0.25, 0.5])
-    np.testing.assert_allclose(forest.outputs(points)[:, 0], expected)
+    np.testing.assert_allclose(forest.outputs(points)[:, 1], expected)
     np.testing.assert_allclose(
         forest.probabilities(forest.outputs(points))[:, 1], 1 / (1 + np.exp(-2 * expected))
     )
@@ -286,7 +286,7 @@ def test_a_dump_of_lightgbm() -> None:
     split = LIGHTGBM_TEXT.replace("decision_type=2 10", sets).replace("9999 -1.5", "9999 0")
     codes = np.array([[code, 0.0] for code in (0.0, 1.0, 2.0, 32.0, 33.0, 99.0, np.nan)])
     expected_codes = 0.125 + np.array([-0.25, 0.5, -0.25, -0.25, 0.5, 0.5, 0.5])
-    np.testing.assert_allclose(forest_of_text(split).outputs(codes)[:, 0], expected_codes)
+    np.testing.assert_allclose(forest_of_text(split).outputs(codes)[:, 1], expected_codes)
     assert forest_of_text(LIGHTGBM_TEXT.replace("binary sigmoid:2", "cross_entropy_lambda")) is None
     averaged = forest_of_text(LIGHTGBM_TEXT.replace("num_class=1", "average_output\nnum_class=1"))
     np.testing.assert_allclose(averaged.outputs(points)[:, 0], expected / 2)

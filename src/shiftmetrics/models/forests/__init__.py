@@ -1,4 +1,4 @@
-"""Decision trees and sums of them: one format, and what moves of their inputs do to them."""
+"""Decision trees and sums of them: one format, and the effect of moves of their inputs."""
 
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.reading import forest_of

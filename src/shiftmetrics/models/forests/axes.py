@@ -1,14 +1,14 @@
-"""The axes of a grid: a number between thresholds, or a group of columns in one of a few states.
+"""The axes along which rows move: a number between thresholds, or columns that flip from one state to another.
 
-An axis knows what a move to one of its cells costs, and where the row then stands: at the nearest place in the cell
-that its bounds and whole steps allow, on the side of the threshold that the model sees. A missing value has a cell of
-its own, which nothing enters or leaves.
+Each axis is cut into cells within which no tree changes its output. An axis gives the cost of a move to a cell and
+the point where the row then stands: the nearest place in the cell that its bounds and whole steps allow, on the side
+of the threshold that the model sees. A missing value has a cell of its own, which nothing enters or leaves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,28 +16,24 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.domain import Domain, Flip
 
 
-class Axis(Protocol):
-    """One way in which rows move."""
+@dataclass(frozen=True, eq=False)
+class CellSets:
+    """Sets of cells of one axis.
 
-    columns: IntArray
-    movable: bool
+    Attributes
+    ----------
+    low, high : array of shape (n_sets,)
+        First and last cell of ranges, on an axis of numbers.
+    missing : array of shape (n_sets,)
+        Whether the cell of missing values belongs to the set, on an axis of numbers.
+    states : array of shape (n_sets, n_cells) or None
+        The states of each set, on an axis of states.
+    """
 
-    @property
-    def n_cells(self) -> int:
-        """Number of cells, with that of missing values."""
-
-    @property
-    def missing(self) -> int:
-        """The cell of missing values; -1 where there is none, or where they are states like others."""
-
-    def cells(self, points: FloatArray) -> IntArray:
-        """Return the cell of each point."""
-
-    def costs(self, start: FloatArray) -> FloatArray:
-        """Return the squared distance of each row to each cell, of shape (n_rows, n_cells); inf: it cannot go."""
-
-    def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
-        """Move each row to its nearest place in a cell, in place; rows in their own cell go back to the start."""
+    low: IntArray
+    high: IntArray
+    missing: BoolArray
+    states: BoolArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,49 +55,44 @@ class NumberAxis:
         return np.array([self.column])
 
     @property
-    def n_cells(self) -> int:
-        """Number of cells, with that of missing values."""
-        return len(self.edges) + 1 + self.some_missing
+    def n_open(self) -> int:
+        """Number of cells that rows may enter."""
+        return len(self.edges) + 1
 
     @property
-    def missing(self) -> int:
-        """The cell of missing values; -1 where there is none."""
-        return len(self.edges) + 1 if self.some_missing else -1
-
-    def is_missing(self, start: FloatArray) -> BoolArray:
-        """Tell which rows miss the number."""
-        return np.asarray(np.isnan(start[:, self.column]))
+    def n_cells(self) -> int:
+        """Number of cells, with that of missing values."""
+        return self.n_open + self.some_missing
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cell of each point."""
-        cells = np.searchsorted(self.edges, points[:, self.column], side="left")
-        if self.some_missing:
-            cells[self.is_missing(points)] = self.missing
-        return cells
+        x = points[:, self.column]
+        cells = np.searchsorted(self.edges, x, side="left")
+        return np.where(np.isnan(x), self.n_open, cells) if self.some_missing else cells
 
     def costs(self, start: FloatArray) -> FloatArray:
-        """Return the squared distance of each row to each cell."""
-        every = np.arange(len(self.edges) + 1)[None, :]
-        costs = self.range_costs(start, every, every)
-        if self.some_missing:
-            stays = np.where(self.is_missing(start), 0.0, np.inf)
-            costs = np.concatenate([costs, stays[:, None]], axis=1)
-        return costs
+        """Return the squared distance of each row to each cell, of shape (n_rows, n_cells); inf: out of reach."""
+        number = np.arange(self.n_cells)
+        last = np.minimum(number, self.n_open - 1)
+        gone = number == self.n_open
+        return self.set_costs(start, CellSets(np.where(gone, self.n_open, last), last, gone))
 
-    def range_costs(self, start: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
-        """Return the squared distance of each row to ranges of cells, of shape (n_rows, n_ranges); inf if missing."""
+    def set_costs(self, start: FloatArray, sets: CellSets) -> FloatArray:
+        """Return the squared distance of each row to sets of cells, of shape (n_rows, n_sets); inf: out of reach."""
         x = start[:, self.column, None]
-        place, fits = self._places(start, low, high)
+        place, fits = self._places(start, np.minimum(sets.low, self.n_open - 1), sets.high)
         step = (place - x) / self.domain.unit[self.column]
-        return np.where(fits, step * step, np.inf)
+        costs = np.where(fits & (sets.low <= sets.high), step * step, np.inf)
+        return np.where(np.isnan(x), np.where(sets.missing, 0.0, np.inf), costs)
+
+    def contains(self, sets: CellSets, cells: IntArray) -> BoolArray:
+        """Return which sets contain cells, of shape (n_sets, n_rows)."""
+        inside: BoolArray = (sets.low[:, None] <= cells) & (cells <= sets.high[:, None])
+        return inside | (sets.missing[:, None] & (cells == self.n_open)) if self.some_missing else inside
 
     def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
-        """Move each row to its nearest place in a cell."""
-        self.put_in_range(points, start, cells, cells)
-
-    def put_in_range(self, points: FloatArray, start: FloatArray, low: IntArray, high: IntArray) -> None:
-        """Move each row to its nearest place in a range of cells."""
-        place, _ = self._places(start, low[:, None], high[:, None])
+        """Move each row, in place, to its nearest place in a cell; back to the start in the cell it came from."""
+        place, _ = self._places(start, cells[:, None], cells[:, None])
         points[:, self.column] = place[:, 0]
 
     def _places(self, start: FloatArray, low: IntArray, high: IntArray) -> tuple[FloatArray, BoolArray]:
@@ -125,11 +116,12 @@ class NumberAxis:
 
 @dataclass(frozen=True, eq=False)
 class StateAxis:
-    """Columns that flip together: each cell is a state. States beyond ``n_allowed`` were met, but are no target."""
+    """Columns that flip together: each cell is a state. States from ``n_open`` on occur, but nothing enters them."""
 
     flip: Flip
-    n_allowed: int
+    n_open: int
     movable: bool
+    some_missing = False
 
     @property
     def columns(self) -> IntArray:
@@ -141,46 +133,44 @@ class StateAxis:
         """Number of states."""
         return len(self.flip.states)
 
-    @property
-    def missing(self) -> int:
-        """No cell: what rows with missing cells hold are states like others."""
-        return -1
-
     def cells(self, points: FloatArray) -> IntArray:
         """Return the state of each point."""
         return self.flip.state_of(points)
 
     def costs(self, start: FloatArray) -> FloatArray:
-        """Return the squared distance of each row to each state."""
-        own = self.cells(start)[:, None] == np.arange(self.n_cells)
-        open_to = (
-            self.movable & (np.arange(self.n_cells) < self.n_allowed) & ~self.flip.is_stuck(start)[:, None]
-        )
-        return np.where(own, 0.0, np.where(open_to, self.flip.distance**2, np.inf))
+        """Return the squared distance of each row to each state, of shape (n_rows, n_cells); inf: out of reach."""
+        number = np.arange(self.n_cells)
+        own = self.cells(start)[:, None] == number
+        reachable = self.movable & (number < self.n_open) & ~self.flip.is_stuck(start)[:, None]
+        return np.where(own, 0.0, np.where(reachable, self.flip.distance**2, np.inf))
 
-    def set_costs(self, start: FloatArray, states: BoolArray) -> FloatArray:
+    def set_costs(self, start: FloatArray, sets: CellSets) -> FloatArray:
         """Return the squared distance of each row to sets of states, of shape (n_rows, n_sets)."""
-        costs = np.where(states[None, :, : self.n_cells], self.costs(start)[:, None, :], np.inf)
-        return np.asarray(costs.min(axis=2))
+        assert sets.states is not None
+        return np.asarray(np.where(sets.states, self.costs(start)[:, None, :], np.inf).min(axis=2))
+
+    def contains(self, sets: CellSets, cells: IntArray) -> BoolArray:
+        """Return which sets contain states, of shape (n_sets, n_rows)."""
+        assert sets.states is not None
+        return sets.states[:, cells]
 
     def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
-        """Set the state of each row."""
+        """Set the state of each row, in place."""
         self.flip.put(points, cells)
 
 
-def axes_without_edges(domain: Domain, X: FloatArray) -> list[NumberAxis | StateAxis]:
+Axis: TypeAlias = NumberAxis | StateAxis
+
+
+def axes_without_edges(domain: Domain, X: FloatArray) -> list[Axis]:
     """Return the axes of a domain, those of numbers not cut yet."""
-    axes: list[NumberAxis | StateAxis] = []
+    axes: list[Axis] = []
     able = {id(flip) for flip in domain.movable_flips}
     for flip in domain.flips:
         met = np.unique(X[flip.state_of(X) < 0][:, flip.columns], axis=0)
         wider = replace(flip, states=np.concatenate([flip.patterns, met]), stuck=None)
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
-    numbers = np.flatnonzero(~domain.flipping)
-    axes += [
-        NumberAxis(
-            int(column), np.empty(0), domain, bool(domain.movable[column]), bool(np.isnan(X[:, column]).any())
-        )
-        for column in numbers
-    ]
+    for column in np.flatnonzero(~domain.flipping).tolist():
+        some_missing = bool(np.isnan(X[:, column]).any())
+        axes.append(NumberAxis(column, np.empty(0), domain, bool(domain.movable[column]), some_missing))
     return sorted(axes, key=lambda axis: int(axis.columns[0]))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray
-from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree
+from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, bits
 
 _LINKS: dict[str, Link] = {
-    "binary": "sigmoid",
+    "binary": "softmax",
     "multiclass": "softmax",
     "regression": "identity",
     "regression_l1": "identity",
@@ -120,6 +120,5 @@ def _left_categories(fields: dict[str, str]) -> BoolArray:
     words = np.asarray(fields["cat_threshold"].split(), dtype=np.uint32)
     left = np.zeros((len(ends) - 1, 32 * int(np.diff(ends).max()) + 1), dtype=np.bool_)
     for row, (start, stop) in enumerate(pairwise(ends)):
-        bits = (words[start:stop, None] >> np.arange(32, dtype=np.uint32)) & 1
-        left[row, : bits.size] = bits.ravel() > 0
+        left[row, : 32 * (stop - start)] = bits(words[start:stop])
     return left

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, edge_for_float32
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, bits, edge_for_float32
 
 _HISTOGRAM_LINKS: dict[str, Link] = {
     "squared_error": "identity",
@@ -74,12 +73,13 @@ def _boosted(model: Any) -> Forest | None:
             value[:, output] = estimator.tree_.value[:, 0, 0]
             trees.append(_tree(estimator.tree_, value))
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
-    link: Link = "identity"
-    if hasattr(model, "classes_"):
-        link = "softmax" if n_outputs > 1 else "sigmoid"
-    slope = 2.0 if getattr(model, "loss", "") == "exponential" else 1.0
     return Forest.joined(
-        trees, base=base, link=link, n_features=model.n_features_in_, factor=model.learning_rate, slope=slope
+        trees,
+        base=base,
+        link="softmax" if hasattr(model, "classes_") else "identity",
+        n_features=model.n_features_in_,
+        factor=model.learning_rate,
+        slope=2.0 if getattr(model, "loss", "") == "exponential" else 1.0,
     )
 
 
@@ -116,22 +116,13 @@ def _histogram(model: Any) -> Forest | None:
                     right=nodes["right"].astype(np.int64),
                     value=value,
                     subset=np.where(splits_categories, nodes["bitset_idx"].astype(np.int64), LEAF),
-                    left_categories=_bits(predictor.raw_left_cat_bitsets)
+                    left_categories=np.pad(bits(predictor.raw_left_cat_bitsets), ((0, 0), (0, 1)))
                     if splits_categories.any()
                     else None,
                 )
             )
-    if hasattr(model, "classes_"):
-        link: Link | None = "softmax" if n_outputs > 1 else "sigmoid"
-    else:
-        link = _HISTOGRAM_LINKS.get(model.loss)
+    link = "softmax" if hasattr(model, "classes_") else _HISTOGRAM_LINKS.get(model.loss)
     if link is None:
         return None
     base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
     return Forest.joined(trees, base=base, link=link, n_features=model.n_features_in_)
-
-
-def _bits(words: npt.NDArray[np.uint32]) -> BoolArray:
-    """Return the bits of sets of shape (n_sets, n_words), the lowest first; codes beyond them are in no set."""
-    bits = (words[:, :, None] >> np.arange(32, dtype=np.uint32)) & 1
-    return np.pad(bits.reshape(len(words), -1).astype(np.bool_), ((0, 0), (0, 1)))

@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.forests.forest import LEAF, Forest, Link, Tree, edge_for_float32
+from shiftmetrics.models.forests.forest import LEAF, SINGLE_ROUNDING, Forest, Link, Tree, edge_for_float32
 
 _LINKS: dict[str, Link] = {
-    "binary:logistic": "sigmoid",
+    "binary:logistic": "softmax",
     "multi:softmax": "softmax",
     "multi:softprob": "softmax",
     "reg:squarederror": "identity",
     "reg:absoluteerror": "identity",
     "reg:pseudohubererror": "identity",
-    "reg:logistic": "sigmoid",
+    "reg:logistic": "logistic",
     "reg:gamma": "exp",
     "reg:tweedie": "exp",
     "count:poisson": "exp",
 }
-_SINGLE = float(np.finfo(np.float32).eps)
 
 
 def read_xgboost(model: Any) -> Forest | None:
@@ -65,7 +64,7 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
         base=_base(parameters["base_score"], link, n_outputs),
         link=link,
         n_features=int(parameters["num_feature"]),
-        rounding=_SINGLE,
+        rounding=SINGLE_ROUNDING,
     )
 
 
@@ -115,7 +114,7 @@ def _subsets(tree: Mapping[str, Any], n_nodes: int) -> tuple[IntArray, BoolArray
 def _base(score: str, link: Link, n_outputs: int) -> FloatArray:
     """Return the outputs where all trees start: the score stands on the scale of the predictions."""
     base = np.asarray([float(part) for part in score.strip("[]").split(",")], dtype=np.float64)
-    if link == "sigmoid":
+    if link == "logistic" or (link == "softmax" and n_outputs == 1):
         base = np.log(base) - np.log1p(-base)
     elif link == "exp":
         base = np.log(base)

@@ -1,41 +1,143 @@
-"""A forest and the axes of its inputs, put together: rows as cells, moves as cells, and back to points."""
+"""A forest on the cells of its axes: rows are vectors of cells, and leaves are boxes of cells.
+
+A leaf is reached by the rows inside its box. A row that is outside of the box on one axis alone reaches the leaf by a
+move along that axis: this gives the outputs at every cell of every axis at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.domain import Domain, differs
-from shiftmetrics.models.forests.axes import NumberAxis, StateAxis, axes_without_edges
-from shiftmetrics.models.forests.cells import CellForest, Splits
+from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.forests.axes import Axis, CellSets, NumberAxis, StateAxis
 from shiftmetrics.models.forests.forest import LEAF, Forest
 
-Encode = Callable[[FloatArray], FloatArray]
-"""From coded rows to what the forest is given, of shape (n_rows, forest.n_features)."""
+BLOCK_BYTES = 1 << 26
 
-_PROBES = 12
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """How the nodes of a forest split the cells of their axes.
+
+    Attributes
+    ----------
+    axis : array of shape (n_nodes,)
+        Axis that each node splits; ``LEAF`` where none does.
+    cut : array of shape (n_nodes,)
+        Cells up to this one go left, on an axis of numbers.
+    left, right : array of shape (n_nodes,)
+        Children: those of the forest, swapped where an axis runs the other way.
+    missing_left : array of shape (n_nodes,)
+        Whether the cell of missing values goes left, on an axis of numbers.
+    states_left : dict of int to array
+        For each node on an axis of states: whether each state goes left.
+    constant : dict of int to bool
+        For each node that splits what nothing moves: whether all rows go left.
+    """
+
+    axis: IntArray
+    cut: IntArray
+    left: IntArray
+    right: IntArray
+    missing_left: BoolArray
+    states_left: dict[int, BoolArray]
+    constant: dict[int, bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """The boxes of cells that lead to leaves.
+
+    Attributes
+    ----------
+    leaf : array of shape (n_leaves,)
+        The leaves that rows can reach, tree by tree.
+    tree : array of shape (n_leaves,)
+        The tree of each.
+    low, high : array of shape (n_leaves, n_axes)
+        First and last cell on each axis of numbers.
+    missing : array of shape (n_leaves, n_axes)
+        Whether the cell of missing values leads there.
+    states : dict of int to array of shape (n_leaves, n_cells)
+        The states that lead there, on each axis of states.
+    """
+
+    leaf: IntArray
+    tree: IntArray
+    low: IntArray
+    high: IntArray
+    missing: BoolArray
+    states: dict[int, BoolArray]
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], forest: Forest, splits: Splits) -> Boxes:
+        """Climb from every leaf to its root, and narrow the box at each split on the way."""
+        n_nodes = len(forest.feature)
+        inner = np.flatnonzero(forest.feature >= 0)
+        parent, is_left = np.full(n_nodes, LEAF), np.zeros(n_nodes, dtype=bool)
+        parent[splits.left[inner]] = parent[splits.right[inner]] = inner
+        is_left[splits.left[inner]] = True
+        number = np.array([isinstance(axis, NumberAxis) for axis in axes])
+        by_state = [position for position in range(len(axes)) if not number[position]]
+        leaf = np.flatnonzero(forest.feature < 0)
+        shape = (len(leaf), len(axes))
+        low = np.zeros(shape, dtype=np.int32)
+        high = np.broadcast_to(np.array([axis.n_open - 1 for axis in axes], dtype=np.int32), shape).copy()
+        missing, reached = np.ones(shape, dtype=bool), np.ones(len(leaf), dtype=bool)
+        states = {position: np.ones((len(leaf), axes[position].n_cells), dtype=bool) for position in by_state}
+        here = leaf.copy()
+        while (parent[here] >= 0).any():
+            row = np.flatnonzero(parent[here] >= 0)
+            node, side = parent[here[row]], is_left[here[row]]
+            axis = splits.axis[node]
+            on_number = (axis >= 0) & number[axis]
+            below, above = on_number & side, on_number & ~side
+            at = row[below], axis[below]
+            high[at] = np.minimum(high[at], splits.cut[node[below]])
+            at = row[above], axis[above]
+            low[at] = np.maximum(low[at], splits.cut[node[above]] + 1)
+            at = row[on_number], axis[on_number]
+            missing[at] &= (splits.missing_left[node] == side)[on_number]
+            for place in np.flatnonzero(~on_number).tolist():
+                at_node, goes_left = int(node[place]), bool(side[place])
+                if axis[place] < 0:
+                    reached[row[place]] &= splits.constant[at_node] == goes_left
+                else:
+                    states[int(axis[place])][row[place]] &= splits.states_left[at_node] == goes_left
+            here[row] = node
+        low = np.minimum(low, high + 1)  # where only missing values lead to a leaf, no other cell does
+        tree = np.searchsorted(forest.roots, here)
+        order = np.argsort(tree, kind="stable")
+        order = order[reached[order]]
+        states = {position: held[order] for position, held in states.items()}
+        return cls(leaf[order], tree[order], low[order], high[order], missing[order], states)
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Axes, and the forest on their cells."""
+    """Axes, and the forest with its boxes on their cells."""
 
-    axes: tuple[NumberAxis | StateAxis, ...]
-    trees: CellForest
-
-    @property
-    def forest(self) -> Forest:
-        """The forest."""
-        return self.trees.forest
+    axes: tuple[Axis, ...]
+    forest: Forest
+    boxes: Boxes
 
     @property
-    def active(self) -> BoolArray:
-        """Axes along which a move may change an output."""
-        return np.array([axis.movable for axis in self.axes]) & (self.trees.n_open > 1)
+    def active(self) -> IntArray:
+        """Positions of the axes along which a move may change an output."""
+        return np.array(
+            [k for k, axis in enumerate(self.axes) if axis.movable and axis.n_open > 1], dtype=int
+        )
+
+    @property
+    def n_cells(self) -> IntArray:
+        """Cells of each axis."""
+        return np.array([axis.n_cells for axis in self.axes])
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cells of each point, of shape (n_points, n_axes)."""
@@ -67,203 +169,131 @@ class Grid:
             else replace(axis, movable=bool(domain.movable[axis.column]), domain=domain)
             for axis in self.axes
         )
-        return Grid(axes, self.trees)
+        return replace(self, axes=axes)
 
+    @cached_property
+    def sides(self) -> list[tuple[IntArray, CellSets, IntArray]]:
+        """For each axis the leaves that it bounds, their different sets of cells, and the set of each leaf."""
+        sides, boxes = [], self.boxes
+        for position, axis in enumerate(self.axes):
+            if isinstance(axis, StateAxis):
+                states = boxes.states[position]
+                bounded = np.flatnonzero(~states.all(axis=1))
+                met, first, which = np.unique(states[bounded], axis=0, return_index=True, return_inverse=True)
+            else:
+                low, high = boxes.low[:, position].astype(np.int64), boxes.high[:, position]
+                missing = boxes.missing[:, position] & axis.some_missing
+                free = (low == 0) & (high == axis.n_open - 1) & (missing | (not axis.some_missing))
+                bounded, met = np.flatnonzero(~free), None
+                key = (low * (axis.n_open + 1) + high + 1) * 2 + missing
+                _, first, which = np.unique(key[bounded], return_index=True, return_inverse=True)
+            some = bounded[first]
+            sets = CellSets(
+                boxes.low[some, position], boxes.high[some, position], boxes.missing[some, position], met
+            )
+            sides.append((bounded, sets, which.ravel()))
+        return sides
 
-def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None = None) -> Grid | None:
-    """Cut the axes of a domain at the thresholds of a forest.
+    def violations(self, cells: IntArray) -> IntArray:
+        """Return how rows are outside of the boxes, of shape (n_leaves, n_rows).
 
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    domain : Domain
-        Where rows may move.
-    X : array of shape (n_samples, n_features)
-        The rows, coded.
-    encode : callable, optional
-        What a pipeline does before the trees. Each of its columns must depend on one axis alone, and on a number
-        monotonically.
+        The lowest 8 bits count the axes on which they are outside; the others hold the sum of these axes, so the
+        axis itself where it is one.
+        """
+        kind = np.int32 if len(self.axes) < 1 << 15 else np.int64
+        code = np.zeros((len(self.boxes.leaf), len(cells)), dtype=kind)
+        for position, (axis, (bounded, sets, which)) in enumerate(zip(self.axes, self.sides, strict=True)):
+            outside = ~axis.contains(sets, cells[:, position])
+            code[bounded] += (outside * kind((position << 8) + 1))[which]
+        return code
 
-    Returns
-    -------
-    Grid or None
-        None where a column depends on several axes: there moves along one axis are not moves of the trees. Nor
-        where categories are split on a column that moves as a number.
-    """
-    axes = axes_without_edges(domain, X)
-    used = np.unique(forest.feature[forest.feature >= 0])
-    owner = np.full(forest.n_features, LEAF)
-    if encode is None:
-        for position, axis in enumerate(axes):
-            owner[axis.columns] = position
-    else:
-        moved = _dependence(axes, X, encode)
-        if (moved[:, used].sum(axis=0) > 1).any():
-            return None
-        owner[used] = np.where(moved[:, used].any(axis=0), moved[:, used].argmax(axis=0), LEAF)
-    nodes = np.flatnonzero(forest.feature >= 0)
-    if forest.subset is not None:
-        split = owner[forest.feature[forest.subset >= 0]]
-        if any(isinstance(axes[position], NumberAxis) for position in np.unique(split[split >= 0])):
-            return None
-    edge, swapped = forest.threshold.copy(), np.zeros(len(forest.feature), dtype=bool)
-    if encode is not None:
-        edge[nodes], swapped[nodes] = _edges_before(forest, nodes, owner, axes, X, encode)
-    axis_of = np.where(forest.feature >= 0, owner[np.maximum(forest.feature, 0)], LEAF)
-    cut = np.full(len(edge), LEAF)
-    table = np.full(len(edge), -1)
-    tables: list[BoolArray] = []
-    missing_left = forest.missing_left.copy()
-    for position, axis in enumerate(axes):
-        own = np.flatnonzero(axis_of == position)
-        if isinstance(axis, NumberAxis):
-            edges = np.unique(edge[own])
-            edges = edges[np.isfinite(edges)]
-            axes[position] = replace(axis, edges=edges)
-            cut[own] = np.where(edge[own] == -np.inf, -1, np.searchsorted(edges, edge[own], side="left"))
-            if encode is not None and axis.some_missing:
-                without = X[:1].copy()
-                without[:, axis.column] = np.nan
-                missing_left[own] = forest.goes_left(own, encode(without)[0, forest.feature[own]])
-            continue
-        seen = _encoded_states(axis, X, encode)
-        for node in own:
-            table[node] = len(tables)
-            tables.append(forest.goes_left(np.full(len(seen), node), seen[:, forest.feature[node]]))
-    constant = np.flatnonzero((forest.feature >= 0) & (axis_of < 0))
-    if constant.size:  # columns that nothing moves: an axis of one cell stands for them
-        first = X[:1] if encode is None else encode(X[:1])
-        axis_of[constant] = 0
-        left = forest.goes_left(constant, first[0, forest.feature[constant]])
-        cut[constant] = np.where(left, np.iinfo(np.int64).max, -1)
-        missing_left[constant] = left
-    width = max((len(row) for row in tables), default=1)
-    goes_left = np.zeros((len(tables), width), dtype=bool)
-    for row, states in enumerate(tables):
-        goes_left[row, : len(states)] = states
-    splits = Splits(
-        axis=axis_of,
-        cut=cut,
-        table=table,
-        goes_left=goes_left,
-        left=np.where(swapped, forest.right, forest.left),
-        right=np.where(swapped, forest.left, forest.right),
-        missing_left=missing_left ^ swapped,
-    )
-    n_cells, missing = (np.array([getattr(axis, name) for axis in axes]) for name in ("n_cells", "missing"))
-    return Grid(tuple(axes), CellForest(forest, splits, n_cells, missing))
+    def leaves(self, cells: IntArray) -> IntArray:
+        """Return the leaf of each row in each tree, of shape (n_rows, n_trees)."""
+        leaves = np.empty((len(cells), self.forest.n_trees), dtype=np.int64)
+        for rows in self.row_blocks(len(cells)):
+            leaves[rows] = self._own_leaves(self.violations(cells[rows]))
+        return leaves
 
+    def _own_leaves(self, code: IntArray) -> IntArray:
+        position, row = np.nonzero(code == 0)
+        leaves = np.empty((code.shape[1], self.forest.n_trees), dtype=np.int64)
+        leaves[row, self.boxes.tree[position]] = self.boxes.leaf[position]
+        return leaves
 
-def _dependence(axes: Sequence[NumberAxis | StateAxis], X: FloatArray, encode: Encode) -> BoolArray:
-    """Tell which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
-    missing = np.isnan(X)
-    probes = np.linspace(0, len(X) - 1, _PROBES).astype(int)
-    rows = X[np.unique(np.concatenate([probes, missing[:, missing.any(axis=0)].argmax(axis=0)]))]
-    smallest, largest = _ranges(X)
-    stacked, starts = [rows], [0]
-    for axis in axes:
-        if isinstance(axis, StateAxis):  # every state, since its encoded column may be that of no other
-            size = len(rows) * -(-axis.n_cells // len(rows))
-            place = np.arange(2 * size)  # each row in two states: one of them is not its own
-            changed = rows[place % len(rows)]
-            axis.flip.put(changed, (place + place // size) % axis.n_cells)
-        else:
-            changed = rows.copy()
-            low, high = smallest[axis.column], largest[axis.column]
-            spread = np.linspace(low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows))
-            changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
-            if axis.some_missing:
-                without = rows.copy()
-                without[:, axis.column] = np.nan
-                changed = np.concatenate([changed, without])
-        starts.append(starts[-1] + len(stacked[-1]))
-        stacked.append(changed)
-    encoded = encode(np.concatenate(stacked))
-    moved = np.empty((len(axes), encoded.shape[1]), dtype=bool)
-    for position, (start, changed) in enumerate(zip(starts[1:], stacked[1:], strict=True)):
-        before = encoded[np.arange(len(changed)) % len(rows)]
-        moved[position] = differs(encoded[start : start + len(changed)], before).any(axis=0)
-    return moved
+    def outputs(self, cells: IntArray) -> FloatArray:
+        """Return the sums of each row, of shape (n_rows, n_outputs)."""
+        return self.forest.total(self.leaves(cells))
 
+    def row_blocks(self, n_rows: int, row_bytes: int = 0) -> list[slice]:
+        """Cut rows into blocks whose boxes, with ``row_bytes`` more for each row, take bounded memory."""
+        return row_blocks(n_rows, 12 * len(self.boxes.leaf) + row_bytes, block_bytes=BLOCK_BYTES)
 
-def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest number of each column; 0 where all are missing."""
-    held = np.where(np.isnan(X).all(axis=0), 0.0, X)
-    return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
+    def along(self, cells: IntArray, axes: IntArray) -> list[FloatArray]:
+        """Return the outputs of rows at every cell of axes, all their other cells as they are.
 
+        Parameters
+        ----------
+        cells : array of shape (n_rows, n_axes)
+            Where the rows stand.
+        axes : array
+            Positions of axes.
 
-def _encoded_states(axis: StateAxis, X: FloatArray, encode: Encode | None) -> FloatArray:
-    points = np.repeat(X[:1], axis.n_cells, axis=0)
-    axis.flip.put(points, np.arange(axis.n_cells))
-    return points if encode is None else encode(points)
+        Returns
+        -------
+        list of array of shape (n_rows, n_cells, n_outputs)
+            For each axis. A row whose value is missing has its own output at the cell of missing values; its other
+            outputs have no meaning.
+        """
+        boxes, forest, n_rows = self.boxes, self.forest, len(cells)
+        width = self.n_cells[axes] + 1  # one more, for changes that end behind the last cell
+        first = np.full(len(self.axes), LEAF)
+        first[axes] = np.cumsum(width) - width
+        code = self.violations(cells)
+        own = self._own_leaves(code)
+        position, row = np.nonzero((code & 255) == 1)
+        axis = code[position, row] >> 8
+        wanted = first[axis] >= 0
+        position, row, axis = position[wanted], row[wanted], axis[wanted]
+        values = forest.factor * forest.value
+        change = values[boxes.leaf[position]] - values[own[row, boxes.tree[position]]]
+        begin = row * width.sum() + first[axis]
+        starts, stops = begin + boxes.low[position, axis], begin + boxes.high[position, axis] + 1
+        for flip in boxes.states:  # each state is a range of one cell
+            moved = np.flatnonzero(axis == flip)
+            arrival, state = np.nonzero(boxes.states[flip][position[moved]])
+            stay = np.flatnonzero(axis != flip)
+            single = begin[moved][arrival] + state
+            order = np.concatenate([stay, moved[arrival]])
+            starts, stops = np.append(starts[stay], single), np.append(stops[stay], single + 1)
+            begin, change, position, axis = begin[order], change[order], position[order], axis[order]
+        place = np.concatenate([starts, stops])
+        base = forest.total(own)
+        total = np.empty((n_rows, int(width.sum()), forest.n_outputs))
+        for output in range(forest.n_outputs):
+            amount = np.append(change[:, output], -change[:, output])
+            total[:, :, output] = np.bincount(place, amount, n_rows * int(width.sum())).reshape(n_rows, -1)
+        return [
+            base[:, None, :] + np.cumsum(part[:, :-1], axis=1)
+            for part in np.split(total, np.cumsum(width)[:-1], axis=1)
+        ]
 
+    def squared_distances(self, start: FloatArray) -> FloatArray:
+        """Return the squared distance of each row to each box, of shape (n_rows, n_leaves); inf: out of reach."""
+        squared = np.zeros((len(start), len(self.boxes.leaf)))
+        for axis, (bounded, sets, which) in zip(self.axes, self.sides, strict=True):
+            squared[:, bounded] += axis.set_costs(start, sets)[:, which]
+        return squared
 
-def _edges_before(
-    forest: Forest, nodes: IntArray, owner: IntArray, axes: Sequence[Any], X: FloatArray, encode: Encode
-) -> tuple[FloatArray, BoolArray]:
-    """Find each threshold on the scale of the column that a pipeline maps to it, by bisection over floats.
-
-    Returns the largest number before the encoded column passes the threshold, and whether it falls as the number
-    grows.
-    """
-    feature = forest.feature[nodes]
-    column = np.array([axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes])[
-        owner[feature]
-    ]
-    column = np.where(owner[feature] >= 0, column, LEAF)
-    wanted, inverse = np.unique(
-        np.stack([column, feature, forest.threshold[nodes].view(np.int64)]), axis=1, return_inverse=True
-    )
-    column, feature, threshold = wanted[0], wanted[1], wanted[2].view(np.float64)
-    sought = np.flatnonzero(column >= 0)
-    edge, falls = threshold.copy(), np.zeros(len(threshold), dtype=bool)
-    if sought.size:
-        edge[sought], falls[sought] = _bisect(column[sought], feature[sought], threshold[sought], X, encode)
-    return edge[inverse.ravel()], falls[inverse.ravel()]
-
-
-def _bisect(
-    column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
-) -> tuple[FloatArray, BoolArray]:
-    # One row of the probe holds a number for each column at once: the k-th threshold of each.
-    slot = np.zeros(len(column), dtype=np.int64)
-    for one in np.unique(column):
-        slot[column == one] = np.arange((column == one).sum())
-    base = np.repeat(X[:1], slot.max() + 1, axis=0)
-
-    def is_left(numbers: FloatArray) -> BoolArray:
-        probe = base.copy()
-        probe[slot, column] = numbers
-        return np.asarray(encode(probe)[slot, feature] <= threshold)
-
-    low, high = (limit[column] for limit in _ranges(X))
-    width = np.maximum(high - low, 1.0)
-    low, high = low - 16.0 * width, high + 16.0 * width
-    at_low, at_high = is_left(low), is_left(high)
-    never = at_low == at_high
-    a, b = _ordered(low), _ordered(high)
-    # Most pipelines pass some columns on as they are: then the threshold itself is the edge.
-    inside = (low < threshold) & (threshold < high)
-    raw = np.where(inside, threshold, low)
-    as_it_is = inside & (is_left(raw) != is_left(np.nextafter(raw, np.inf)))
-    a, b = np.where(as_it_is, _ordered(raw), a), np.where(as_it_is, _ordered(raw) + 1, b)
-    while (b > a + 1).any():
-        middle = (a >> 1) + (b >> 1) + (a & b & 1)
-        same = is_left(_floats(middle)) == at_low
-        a, b = np.where(same, middle, a), np.where(same, b, middle)
-    edge = _floats(a)
-    # A threshold out of sight: all numbers are on one side.
-    edge = np.where(never, np.where(at_low, np.inf, -np.inf), edge)
-    return edge, ~at_low & ~never
-
-
-def _ordered(numbers: FloatArray) -> IntArray:
-    """Return integers in the order of the floats, neighbours for neighbours."""
-    bits = (numbers + 0.0).view(np.int64)
-    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
-
-
-def _floats(order: IntArray) -> FloatArray:
-    bits = np.where(order < 0, np.iinfo(np.int64).min - order, order)
-    return bits.view(np.float64)
+    def nearest_in_box(self, start: FloatArray, box: IntArray) -> FloatArray:
+        """Return the point of a box (a position in ``boxes.leaf``) that is nearest to each row."""
+        boxes, cells = self.boxes, self.cells(start)
+        for position, axis in enumerate(self.axes):
+            number = np.arange(axis.n_cells)
+            if isinstance(axis, StateAxis):
+                inside = boxes.states[position][box]
+            else:
+                low, high = boxes.low[box, position, None], boxes.high[box, position, None]
+                inside = (low <= number) & (number <= high)
+                inside |= boxes.missing[box, position, None] & (number == axis.n_open)
+            cells[:, position] = np.where(inside, axis.costs(start), np.inf).argmin(axis=1)
+        return self.points(start, cells)

@@ -1,6 +1,6 @@
-"""Full moves of rows under a sum of trees: from good starts, one axis at a time, with all cells of all axes in view.
+"""Search for sums of trees whose rows move along several axes, one axis at a time, over all cells of all axes.
 
-Everything found is a point that the model really reaches, so distances are upper bounds. A row is the vector of its
+Every point that is found is really reached by the model, so distances are upper bounds. A row is the vector of its
 cells; within them it stands as near to its start as they allow.
 """
 
@@ -8,269 +8,419 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics.models.forests.answers import losses_of
+from shiftmetrics.models.forests.bounds import lower_loss
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.forests.single_moves import CellCosts, Moves, single_moves
+from shiftmetrics.models.question import Question
+from shiftmetrics.models.route import Answer
+from shiftmetrics.stability.losses import CandidateLoss, Loss, ZeroOneLoss
 
-_BLOCK_BYTES = 1 << 26
-_TREE_BYTES = 4096
-"""Memory that a row takes in one tree while its moves are listed."""
 _MOST_STEPS = 24
-_FIRST_MOVES = 2
+_FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on
 _RATES = (0.5, 1.0, 2.0)
 """Prices of moving, relative to the margin over the shortest way found, at which first moves are chosen."""
-_REPAIRS = 1
-"""Axes that are given up in turn, to see whether the others do better without."""
+_MOST_OTHERS = 2000  # rows of other classes among which the nearest is sought
+_PRICES = (0.1, 1.0, 10.0, 100.0)
+"""Dual prices to begin with, relative to the price of a move over the mean loss."""
+_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
-class Field:
-    """A block of rows with what each cell of each axis costs them.
+class Moves:
+    """The moves of rows along one axis, and the rows as they stand.
+
+    Attributes
+    ----------
+    outputs : array of shape (n_rows, n_cells_of_all_axes, n_outputs)
+        Outputs after each move.
+    squared : array of shape (n_rows, n_cells_of_all_axes)
+        Squared distance from the start after each move; inf where a row cannot go.
+    present : array of shape (n_rows, n_outputs)
+        Outputs before it.
+    spent : array of shape (n_rows,)
+        Squared distance before it.
+    """
+
+    outputs: FloatArray
+    squared: FloatArray
+    present: FloatArray
+    spent: FloatArray
+
+    def take(self, rows: IntArray) -> Moves:
+        """Return the moves of some rows."""
+        return Moves(self.outputs[rows], self.squared[rows], self.present[rows], self.spent[rows])
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of rows with the cost of each cell of each axis that moves.
 
     Attributes
     ----------
     grid : Grid
         The forest on its axes.
-    start : array of shape (n_rows, n_features)
-        The rows.
     y : array of shape (n_rows,)
-        Their labels or values.
+        Labels or values of the rows.
     own : array of shape (n_rows, n_axes)
-        Their cells.
-    prices : CellCosts
-        What cells cost all rows of the block.
-    rows : array of shape (n_rows,)
-        Their positions in the block that they were taken from.
+        Cells in which they start.
+    costs : array of shape (n_rows, n_cells_of_all_axes)
+        Squared distance to each cell of each active axis.
     ties_fall : bool
         Whether a tie with a class that comes before counts as an error.
     """
 
     grid: Grid
-    start: FloatArray
     y: Array
     own: IntArray
-    prices: CellCosts
-    rows: IntArray
+    costs: FloatArray
     ties_fall: bool = True
 
     @classmethod
     def of(cls, grid: Grid, start: FloatArray, y: Array, *, ties_fall: bool = True) -> Self:
-        """Price all cells."""
-        prices = CellCosts.of(grid, start)
-        return cls(grid, start, y, prices.own, prices, np.arange(len(start)), ties_fall)
+        """Compute the costs of all cells."""
+        costs = np.concatenate([grid.axes[axis].costs(start) for axis in grid.active], axis=1)
+        return cls(grid, y, grid.cells(start), costs, ties_fall)
 
-    def take(self, rows: IntArray) -> Field:
+    @property
+    def first(self) -> IntArray:
+        """Position of the first cell of each active axis among those of all."""
+        n_cells = self.grid.n_cells[self.grid.active]
+        return np.cumsum(n_cells) - n_cells
+
+    @property
+    def axis_of(self) -> IntArray:
+        """Position among the active axes of each cell."""
+        return np.repeat(np.arange(len(self.grid.active)), self.grid.n_cells[self.grid.active])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.own)
+
+    def take(self, rows: IntArray) -> Block:
         """Return some of the rows."""
-        return replace(self, start=self.start[rows], y=self.y[rows], own=self.own[rows], rows=self.rows[rows])
+        return replace(self, y=self.y[rows], own=self.own[rows], costs=self.costs[rows])
 
     def spent(self, cells: IntArray) -> FloatArray:
-        """Return the squared distance that each axis takes, of shape (n_rows, n_axes)."""
-        return self.prices.at(self.rows[:, None], slice(None), cells)
+        """Return the squared distance on each active axis, of shape (n_rows, n_active)."""
+        places = self.first + cells[:, self.grid.active]
+        return np.take_along_axis(self.costs, places, axis=1)
 
-    def moves(self, cells: IntArray, limit: FloatArray | None = None) -> Moves:
-        """Return the moves along one axis from these cells that cost no more than ``limit`` altogether."""
-        return single_moves(self.grid, self.prices, self.rows, cells, limit)
+    def moves(self, cells: IntArray) -> Moves:
+        """Return all moves along one axis from these cells."""
+        active, spent = self.grid.active, self.spent(cells)
+        total = spent.sum(axis=1)
+        rest = np.repeat(total[:, None] - spent, self.grid.n_cells[active], axis=1)
+        outputs = self.grid.along(cells, active)
+        here = outputs[0][np.arange(self.n_rows), cells[:, active[0]]]
+        return Moves(np.concatenate(outputs, axis=1), rest + self.costs, here, total)
+
+    def margins(self, outputs: FloatArray) -> FloatArray:
+        """Return by how much the class of each row leads; negative for errors."""
+        forest = self.grid.forest
+        head_start = 2.0 * forest.tolerance if self.ties_fall else 0.0
+        return forest.margins(outputs, self.y, head_start=head_start) + forest.tolerance
 
 
-def row_blocks_of(grid: Grid, n_rows: int) -> list[slice]:
-    """Cut rows into blocks for `Field`."""
-    per_row = 32 * int(grid.trees.n_cells.sum()) + _TREE_BYTES * grid.forest.n_trees
-    size = max(1, _BLOCK_BYTES // per_row)
-    return [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
-
-
-Score = Callable[[Field, Moves], FloatArray]
-"""How good each move would be, of shape (n_moves,): the highest of a row is taken if it is above 0."""
+Score: TypeAlias = Callable[[Block, Moves], FloatArray]
+"""How good each move is, of shape (n_rows, n_cells_of_all_axes): the best of a row is taken if it is above 0."""
 
 
 def climb(
-    field: Field,
+    block: Block,
     cells: IntArray,
     score: Score,
-    done: Callable[[Field, FloatArray], BoolArray] | None = None,
     *,
+    to_error: bool = False,
     limit: FloatArray | None = None,
     first: Moves | None = None,
 ) -> IntArray:
-    """Take the best single change of each row again and again, until it has none or ``done`` says so.
+    """Take the best move of each row along one axis again and again, until none is better.
 
     Parameters
     ----------
-    field : Field
+    block : Block
         The rows.
     cells : array of shape (n_rows, n_axes)
         Where they begin.
     score : callable
-        What is best.
-    done : callable, optional
-        ``done(field, outputs)`` gets the present outputs of the rows, of shape (n_rows, n_outputs).
+        Which moves are good.
+    to_error : bool
+        Whether a row stops once it is an error.
     limit : array of shape (n_rows,), optional
         Squared distances that no row may exceed.
     first : Moves, optional
-        The moves of all rows from ``cells``, where they are known.
+        The moves from ``cells``, where they are known.
     """
-    cells = cells.copy()
-    going = np.arange(len(cells))
+    cells, going = cells.copy(), np.arange(len(cells))
     for step in range(_MOST_STEPS):
         if not going.size:
             break
-        part = field.take(going)
-        known = first if step == 0 else None
-        moves = known or part.moves(cells[going], None if limit is None else limit[going])
-        scores = score(part, moves)
-        if done is not None:
-            scores = np.where(done(part, moves.present)[moves.row], -np.inf, scores)
-        rows, best = moves.best(np.where(scores > 0.0, scores, -np.inf))
-        going = going[rows]
-        cells[going, moves.axis[best]] = moves.cell[best]
+        part = block.take(going)
+        moves = first if first is not None and step == 0 else part.moves(cells[going])
+        scores = _allowed(score(part, moves), moves, None if limit is None else limit[going])
+        if to_error:
+            scores[part.margins(moves.present) < 0.0] = -np.inf
+        best = scores.argmax(axis=1)
+        better = scores[np.arange(len(best)), best] > 0.0
+        going = going[better]
+        _put(block, cells, going, best[better])
     return cells
 
 
-def _margins(field: Field, outputs: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
-    forest = field.grid.forest
-    head_start = 2.0 * forest.tolerance if field.ties_fall else 0.0
-    return forest.margins(outputs, field.y[rows], head_start=head_start) + forest.tolerance
+def _allowed(scores: FloatArray, moves: Moves, limit: FloatArray | None) -> FloatArray:
+    able = np.isfinite(moves.squared)
+    if limit is not None:
+        able &= moves.squared <= limit[:, None]
+    return np.where(able, scores, -np.inf)
 
 
-def _is_error(field: Field, outputs: FloatArray) -> BoolArray:
-    return np.asarray(_margins(field, outputs) < 0.0)
+def _put(block: Block, cells: IntArray, rows: IntArray, place: IntArray) -> None:
+    """Move rows to a place among the cells of all active axes."""
+    number = np.searchsorted(block.first, place, side="right") - 1
+    cells[rows, block.grid.active[number]] = place - block.first[number]
 
 
-def _shorter(field: Field, moves: Moves) -> FloatArray:
+def _first_moves(block: Block, score: Score, count: int, moves: Moves) -> list[IntArray]:
+    """Return the cells of each row after its best move, after the best one on another axis, and so on."""
+    change = np.abs(moves.outputs - moves.present[:, None]).max(axis=2)
+    scores = _allowed(score(block, moves), moves, None)
+    scores[change <= block.grid.forest.tolerance] = -np.inf
+    everyone, starts = np.arange(block.n_rows), []
+    for _ in range(count):
+        best = scores.argmax(axis=1)
+        able = np.flatnonzero(scores[everyone, best] > -np.inf)
+        start = block.own.copy()
+        _put(block, start, able, best[able])
+        scores[block.axis_of == block.axis_of[best][:, None]] = -np.inf
+        starts.append(start)
+    return starts
+
+
+def _cheapest_error(block: Block, moves: Moves) -> FloatArray:
+    """Prefer the nearest error."""
+    return np.where(block.margins(moves.outputs) < 0.0, 1.0 / (1.0 + moves.squared), -np.inf)
+
+
+def _shorter(block: Block, moves: Moves) -> FloatArray:
     """Prefer what saves most and leaves the row an error."""
-    return np.where(_margins(field, moves.outputs, moves.row) < 0.0, moves.spent - moves.costs, -np.inf)
+    return np.where(block.margins(moves.outputs) < 0.0, moves.spent[:, None] - moves.squared, -np.inf)
 
 
-def _toward_error(banned: IntArray | None = None) -> Score:
-    """Prefer what takes most of the margin for its cost, without the axis that a row must not use."""
-
-    def score(field: Field, moves: Moves) -> FloatArray:
-        after = np.maximum(_margins(field, moves.outputs, moves.row), -field.grid.forest.tolerance)
-        gain = _margins(field, moves.present)[moves.row] - after
-        price = moves.costs - moves.spent
-        dear = price > 0.0
-        scores = np.where(dear, gain / np.where(dear, price, 1.0), -np.inf)
-        if banned is not None:
-            scores[banned[field.rows[moves.row]] == moves.axis] = -np.inf
-        return np.asarray(scores)
-
-    return score
+def _toward_error(block: Block, moves: Moves) -> FloatArray:
+    """Prefer what takes most of the margin for its cost."""
+    after = np.maximum(block.margins(moves.outputs), -block.grid.forest.tolerance)
+    gain = block.margins(moves.present)[:, None] - after
+    price = moves.squared - moves.spent[:, None]
+    return np.where(price > 0.0, gain / np.where(price > 0.0, price, 1.0), -np.inf)
 
 
 def _trade(price: FloatArray) -> Score:
     """Prefer what takes most of the margin, less its cost at a price for each row."""
 
-    def score(field: Field, moves: Moves) -> FloatArray:
-        gain = _margins(field, moves.present)[moves.row] - _margins(field, moves.outputs, moves.row)
-        return np.asarray(gain - price[field.rows[moves.row]] * (moves.costs - moves.spent))
+    def score(block: Block, moves: Moves) -> FloatArray:
+        gain = block.margins(moves.present)[:, None] - block.margins(moves.outputs)
+        return gain - price[:, None] * (moves.squared - moves.spent[:, None])
 
     return score
 
 
-def higher_loss(dual: float, theta1: float, losses: Callable[[FloatArray, Array], FloatArray]) -> Score:
+def _higher_loss(question: Question, dual: float) -> Score:
     """Prefer what gains most: the loss at its price ``dual``, less the squared distance at its own."""
 
-    def score(field: Field, moves: Moves) -> FloatArray:
-        gain = losses(moves.outputs, field.y[moves.row]) - losses(moves.present, field.y)[moves.row]
-        return np.asarray(dual * gain - theta1 * (moves.costs - moves.spent) - 1e-12 * (1.0 + dual))
+    def score(block: Block, moves: Moves) -> FloatArray:
+        forest, loss = block.grid.forest, question.loss
+        gain = losses_of(forest, moves.outputs, block.y, loss)
+        gain -= losses_of(forest, moves.present, block.y, loss)[:, None]
+        price = question.theta1 * (moves.squared - moves.spent[:, None])
+        return dual * gain - price - 1e-12 * (1.0 + dual)
 
     return score
 
 
-def _cheapest_error(field: Field, moves: Moves) -> FloatArray:
-    return np.where(_margins(field, moves.outputs, moves.row) < 0.0, 1.0 / (1.0 + moves.costs), -np.inf)
-
-
-def first_moves(field: Field, score: Score, count: int, moves: Moves | None = None) -> list[IntArray]:
-    """Return the cells of each row after its best single change, after the best one of another axis, and so on."""
-    moves = moves or field.moves(field.own)
-    scores = score(field, moves)
-    starts = []
-    for _ in range(count):
-        rows, best = moves.best(scores)
-        start, axis = field.own.copy(), np.full(len(field.own), -1)
-        start[rows, moves.axis[best]] = moves.cell[best]
-        axis[rows] = moves.axis[best]
-        scores = np.where(moves.axis == axis[moves.row], -np.inf, scores)
-        starts.append(start)
-    return starts
-
-
-def prune(field: Field, cells: IntArray) -> IntArray:
-    """Take back, dearest first, each move that an error does not need; then shorten what is left."""
-    cells = cells.copy()
-    dearest = np.argsort(-field.spent(cells), axis=1)
-    everyone = np.arange(len(cells))
-    for axis in dearest.T:
-        back = cells.copy()
-        back[everyone, axis] = field.own[everyone, axis]
-        changed = np.flatnonzero((back != cells).any(axis=1))
-        if changed.size:
-            fine = changed[_is_error_at(field.take(changed), back[changed])]
-            cells[fine] = back[fine]
-    return climb(field, cells, _shorter, limit=field.spent(cells).sum(axis=1))
-
-
-def _is_error_at(field: Field, cells: IntArray) -> BoolArray:
-    return _is_error(field, field.grid.trees.outputs(cells))
-
-
-def shortest_errors(
-    field: Field, starts: list[IntArray], *, repairs: int = _REPAIRS
-) -> tuple[FloatArray, IntArray]:
-    """Return the squared distance of the nearest error that the search finds for each row, and its cells.
+def shortest_errors(block: Block, starts: list[IntArray]) -> tuple[FloatArray, IntArray]:
+    """Return the squared distance of the nearest error found for each row (inf: none), and its cells.
 
     Parameters
     ----------
-    field : Field
+    block : Block
         The rows.
     starts : list of array of shape (n_rows, n_axes)
-        Cells to begin with, errors or not; single moves and the greedy way are always tried.
-    repairs : int
-        How many of the dearest moves to give up in turn.
-
-    Returns
-    -------
-    squared : array of shape (n_rows,)
-        inf where no error was found.
-    cells : array of shape (n_rows, n_axes)
+        Cells to begin with, errors or not; the nearest single moves and the steepest way are always tried.
     """
-    best, where = np.full(len(field.own), np.inf), field.own.copy()
+    best, where = np.full(block.n_rows, np.inf), block.own.copy()
 
     def keep(rows: IntArray, cells: IntArray) -> None:
-        part = field.take(rows)
-        errors = np.flatnonzero(_is_error_at(part, cells))
-        rows, part, cells = rows[errors], part.take(errors), prune(part.take(errors), cells[errors])
+        part = block.take(rows)
+        errors = np.flatnonzero(part.margins(block.grid.outputs(cells)) < 0.0)
+        rows, part = rows[errors], part.take(errors)
+        cells = climb(part, cells[errors], _shorter)
         squared = part.spent(cells).sum(axis=1)
         nearer = squared < best[rows]
         best[rows[nearer]], where[rows[nearer]] = squared[nearer], cells[nearer]
 
-    everyone = np.arange(len(field.own))
+    everyone = np.arange(block.n_rows)
     for start in starts:
         keep(everyone, start)
-    moves = field.moves(field.own, best)  # beyond the nearest error known, nothing is worth a look
-    keep(everyone, climb(field, field.own, _cheapest_error, _is_error, limit=best, first=moves))
-    keep(everyone, climb(field, field.own, _toward_error(), _is_error, limit=best, first=moves))
-    margin = np.maximum(_margins(field, moves.present), 0.0)
-    tried = [field.own]
+    moves = block.moves(block.own)
+    for score in (_cheapest_error, _toward_error):
+        keep(everyone, climb(block, block.own, score, to_error=True, limit=best, first=moves))
+    margin = np.maximum(block.margins(moves.present), 0.0)
+    tried = [block.own]
     for rate in _RATES:  # in pairs: a move that pays for itself at some price, then the cheapest second one
         price = rate * margin / np.where(np.isfinite(best) & (best > 0.0), best, 1.0)
-        for start in first_moves(field, _trade(price), _FIRST_MOVES, moves):
+        for start in _first_moves(block, _trade(price), _FIRST_MOVES, moves):
             rows = np.flatnonzero(np.all([(start != other).any(axis=1) for other in tried], axis=0))
             tried.append(start)
-            part = field.take(rows)
-            keep(rows, climb(part, start[rows], _cheapest_error, _is_error, limit=best[rows]))
-    for turn in range(repairs):
-        rows = np.flatnonzero(np.isfinite(best))
-        part = field.take(rows)
-        given_up = np.argsort(-part.spent(where[rows]), axis=1)[:, min(turn, where.shape[1] - 1)]
-        banned = np.full(int(field.rows.max(initial=0)) + 1, -1)
-        banned[part.rows] = given_up
-        cells = where[rows].copy()
-        cells[np.arange(len(rows)), given_up] = part.own[np.arange(len(rows)), given_up]
-        keep(rows, climb(part, cells, _toward_error(banned), _is_error, limit=best[rows]))
+            keep(rows, climb(block.take(rows), start[rows], _cheapest_error, to_error=True, limit=best[rows]))
+    rows = np.flatnonzero(np.isfinite(best))  # without the dearest move, the others may do better
+    part, cells = block.take(rows), where[rows].copy()
+    dearest = part.spent(cells).argmax(axis=1)
+    axis = block.grid.active[dearest]
+    cells[np.arange(len(rows)), axis] = part.own[np.arange(len(rows)), axis]
+    closed = (block.axis_of == dearest[:, None]) & (part.costs > 0.0)
+    part = replace(part, costs=np.where(closed, np.inf, part.costs))
+    keep(rows, climb(part, cells, _toward_error, to_error=True, limit=best[rows]))
     return best, where
+
+
+def answer_by_search(question: Question, grid: Grid) -> Answer:
+    """Answer for all moves of a sum of trees: an upper bound by search, with a certified lower one where cheap."""
+    if question.loss == "zero_one":
+        distances, cells = _nearest_errors(question, grid)
+        return Answer(
+            loss=ZeroOneLoss(distances, kind="upper_bound"),
+            points=lambda rows, _, __: grid.points(question.codes[rows], cells[rows]),
+            lower=lower_loss(question, grid, distances),
+        )
+    return _first_candidates(question, grid)
+
+
+def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArray]:
+    """Search the nearest error of each row, from single moves, greedy ways and the nearest row of another class."""
+    start = question.codes
+    wrong = question.is_wrong(start, slice(None))
+    distances, cells = np.where(wrong, 0.0, np.inf), grid.cells(start)
+    pool = question.codes
+    if question.background is not None:
+        pool = np.concatenate([pool, question.background])
+    if len(pool) > _MOST_OTHERS:
+        pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
+    labels = question.predict(pool)
+    right = np.flatnonzero(~wrong)
+    with _bar(question, "nearest errors", len(right)) as bar:
+        for rows in (right[block] for block in _row_blocks(grid, len(right))):
+            bar.update(len(rows))
+            # first as if all ties fell; where the model disagrees, as if none did
+            for ties_fall in (True, False):
+                block = Block.of(grid, start[rows], question.y[rows], ties_fall=ties_fall)
+                apart = question.domain.squared_gaps(start[rows], pool)
+                apart[labels[None, :] == question.y[rows][:, None]] = np.inf
+                near = grid.cells(question.domain.clip(pool[apart.argmin(axis=1)], start[rows]))
+                legal = np.isfinite(block.spent(near)).all(axis=1) & np.isfinite(apart.min(axis=1))
+                squared, found = shortest_errors(block, [np.where(legal[:, None], near, block.own)])
+                reached = np.flatnonzero(np.isfinite(squared))
+                points = grid.points(start[rows[reached]], found[reached])
+                confirmed = question.is_wrong(points, rows[reached])
+                where = rows[reached[confirmed]]
+                cells[where] = found[reached[confirmed]]
+                distances[where] = question.domain.distances(points[confirmed], start[where])
+                rows = rows[reached[~confirmed]]
+                if not rows.size:
+                    break
+    return distances, cells
+
+
+def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
+    """Cut rows into blocks for `Block`."""
+    cells = int(grid.n_cells[grid.active].sum())
+    return grid.row_blocks(n_rows, 32 * (1 + grid.forest.n_outputs) * cells)
+
+
+def _first_candidates(question: Question, grid: Grid) -> Answer:
+    """Climb at a few dual prices, each from where the last one led, so that the first solution has a choice."""
+    own = grid.cells(question.codes)
+    base = losses_of(grid.forest, grid.outputs(own), question.y, question.loss)
+    loss = CandidateLoss(base[:, None], np.zeros((len(base), 1)))
+    found = _Found(question, grid, [own], loss, lower_loss(question, grid))
+    here = own
+    for price in _PRICES:
+        here = _climbed(question, grid, here, price * question.theta1 / max(float(base.mean()), 1e-3))
+        found = found.with_cells(here)
+    return found.answer()
+
+
+def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float) -> IntArray:
+    """Climb at a dual price, from cells or from one of the best first moves of each row."""
+    score = _higher_loss(question, dual)
+    climbed = []
+    with _bar(question, "higher losses", question.n_samples) as bar:
+        for rows in _row_blocks(grid, question.n_samples):
+            block = Block.of(grid, question.codes[rows], question.y[rows])
+            if isinstance(cells, int):
+                start = _first_moves(block, score, cells, block.moves(block.own))[-1]
+            else:
+                start = cells[rows]
+            climbed.append(climb(block, start, score))
+            bar.update(rows.stop - rows.start)
+    return np.concatenate(climbed)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Candidates of each row so far, by their cells."""
+
+    question: Question
+    grid: Grid
+    cells: list[IntArray]
+    loss: CandidateLoss
+    lower: Loss | None
+
+    def with_cells(self, cells: IntArray) -> _Found:
+        """Append a candidate for each row."""
+        return replace(self, cells=[*self.cells, cells], loss=self.loss.appended(*self._at(cells)))
+
+    def _at(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
+        question, grid = self.question, self.grid
+        points = grid.points(question.codes, cells)
+        losses = losses_of(grid.forest, grid.outputs(cells), question.y, question.loss)
+        return losses, question.domain.distances(points, question.codes)
+
+    def answer(self) -> Answer:
+        """Return the answer with the candidates so far."""
+        return Answer(loss=self.loss, points=self._points, lower=self.lower, refine=self._refine)
+
+    def _points(self, rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
+        assert choices is not None
+        cells = np.stack([column[rows] for column in self.cells])[choices, np.arange(len(rows))]
+        return self.grid.points(self.question.codes[rows], cells)
+
+    def _refine(self, dual: float) -> Answer | None:
+        """Climb at this price, from the best candidates, from the rows themselves and from other first moves."""
+        if not 0.0 < dual < np.inf:
+            return None
+        question, theta1 = self.question, self.question.theta1
+        best = self.loss.transform(dual, theta1, slice(0, question.n_samples))
+        assert best.choice is not None
+        held = np.stack(self.cells)[best.choice, np.arange(question.n_samples)]
+        found, value, better = self, best.value, False
+        for start in (held, self.cells[0], *range(2, 2 + _FIRST_MOVES)):
+            cells = _climbed(question, self.grid, start, dual)
+            losses, distances = self._at(cells)
+            worth = dual * losses - theta1 * distances * distances
+            if (worth > value + _GAIN * (1.0 + np.abs(value))).any():
+                found, better = found.with_cells(cells), True
+                value = np.maximum(value, worth)
+        return found.answer() if better else None
+
+
+def _bar(question: Question, what: str, total: int) -> Any:
+    """Return a progress bar for work of more than two seconds."""
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, desc=what, unit=" rows", delay=2.0, leave=False, disable=not question.progress)

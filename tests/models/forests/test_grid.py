@@ -1,4 +1,4 @@
-"""The outputs along one axis against the forest itself at every cell."""
+"""The outputs at every cell of every axis, against the forest itself at points."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics.models.forests.model_grid import grid_of_question
-from shiftmetrics.models.forests.scan import scan
+from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
 
 
@@ -25,19 +24,17 @@ from shiftmetrics.models.question import question_of
     ],
     ids=["tree", "forest", "boosting", "histogram"],
 )
-def test_a_scan_knows_every_cell(model) -> None:
+def test_outputs_at_every_cell(model) -> None:
     X, y = load_iris(return_X_y=True)
     model.fit(X, y)
     question = question_of(model, X, y)
     grid = grid_of_question(question)
     cells = grid.cells(X)
-    for along in scan(grid.trees, cells, grid.active):
-        axis = grid.axes[along.axis]
+    for position, outputs in zip(grid.active, grid.along(cells, grid.active), strict=True):
+        axis = grid.axes[position]
         for cell in range(axis.n_cells):
             points = X.copy()
             axis.put(points, X, np.full(len(X), cell))
-            np.testing.assert_allclose(
-                along.outputs[:, cell], grid.forest.outputs(points), rtol=1e-9, atol=1e-9
-            )
+            np.testing.assert_allclose(outputs[:, cell], grid.forest.outputs(points), rtol=1e-9, atol=1e-9)
             inner = (axis.cells(points) == cell) | ~np.isfinite(axis.costs(X)[:, cell])
             assert inner.all()

@@ -10,10 +10,8 @@ from sklearn.ensemble import (
 )
 
 from shiftmetrics.models import Moves
-from shiftmetrics.models.forests.boxes import LeafBoxes
-from shiftmetrics.models.forests.certificate import lower_bounds
-from shiftmetrics.models.forests.joint import certified_distances
-from shiftmetrics.models.forests.model_grid import grid_of_question
+from shiftmetrics.models.forests.bounds import certified_distances, lower_bounds
+from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 
@@ -25,8 +23,8 @@ MODELS = {
 }
 
 
-def single_bounds(boxes, question):
-    squared, losses = lower_bounds(boxes, question.codes, question.y, "zero_one")
+def single_bounds(grid, question):
+    squared, losses = lower_bounds(grid, question.codes, question.y, "zero_one")
     return np.where(losses > 0.0, squared, np.inf).min(axis=1)
 
 
@@ -49,13 +47,12 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     assert exact.kind == "exact"
     upper = exact.loss.distances**2
     grid = grid_of_question(question)
-    boxes = LeafBoxes.of(grid)
-    known = single_bounds(boxes, question)
+    known = single_bounds(grid, question)
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper = certified_distances(boxes, question.codes, question.y, known, reached)
+        sharper = certified_distances(grid, question.codes, question.y, known, reached)
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
-    gains = certified_distances(boxes, question.codes, question.y, known, upper)
+    gains = certified_distances(grid, question.codes, question.y, known, upper)
     right = (upper > 0) & np.isfinite(upper)
     if name != "forest" and not options:  # single boxes may be as good where ties are all that is near
         assert (gains[right] > known[right]).any()
