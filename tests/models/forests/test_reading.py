@@ -289,7 +289,7 @@ def test_a_dump_of_lightgbm() -> None:
     np.testing.assert_allclose(forest_of_text(split).outputs(codes)[:, 1], expected_codes)
     assert forest_of_text(LIGHTGBM_TEXT.replace("binary sigmoid:2", "cross_entropy_lambda")) is None
     averaged = forest_of_text(LIGHTGBM_TEXT.replace("num_class=1", "average_output\nnum_class=1"))
-    np.testing.assert_allclose(averaged.outputs(points)[:, 0], expected / 2)
+    np.testing.assert_allclose(averaged.outputs(points)[:, 1], expected / 2)
 
 
 def test_lightgbm_reads_tiny_numbers_as_zero() -> None:

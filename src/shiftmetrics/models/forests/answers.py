@@ -218,6 +218,8 @@ def answers_along_axes(
     on_rows : callable, optional
         Called with the number of rows times axes that are done, for a progress bar.
     """
+    if not axes:
+        return
     start, own = question.codes, grid.cells(question.codes)
 
     def place_on(axis: int) -> Place:

@@ -208,9 +208,11 @@ def _joined_subsets(trees: Sequence[Tree]) -> tuple[IntArray | None, BoolArray |
     width = max(table.shape[1] for table in tables)
     rows, first = [], 0
     for tree in trees:
-        subset = np.full(len(tree.feature), -1) if tree.left_categories is None else tree.subset
-        rows.append(np.where(subset >= 0, subset + first, -1))
-        first += 0 if tree.left_categories is None else len(tree.left_categories)
+        if tree.subset is None or tree.left_categories is None:
+            rows.append(np.full(len(tree.feature), -1))
+            continue
+        rows.append(np.where(tree.subset >= 0, tree.subset + first, -1))
+        first += len(tree.left_categories)
     wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
     return np.concatenate(rows).astype(np.int64), np.concatenate(wide)
 

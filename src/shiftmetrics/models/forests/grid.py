@@ -87,8 +87,8 @@ class Boxes:
         by_state = [position for position in range(len(axes)) if not number[position]]
         leaf = np.flatnonzero(forest.feature < 0)
         shape = (len(leaf), len(axes))
-        low = np.zeros(shape, dtype=np.int32)
-        high = np.broadcast_to(np.array([axis.n_open - 1 for axis in axes], dtype=np.int32), shape).copy()
+        low = np.zeros(shape, dtype=np.int64)
+        high = np.broadcast_to(np.array([axis.n_open - 1 for axis in axes], dtype=np.int64), shape).copy()
         missing, reached = np.ones(shape, dtype=bool), np.ones(len(leaf), dtype=bool)
         states = {position: np.ones((len(leaf), axes[position].n_cells), dtype=bool) for position in by_state}
         here = leaf.copy()
