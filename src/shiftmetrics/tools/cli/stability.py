@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, 
 from shiftmetrics.tools.cli.models import check_model, columns_of, load_model, name_of
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.readers import read_source
-from shiftmetrics.tools.cli.samples import Sample, read_row_values, read_rows, require_column
+from shiftmetrics.tools.cli.samples import Sample, read_rows, require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
 from shiftmetrics.views import Context, Rows
@@ -106,12 +107,18 @@ def stability(
 
     def compute() -> Answer:
         fitted, notes = load_model(model)
-        sample = _rows_of(source, fitted, target, id_column, {**beside, "by": by})
-        given: dict[str, Any] = {"sample_weight": sample.weight, "groups": sample.groups}
-        result = call(model_stability, fitted, sample.values, sample.target, **given)
+        sample = _read(source, id_column, {**beside, "by": by, "target": target}, leave_out=[target, weight])
+        if sample.table is not None:
+            sample.values, unseen = columns_of(fitted, sample.table, target, (groups, by))
+            if unseen:
+                names = first_few(unseen, 6)
+                sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")
+        rows = (fitted, sample.values, sample.target)
+        given = {"sample_weight": sample.weight, "groups": sample.groups}
+        result = call(model_stability, *rows, **given)
         results = {str(source): result}
-        labels = sample.label if label is not None else sample.target
-        rows = Rows(
+        labels = sample.target if label is None else sample.label
+        shown = Rows(
             loss=result.loss,
             sample_weight=sample.weight,
             names=sample.ids,
@@ -119,10 +126,9 @@ def stability(
             table=sample.table,
         )
         if curve:
-            results |= _curve(call, result, rows, sample.groups)
+            results |= _curve(call, result, shown, sample.groups)
         if feature_stability:
-            by_group = _subgroups(sample.by, by)
-            features = call(stability_of_features, fitted, sample.values, sample.target, by=by_group, **given)
+            features = call(stability_of_features, *rows, by=_subgroups(sample.by, by), **given)
             results[features.title] = features
         facts = {
             "File": str(source),
@@ -132,7 +138,7 @@ def stability(
             "Moves found by": f"the {result.route} route",
         }
         description = f"{name_of(fitted)} on {result.n_samples:,} rows in {source}."
-        context = Context(description=description, facts=facts, rows={str(source): rows})
+        context = Context(description=description, facts=facts, rows={str(source): shown})
         return Answer(results=results, title=TITLE, context=context, notes=[*notes, *sample.notes])
 
     return Job(inputs=[source], compute=compute)
@@ -143,6 +149,23 @@ def _refuse(given: dict[str, Any], rule: str) -> None:
     for option, value in given.items():
         if value:
             raise ValueError(f"{option} must {rule}.")
+
+
+def _read(
+    source: Source, id_column: str | None, beside: dict[str, str | None], leave_out: Sequence[str | None]
+) -> Sample:
+    """Read the file with its ids and the values that stand beside its rows; the table is without ``leave_out``."""
+    content = read_source(source)
+    if hasattr(content, "columns"):
+        ids = None
+        if id_column is not None:
+            ids = [str(name) for name in content[require_column(content, id_column, "--id", "FILE")]]
+        left_out = [name for name in (id_column, *leave_out) if name in content.columns]
+        table, beside_rows = content.drop(columns=left_out), read_rows(content, beside, required=True)
+        return Sample(source=source, values=content, ids=ids, table=table, notes=source.notes, **beside_rows)
+    if id_column is not None:
+        raise ValueError(f"--id must name a column of a table, but FILE is {source}, an array.")
+    return Sample(source=source, values=content, notes=source.notes, **read_rows(None, beside))
 
 
 def _of_numbers(
@@ -156,129 +179,64 @@ def _of_numbers(
     *,
     curve: bool,
 ) -> Job:
-    """Read one loss or distance a row."""
+    """Measure from one loss or distance a row."""
     if sum(option is not None for option in (losses, distances, kind)) != 1:
         raise ValueError(
             "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are; "
             "for a file of one value a row, --kind losses or --kind distances."
         )
     what: Kind = kind or ("losses" if losses is not None else "distances")
-    sample = _one_value_a_row(parse_source(file, "FILE"), what, losses or distances, id_column, beside)
+    column = losses or distances
+    sample = _read(parse_source(file, "FILE"), id_column, beside, leave_out=[column, *beside.values()])
+    values, name = _one_value_a_row(sample, what, column), str(sample.source)
 
     def compute() -> Answer:
-        values = sample.values
         loss = call(ZeroOneLoss, values) if what == "distances" else call(FixedLoss, values)
         result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
         rows = Rows(
             loss=loss, sample_weight=sample.weight, names=sample.ids, labels=sample.label, table=sample.table
         )
-        name = str(sample.source)
-        beside = _curve(call, result, rows, sample.groups) if curve else {}
+        results = {name: result, **(_curve(call, result, rows, sample.groups) if curve else {})}
+        threshold = f"{call['threshold']:g}"
         context = Context(
             description=f"{what.capitalize()} of {len(values):,} rows in {name}.",
-            facts={
-                "File": name,
-                "Measured": what,
-                "Risk that counts as broken": f"{call['threshold']:g}",
-            },
+            facts={"File": name, "Measured": what, "Risk that counts as broken": threshold},
             rows={name: rows},
         )
-        return Answer(results={name: result, **beside}, title=TITLE, context=context, notes=sample.notes)
+        return Answer(results=results, title=TITLE, context=context, notes=sample.notes)
 
     return Job(inputs=[sample.source], compute=compute)
 
 
-def _one_value_a_row(
-    source: Source, what: Kind, column: str | None, id_column: str | None, beside: dict[str, str | None]
-) -> Sample:
-    """Read the column of losses or distances, or an array of them.
+def _one_value_a_row(sample: Sample, what: Kind, column: str | None) -> Any:
+    """Return the column of losses or distances, or an array of them.
 
     Raises
     ------
     ValueError
         If the file holds several columns and none is named, or has no such column.
     """
-    content = read_source(source)
-    if hasattr(content, "columns"):
+    source, content = sample.source, sample.values
+    if sample.is_table:
         if column is None and content.shape[1] != 1:
             raise ValueError(
                 f"--kind must go with a file of one column, but {source} has {content.shape[1]}. "
                 f"Name the column of {what} with --{what}."
             )
         column = require_column(content, column or str(content.columns[0]), f"--{what}", "FILE")
-        used = [name for name in (column, id_column, *beside.values()) if name in content.columns]
-        return Sample(
-            source=source,
-            values=np.asarray(as_array(content[column], f"--{what}")),
-            ids=_ids(content, id_column),
-            table=content.drop(columns=used),
-            notes=source.notes,
-            **read_rows(content, beside, required=True),
+        return np.asarray(as_array(content[column], f"--{what}"))
+    if column is not None:
+        raise ValueError(
+            f"--{what} must name a column of a table, but FILE is {source}, an array. "
+            f"Give an array of one value a row with --kind {what}."
         )
-    for option, name in ((f"--{what}", column), ("--id", id_column)):
-        if name is not None:
-            raise ValueError(
-                f"{option} must name a column of a table, but FILE is {source}, an array. "
-                f"Give an array of one value a row with --kind {what}."
-            )
-    values = np.asarray(as_array(content, "FILE"))
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.ravel()
+    values = sample.numbers()
+    values = values.ravel() if values.ndim == 2 and 1 in values.shape else values
     if values.ndim != 1:
         raise ValueError(
             f"FILE must hold one value a row, got shape {values.shape}. Choose a part, such as {source.example}."
         )
-    return Sample(source=source, values=values, notes=source.notes, **read_rows(None, beside))
-
-
-def _ids(frame: Any, id_column: str | None) -> list[str] | None:
-    if id_column is None:
-        return None
-    return [str(name) for name in frame[require_column(frame, id_column, "--id", "FILE")]]
-
-
-def _rows_of(
-    source: Source, model: Any, target: str, id_column: str | None, beside: dict[str, str | None]
-) -> Sample:
-    """Read the rows that a model predicts on.
-
-    Raises
-    ------
-    ValueError
-        If the file lacks a column that an option or the model names.
-    """
-    content = read_source(source)
-    is_table = hasattr(content, "columns")
-    if not is_table and id_column is not None:
-        raise ValueError(f"--id must name a column of a table, but FILE is {source}, an array.")
-    frame = content if is_table else None
-    ids = _ids(frame, id_column)
-    if ids is not None:
-        frame = frame.set_index(id_column)
-    y = read_row_values(target, "--target", frame, required=True)
-    label = beside["label"]
-    table = None
-    if frame is not None:
-        table = frame.drop(columns=[name for name in (target, beside["weight"]) if name in frame.columns])
-        # A label may stand in any of these columns.
-    parts = read_rows(frame, {name: text for name, text in beside.items() if name != "label"}, required=True)
-    labels = read_row_values(label, "--label", table, required=True)
-    sample = Sample(
-        source=source,
-        values=content,
-        target=y,
-        label=labels,
-        ids=ids,
-        table=table,
-        notes=source.notes,
-        **parts,
-    )
-    if table is not None:
-        sample.values, unseen = columns_of(model, table, target, (beside["groups"], beside["by"]))
-        if unseen:
-            names = first_few(unseen, 6)
-            sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")
-    return sample
+    return values
 
 
 def _subgroups(values: Any, by: str | None) -> Any:

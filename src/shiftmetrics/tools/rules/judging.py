@@ -18,8 +18,10 @@ from shiftmetrics.tools.rules.rule import Rule, nearest_names
 NO_DIRECTION = ("comparison", "novelty.")
 """Measures that are neither better nor worse when they rise: novelty, or a comparison, whatever it compares."""
 
-_INCIDENTAL = {"versions", "rng", "seed", "reason", "progress", "executor", "n_jobs", "keep_rows", "max_iter"}
-"""Settings that may differ between releases: they say how a number was found, not what it is of."""
+_INCIDENTAL = {
+    "versions", "rng", "seed", "reason", "progress", "executor", "n_jobs", "keep_rows", "max_iter", "memory_limit",
+}  # fmt: skip
+"""Settings that may differ between releases: how a number is computed, not what it measures."""
 
 
 class Baselines:
@@ -135,24 +137,26 @@ def _higher_is_better(rule: Rule, result: Result) -> bool:
     higher = direction_of(rule, result)
     if higher is None:
         raise ValueError(
-            f"Which direction is better must be said of the field {rule.field!r} of {result.measure}. "
+            f"Cannot tell which direction is better for the field {rule.field!r} of {result.measure}. "
             'Add better = "higher" or better = "lower".'
         )
     return higher
 
 
 def _check_settings(now: Mapping[str, Any], earlier: Mapping[str, Any], path: str) -> None:
-    """Refuse to compare what was measured in two ways."""
+    """Refuse to compare results that were measured in two ways."""
     for name in now.keys() & earlier.keys() - _INCIDENTAL:
-        if _plain(now[name]) != _plain(earlier[name]):
+        if _comparable(now[name]) != _comparable(earlier[name]):
             raise ValueError(
                 f"The baseline {path!r} was measured with {name} {earlier[name]!r}, and this result with "
                 f"{now[name]!r}. Measure alike, or write same_settings = false."
             )
 
 
-def _plain(value: Any) -> Any:
-    """Return a setting as its JSON would hold it, arrays in full: it is the same before and after a file."""
+def _comparable(value: Any) -> Any:
+    """Return a setting as its JSON would hold it, with arrays in full and without what is incidental."""
+    if isinstance(value, Mapping):
+        return {name: _comparable(part) for name, part in value.items() if name not in _INCIDENTAL}
     return encode(
         value, lambda _path, array: [str(array.dtype), array.shape, np.ascontiguousarray(array).tobytes()]
     )
