@@ -46,23 +46,23 @@ class Measurement:
 
     def command_line(self) -> list[str]:
         """Return what a user would type for it."""
-        positional: list[str] = []
+        arguments: list[str] = []
         options: list[str] = []
-        for key, parameter in _parameters(self.kind).items():
+        for parameter in _parameters(self.kind).values():
+            flag = max(parameter.opts, key=len)
             value = self.values.get(parameter.name, [])
             for text in value if isinstance(value, list) else [value]:
-                option = key if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
                 if parameter.param_type_name == "argument":
-                    positional.append(text)
+                    arguments.append(text)
                 elif isinstance(text, bool):
-                    options += [option] if text else []
+                    options += [flag] * text
                 elif text.startswith("-") or not text:  # else it would be read as an option
-                    options.append(f"{option}={text}")
+                    options.append(f"{flag}={text}")
                 else:
-                    options += [option, text]
-        if any(text.startswith("-") for text in positional):
-            return [self.kind, *options, "--", *positional]
-        return [self.kind, *positional, *options]
+                    options += [flag, text]
+        if any(text.startswith("-") for text in arguments):
+            return [self.kind, *options, "--", *arguments]
+        return [self.kind, *arguments, *options]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -164,16 +164,13 @@ def _is_ours(file: Path) -> bool:
     """Tell whether this package wrote a file: by the marks that all its files carry."""
     try:
         text = file.read_text(encoding="utf-8")
-        document = json.loads(text) if file.suffix == ".json" else None
+        if file.suffix != ".json":
+            return "shiftmetrics" in text[:1000]
+        document = json.loads(text)
     except (OSError, ValueError):
         return False
-    if document is None and file.suffix != ".json":
-        return "shiftmetrics" in text[:1000]
-    return (
-        isinstance(document, Mapping)
-        and "schema_version" in document
-        and not document.keys().isdisjoint(("measure", "results", "outcomes"))
-    )
+    is_versioned = isinstance(document, Mapping) and "schema_version" in document
+    return is_versioned and not document.keys().isdisjoint(("measure", "results", "outcomes"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,15 +302,21 @@ class Session:
     def _conclude(
         self, results: dict[str, Result], contexts: dict[str, Context], failures: dict[str, str]
     ) -> int:
-        """Write the outcomes of the rules and the page, and print errors; return the exit code."""
-        checked = None
-        self.folder.junit.unlink(missing_ok=True)
-        if self.rules:
-            checked = check_results(results, self.rules)
+        """Check the rules, write the page, and print errors; return the exit code."""
+        checked = check_results(results, self.rules) if self.rules else None
+        for file in (self.folder.junit, self.folder.report):  # those of an earlier run would pass for new
+            file.unlink(missing_ok=True)
+        if checked is not None:
             checked.to_junit(self.folder.junit)
-        self.folder.report.unlink(missing_ok=True)  # that of an earlier run would pass for new
         if results:
-            self._write_report(results, contexts, failures, checked)
+            facts = {"Configuration": self.plan.path.name}
+            if self.plan.seed is not None:
+                facts["Seed"] = str(self.plan.seed)
+            if failures:
+                facts["Failed"] = ", ".join(failures)
+            description = f"Measured as listed in {self.plan.path.name}."
+            context = _joined(contexts, description=description, facts=facts, rules=checked)
+            write_report(results, self.folder.report, title=self.plan.title, context=context)
         self._say_files(checked)
         if checked is not None:
             failures |= {f"rule {outcome.rule.name!r}": outcome.text for outcome in checked.errors}
@@ -336,46 +339,34 @@ class Session:
                 "would read it with the folder."
             )
 
-    def _write_report(
-        self,
-        results: dict[str, Result],
-        contexts: dict[str, Context],
-        failures: dict[str, str],
-        checked: RulesResult | None,
-    ) -> None:
-        """Write one page; the description and facts of each measurement go to its section."""
-        facts = {"Configuration": self.plan.path.name}
-        if self.plan.seed is not None:
-            facts["Seed"] = str(self.plan.seed)
-        if failures:
-            facts["Failed"] = ", ".join(failures)
-        parts: dict[str, dict[str, Any]] = {"rows": {}, "remarks": {}, "conclusions": {}}
-        for name, context in contexts.items():
-            parts["remarks"][name] = _description(context)
-            for what, of_results in parts.items():
-                of_results |= getattr(context, what)
-        description = f"Measured as listed in {self.plan.path.name}."
-        context = Context(description=description, facts=facts, rules=checked, **parts)
-        write_report(results, self.folder.report, title=self.plan.title, context=context)
+
+def _joined(contexts: Mapping[str, Context], **of_all: Any) -> Context:
+    """Return one context for a page of several measurements; the description of each goes to its section."""
+    rows: dict[str, Any] = {}
+    remarks: dict[str, str] = {}
+    conclusions: dict[str, str] = {}
+    for name, context in contexts.items():
+        text = context.description.casefold()
+        facts = [f"{key}: {value}." for key, value in context.facts.items() if value.casefold() not in text]
+        remarks |= {name: " ".join([context.description, *facts]), **context.remarks}
+        rows |= context.rows
+        conclusions |= context.conclusions
+    return Context(rows=rows, remarks=remarks, conclusions=conclusions, **of_all)
 
 
 def _renamed(answer: Answer, name: str) -> Answer:
     """Call the main result by the name of the measurement, and those beside it by that and their title."""
     first, *others = answer.results
     names = {first: name, **{other: f"{name}: {other}" for other in others}}
+
+    def renamed(parts: Mapping[str, Any]) -> dict[str, Any]:
+        return {names.get(key, key): part for key, part in parts.items()}
+
+    given = answer.context
     context = dataclasses.replace(
-        answer.context,
-        **{
-            what: {names.get(key, key): part for key, part in getattr(answer.context, what).items()}
-            for what in ("rows", "remarks", "conclusions")
-        },
+        given,
+        rows=renamed(given.rows),
+        remarks=renamed(given.remarks),
+        conclusions=renamed(given.conclusions),
     )
-    results = {names[key]: result for key, result in answer.results.items()}
-    return dataclasses.replace(answer, results=results, context=context)
-
-
-def _description(context: Context) -> str:
-    """Return the description, and after it the facts that it does not hold."""
-    text = context.description.casefold()
-    facts = [f"{name}: {value}." for name, value in context.facts.items() if value.casefold() not in text]
-    return " ".join([context.description, *facts])
+    return dataclasses.replace(answer, results=renamed(answer.results), context=context)

@@ -88,9 +88,12 @@ class Option:
         else:
             flags = [self.flag, *ALIASES.get(self.name, [])]
             declared = typer.Option(*flags, **about, min=0 if self.name == "seed" else None)
-        kind = Annotated[self.kind | None if self.default is None else self.kind, declared]
+        kind: Any = self.kind | None if self.default is None else self.kind
         return inspect.Parameter(
-            self.name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=self.default
+            self.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=Annotated[kind, declared],
+            default=self.default,
         )
 
 
@@ -271,7 +274,7 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
         raise type(error)(message) from error
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
+def command(function: Callable[..., None]) -> Any:
     """Let typer read the arguments and options of a command from its signature and docstring."""
     return _readable(function, function, own_options(function))
 
@@ -282,7 +285,7 @@ def measuring(
     words: Mapping[str, str],
     leave_out: Iterable[str] = (),
     panels: Mapping[str, str] | None = None,
-) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+) -> Callable[[Callable[..., Job]], Any]:
     """Give a command the options of functions, a seed, and the options of its output.
 
     Parameters
@@ -312,7 +315,7 @@ def measuring(
         *, seed: int = 0, json: Path | None = None, report: Path | None = None, quiet: bool = False
     ) -> None: ...
 
-    def decorate(command: Callable[..., Job]) -> Callable[..., Job]:
+    def decorate(command: Callable[..., Job]) -> Any:
         def callback(*, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any) -> Job:
             output = Output(json=json, report=report, quiet=quiet)
             output.check_folders()
