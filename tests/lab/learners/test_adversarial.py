@@ -38,6 +38,7 @@ def losses_on_grid(model, x, y, moves):
         return cross_entropy(model(x + moves), y.expand(len(moves)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [0.5, 5.0, 20.0])
 @pytest.mark.parametrize("features", [None, (1,)])
 def test_penalty_search_against_a_grid(train, penalty, features):

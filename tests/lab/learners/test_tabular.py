@@ -28,6 +28,7 @@ def test_scikit_learn_conventions(estimator, check):
 X, Y = make_classification(400, 6, n_informative=3, n_redundant=1, flip_y=0.2, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standardize", [True, False])
 def test_logistic_classifier_is_logistic_regression(standardize):
     scaled = X * np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0]) + 1.0

@@ -43,6 +43,7 @@ def test_steps_on_a_linear_model_come_near_the_exact_route(tumours, logistic, di
     assert Result.from_json(steps.to_json()).equals(steps)
 
 
+@pytest.mark.slow
 def test_steps_know_the_other_losses(tumours) -> None:
     X, y = tumours
     hinge = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
@@ -73,6 +74,7 @@ def test_steps_stay_within_bounds_and_frozen_columns(tumours, logistic) -> None:
     assert steps.parts["upper_bound"] >= model_stability(logistic, X, y, 0.5, loss="log_loss").value
 
 
+@pytest.mark.slow
 def test_steps_on_a_network_are_those_on_its_linear_twin(tumours, logistic) -> None:
     X, y = tumours
     scaler, layer = logistic[0], logistic[1]
