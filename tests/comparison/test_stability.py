@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics import Computing, Resampling, Result
-from shiftmetrics.comparison import ComparisonStatus, compare_results, compare_stability
+from shiftmetrics.comparison import compare_results, compare_stability
 from shiftmetrics.stability import (
     CandidateLoss,
     FixedLoss,
@@ -31,7 +31,7 @@ def test_the_more_stable_model_leads() -> None:
     comparison = compare_stability(losses, 1.0)
     assert [model.name for model in comparison.models] == ["flat", "middle", "steep"]
     assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
-    assert comparison.status is ComparisonStatus.separated
+    assert comparison.status.code == "separated"
     assert comparison.models[0].probability_best == 1.0
     for model in comparison.models:
         alone = stability_criterion(losses[model.name], 1.0)
@@ -67,7 +67,7 @@ def test_a_copy_of_a_model_differs_by_nothing() -> None:
     comparison = compare_stability({"a": loss, "copy": loss}, 1.0)
     pair = comparison.differences[0]
     assert (pair.difference, pair.standard_error, pair.p_value, pair.p_adjusted) == (0.0, 0.0, 1.0, 1.0)
-    assert comparison.status is ComparisonStatus.tied
+    assert comparison.status.code == "tied"
     assert sum(model.probability_best for model in comparison.models) == pytest.approx(1.0)
 
 
@@ -171,7 +171,7 @@ LOSS = FixedLoss([0.0, 0.2, 1.0])
             0.5,
             {},
             ValueError,
-            "same rows for all models, got 3 for 'a' and 1",
+            "same rows for all models, got 3 for 'a', 1",
         ),
         (
             {"a": LOSS, "b": FixedLoss([0.1, 0.1, 0.2])},
@@ -200,23 +200,26 @@ def test_bad_input(losses, threshold, options, error, message) -> None:
 def test_results_must_answer_one_question() -> None:
     first = stability_criterion(LOSS, 0.5)
     for other, message in (
-        (stability_criterion(LOSS, 0.6), "results must share the threshold, got 0.5, 0.6"),
-        (stability_criterion(LOSS, 0.5, theta2=1.0), "results must share the theta2, got 0.4, 1.0"),
+        (stability_criterion(LOSS, 0.6), "results must share the threshold, got 0.5 for 'a', 0.6 for 'b'"),
+        (stability_criterion(LOSS, 0.5, theta2=1.0), "results must share the theta2, got 0.4 for 'a', 1.0"),
         (
             stability_criterion(LOSS, 0.5, divergence="chi2"),
-            "results must share the divergence, got kl, chi2",
+            "results must share the divergence, got kl for 'a', chi2",
         ),
         (
             stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 1, 2])),
-            "results must share the groups, got False, True",
+            "results must share the groups, got False for 'a', True",
         ),
-        (stability_criterion(LOSS, 0.5, sample_weight=[1, 1, 2]), "share the sample_weight, got None, given"),
+        (
+            stability_criterion(LOSS, 0.5, sample_weight=[1, 1, 2]),
+            "share the sample_weight, got None for 'a', given",
+        ),
         (stability_criterion(LOSS, 0.5).without_rows(), "Use the result as it was computed"),
-        (worst_case_risk(LOSS, 0.1), "share the measure, got stability, worst_case_risk"),
+        (worst_case_risk(LOSS, 0.1), "share the measure, got stability for 'a', worst_case_risk"),
     ):
         with pytest.raises(ValueError, match=message):
             compare_results({"a": first, "b": other})
-    with pytest.raises(ValueError, match="share the groups, got 2 and 3 of them"):
+    with pytest.raises(ValueError, match="share the number of groups, got 2 for 'a', 3 for"):
         compare_results(
             {
                 "a": stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 1, 2])),

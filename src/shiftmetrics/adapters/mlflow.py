@@ -15,7 +15,7 @@ from typing import Any
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics._version import __version__
-from shiftmetrics.comparison import ComparisonResult
+from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views import Context, write_report
 
 LONGEST_PARAM = 500

@@ -21,19 +21,12 @@ from shiftmetrics.comparison.result import ModelDifference
 
 NORMAL_DRAWS = 10_000
 """Draws behind what has no closed form: maxima over correlated differences, and which model is the best."""
-_MOST_GAPS = 1 << 24  # numbers held at a time
+MOST_GAPS = 1 << 24
+"""Numbers held at a time."""
 
-_BY_DRAWS = ("rng", "n_draws", "n_resamples", "groups")
-_BY_INFLUENCE = (
-    "threshold",
-    "budget",
-    "fraction",
-    "theta1",
-    "theta2",
-    "divergence",
-    "sample_weight",
-    "groups",
-)
+SHARED_BY_DRAWS = ("rng", "n_draws", "groups")
+SHARED_BY_INFLUENCE = ("threshold", "budget", "theta1", "theta2", "divergence", "sample_weight", "groups")
+"""Settings that must be the same for all results."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +41,8 @@ class PairedResults:
         Values that other samples would have given, the same sample in each draw.
     influence : ndarray of shape (n_units, n_models) or None
         What each row or group adds to each value, where the draws are normal ones from it.
+    drawn_by : str
+        How draws were made, where there are any.
     """
 
     values: FloatArray
@@ -55,7 +50,6 @@ class PairedResults:
     draws: FloatArray
     influence: FloatArray | None = None
     drawn_by: str = "bootstrap"
-    """How draws were made, where there are any."""
 
     @classmethod
     def of(cls, results: Sequence[Any], seed: int) -> Self:
@@ -67,12 +61,10 @@ class PairedResults:
             subsampled = "subsampling" in (results[0].interval.method if results[0].interval else "")
             return cls(values, errors, draws, drawn_by="subsampling" if subsampled else "bootstrap")
         n_units = next((len(result.influence) for result in results if result.influence is not None), 1)
-        influence = np.stack(
-            [np.zeros(n_units) if result.influence is None else result.influence for result in results],
-            axis=1,
-        )
+        zero = np.zeros(n_units)
+        influence = np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
         n_pairs = max(1, len(results) * (len(results) - 1) // 2)
-        n_draws = min(NORMAL_DRAWS, max(1000, _MOST_GAPS // n_pairs))
+        n_draws = min(NORMAL_DRAWS, max(1000, MOST_GAPS // n_pairs))
         scales, axes = np.linalg.eigh(influence.T @ influence)
         normal = np.random.default_rng(seed).standard_normal((n_draws, len(results)))
         draws = values + (normal * np.sqrt(np.maximum(scales, 0.0))) @ axes.T
@@ -85,46 +77,42 @@ class PairedResults:
         first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
         floor = self.errors[first] + self.errors[second]
         gaps = _above(self.values[first] - self.values[second], floor)
-        gap_draws = self.draws[:, first] - self.draws[:, second]
+        draws = self.draws[:, first] - self.draws[:, second]
         if self.influence is None:
-            gap_draws = _above(gap_draws, floor)
-            standard_errors = gap_draws.std(axis=0)
+            draws = _above(draws, floor)
+            errors = draws.std(axis=0)
         else:
-            standard_errors = np.linalg.norm(self.influence[:, first] - self.influence[:, second], axis=0)
-        together = simultaneous_p_values(gaps, gap_draws)
-        reach = _simultaneous_quantile(gap_draws, level) * standard_errors
+            errors = np.linalg.norm(self.influence[:, first] - self.influence[:, second], axis=0)
+        together = simultaneous_p_values(gaps, draws)
+        reach = _simultaneous_quantile(draws, level) * errors
+        method = "studentised maxima over all pairs"
         found = []
         for p, (i, j) in enumerate(pairs):
-            gap, error = float(gaps[p]), float(standard_errors[p])
+            gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
             if self.influence is None:
-                interval, p_value = _by_draws(gap, gap_draws[:, p], level, self.drawn_by)
-                adjusted = max(p_value, float(together[p]))
+                interval, p_value = _by_draws(gap, draws[:, p], level, self.drawn_by)
             else:
                 interval, p_value = _by_normal(gap, error, level)
-                # Draws cannot tell p-values below 1 / n_draws; the bound of Bonferroni can.
-                adjusted = max(p_value, min(float(together[p]), p_value * len(pairs)))
+                # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
+                adjusted = min(adjusted, p_value * len(pairs))
+            low, high = gap - float(reach[p]), gap + float(reach[p])
             found.append(
                 ModelDifference(
                     first=names[i],
                     second=names[j],
                     difference=gap,
+                    standard_error=error,
                     interval=interval,
                     p_value=p_value,
-                    p_adjusted=adjusted,
-                    standard_error=error,
-                    simultaneous_interval=Interval(
-                        low=gap - float(reach[p]),
-                        high=gap + float(reach[p]),
-                        level=level,
-                        method="studentised maxima over all pairs",
-                    ),
+                    p_adjusted=max(p_value, adjusted),
+                    simultaneous_interval=Interval(low=low, high=high, level=level, method=method),
                 )
             )
         return tuple(found)
 
 
 def check_paired(results: Mapping[str, Any]) -> list[str]:
-    """Check that results come from the same question about the same rows; return warnings about how far they do.
+    """Check that results are of one measure, of the same rows and settings; return warnings about how far they are.
 
     Raises
     ------
@@ -136,12 +124,10 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     for name, result in results.items():
         if not isinstance(result, Result):
             raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
-    _check_comparable(results)
+    _check_shared(results, lambda result: {"measure": (result.measure, "")})
+    _check_shared(results, lambda result: getattr(result, "comparable", {}))
     listed = list(results.values())
-    by_draws = any(_has_draws(result) for result in listed) or not all(
-        hasattr(result, "influence") for result in listed
-    )
-    keys = _BY_DRAWS if by_draws else _BY_INFLUENCE
+    by_draws = any(map(_has_draws, listed)) or not all(hasattr(result, "influence") for result in listed)
     warnings: list[str] = []
     for name, result in results.items():
         if not by_draws:
@@ -149,49 +135,39 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
         elif not _has_draws(result):
             remedy = "Pass resampling."
             raise ValueError(describe(f"results[{name!r}]", "resampled", "a result without draws", remedy))
-    shared = [
-        (result.measure, result.n_samples, *(_setting(result, key) for key in keys)) for result in listed
-    ]
-    names = ("measure", "number of rows", *("seed rng" if key == "rng" else key for key in keys))
-    for what, parts in zip(names, zip(*shared, strict=True), strict=True):
-        if len(set(parts)) > 1:
-            raise ValueError(
-                f"results must share the {what}, got {', '.join(map(str, dict.fromkeys(parts)))}."
-            )
-    units = {len(result.influence) for result in listed if getattr(result, "influence", None) is not None}
-    if not by_draws and len(units) > 1:
-        raise ValueError(
-            f"results must share the groups, got {' and '.join(map(str, sorted(units)))} of them."
-        )
+    keys = SHARED_BY_DRAWS if by_draws else SHARED_BY_INFLUENCE
+
+    def shared(result: Any) -> dict[str, tuple[Any, str]]:
+        resampling = result.settings.get("resampling")
+        options = {**result.settings, **(resampling if isinstance(resampling, Mapping) else {})}
+        influence = None if by_draws else result.influence
+        return {
+            "number of rows": (result.n_samples, ""),
+            **{"seed rng" if key == "rng" else key: (options.get(key), "") for key in keys},
+            **({} if influence is None else {"number of groups": (len(influence), "")}),
+        }
+
+    _check_shared(results, shared)
     kinds = {name: getattr(result, "kind", "exact") for name, result in results.items()}
     if set(kinds.values()) != {"exact"}:
-        said = ", ".join(f"{name} {kind.replace('_', ' ')}" for name, kind in kinds.items())
-        warnings.append(f"Differences are those of bounds where models are not exact: {said}.")
+        text = ", ".join(f"{name} {kind.replace('_', ' ')}" for name, kind in kinds.items())
+        warnings.append(f"Differences are those of bounds where models are not exact: {text}.")
     return warnings
 
 
-def _check_comparable(results: Mapping[str, Any]) -> None:
-    """Refuse results that differ in what their measure says must be equal, with its remedy."""
-    named = {name: getattr(result, "comparable", {}) for name, result in results.items()}
-    if len({result.measure for result in results.values()}) > 1:
-        return  # said elsewhere
-    for what in next(iter(named.values())):
-        found = {name: parts[what][0] for name, parts in named.items()}
-        if len(set(found.values())) > 1:
-            said = ", ".join(f"{value} for {name!r}" for name, value in found.items())
-            remedy = next(iter(named.values()))[what][1]
-            raise ValueError(f"results must share the {what}, got {said}. {remedy}")
-
-
-def _setting(result: Result, key: str) -> Any:
-    """Return an argument of the call that gave a result, or an option of its resampling."""
-    resampling = result.settings.get("resampling")
-    options = resampling if isinstance(resampling, Mapping) else {}
-    return options.get(key, result.settings.get(key))
+def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
+    """Refuse results that differ in one of the values that ``shared`` returns, each with its remedy."""
+    known = {name: shared(result) for name, result in results.items()}
+    for what in {what: None for parts in known.values() for what in parts}:
+        values = {name: parts[what] for name, parts in known.items() if what in parts}
+        if len({value for value, _ in values.values()}) > 1:
+            got = ", ".join(f"{value} for {name!r}" for name, (value, _) in values.items())
+            remedy = next(iter(values.values()))[1]
+            raise ValueError(f"results must share the {what}, got {got}. {remedy}".rstrip())
 
 
 def _check_influence(name: str, result: Any) -> list[str]:
-    """Refuse a result that cannot be paired; warn of one that is known to be fixed."""
+    """Refuse a result that cannot be paired; warn of one whose value is known without error."""
     argument = f"results[{name!r}]"
     if not np.isfinite(result.value):
         remedy = "Choose a lower threshold, or let rows move and be reweighted (finite theta1 and theta2)."
@@ -201,15 +177,9 @@ def _check_influence(name: str, result: Any) -> list[str]:
     if result.influence is not None:
         return []
     if getattr(result, "standard_error", None) is not None:
-        remedy = "Use the result as it was computed."
+        remedy = "Use the result as it was computed, with its rows."
         raise ValueError(describe(argument, "with the influence of each row", "a result without", remedy))
     return [f"{name}: its sampling error is not known (status {result.status}) and counts as none."]
-
-
-def _setting(result: Any, name: str) -> Any:
-    """Return an argument of the call behind a result; that of how it was resampled, too."""
-    resampling = result.settings.get("resampling")
-    return result.settings.get(name, resampling.get(name) if isinstance(resampling, Mapping) else None)
 
 
 def _has_draws(result: Any) -> bool:
@@ -217,7 +187,7 @@ def _has_draws(result: Any) -> bool:
 
 
 def _above(gaps: FloatArray, floor: FloatArray) -> FloatArray:
-    """Return differences with those within the numerical error set to 0: they tell nothing."""
+    """Return differences with those within the numerical error set to 0."""
     return np.where(np.abs(gaps) > floor, gaps, 0.0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import Interval, Result, settings_of
 from shiftmetrics._core.validation import check_number, describe, seed_of
-from shiftmetrics.comparison.budget import risks_within_budget
 from shiftmetrics.comparison.paired import PairedResults, check_paired
-from shiftmetrics.comparison.result import ComparisonResult, ComparisonStatus, RankedModel
+from shiftmetrics.comparison.result import COLLAPSED, SEPARATED, TIED, ComparisonResult, RankedModel
+from shiftmetrics.stability import worst_case_risk
+from shiftmetrics.stability.losses.base import Loss
+from shiftmetrics.stability.result import StabilityResult
 
 COLLAPSED_BELOW = 0.5
 """A model has collapsed when it uses fewer than this share of the classes, beyond the first, that it should."""
@@ -35,20 +38,18 @@ COMPANIONS = (
 """Figures that stand beside a value in the table, where its measure has them."""
 
 
-def compare_results(
-    results: Mapping[str, Result], *, confidence_level: float = 0.95, rng: Any = 0
-) -> ComparisonResult:
+def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: Any = 0) -> ComparisonResult:
     """Rank models by results of one measure on the same rows, paired by their draws or by influence functions.
 
     Parameters
     ----------
     results : mapping of str to Result
         By the name of each model. Either results with ``resampled`` draws, such as `posterior_agreement` returns with
-        ``resampling``; seed, ``groups`` and number of draws must be the same for all. Or results with the
+        ``resampling``; its seed, groups and number of draws must be the same for all. Or results with the
         ``influence`` of each row, such as `stability_criterion` and `worst_case_risk` return; threshold, prices,
-        ``sample_weight`` and ``groups`` must be the same for all.
-    confidence_level : float, default 0.95
-        Of the intervals of differences, and of all ranks together.
+        ``sample_weight`` and groups must be the same for all.
+    level : float, default 0.95
+        Confidence level of the intervals of differences, and of all ranks together.
     rng : int, Generator or None, default 0
         Seed of the normal draws behind ranks, where results have influences.
 
@@ -66,27 +67,42 @@ def compare_results(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from shiftmetrics import Resampling, posterior_agreement
+    >>> from shiftmetrics import HingeLoss, stability_criterion
     >>> from shiftmetrics.comparison import compare_results
-    >>> rng = np.random.default_rng(0)
-    >>> clean, noise = 3.0 * rng.normal(size=(2, 500, 5))
-    >>> options = {"resampling": Resampling(level=0.9, rng=0)}
-    >>> compare_results({
-    ...     "calm": posterior_agreement(clean + 0.2 * noise, clean, **options),
-    ...     "upset": posterior_agreement(clean + noise, clean, **options),
-    ... }).best.name
-    'calm'
+    >>> margins = [0.5, 1.0, 1.5, 2.0, 2.5]
+    >>> losses = {"flat": HingeLoss(margins, 0.8), "steep": HingeLoss(margins, 2.0)}
+    >>> compare_results({name: stability_criterion(loss, 1.0) for name, loss in losses.items()}).best.name
+    'flat'
     """
-    level = check_number(
-        confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
-    )
-    companions, settings = risks_within_budget(results)
+    model_names(results, "results")
+    level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
+    companions, settings = {}, {}
+    losses = {name: getattr(result, "loss", None) for name, result in results.items()}
+    if _measured_alike(results, losses):
+        settings["budget"] = budget = common_budget(results)
+        for name, result in results.items():
+            prices = {price: result.settings[price] for price in ("theta1", "theta2", "divergence")}
+            companions[name] = {"worst_case_risk": worst_case_risk(losses[name], budget, **prices).value}
     return rank_results(results, level, seed_of(rng), companions=companions, settings=settings)
 
 
+def _measured_alike(results: Mapping[str, Any], losses: Mapping[str, Any]) -> bool:
+    """Tell whether all results know their losses; sample weights are not part of a result."""
+    return all(
+        isinstance(result, StabilityResult)
+        and isinstance(losses[name], Loss)
+        and result.settings.get("sample_weight") is None
+        for name, result in results.items()
+    )
+
+
+def common_budget(results: Mapping[str, Any]) -> float:
+    """Return the smallest stability above 0, which is what breaks the least stable model; 0 where there is none."""
+    return min((result.value for result in results.values() if 0.0 < result.value < math.inf), default=0.0)
+
+
 def rank_results(
-    results: Mapping[str, Result],
+    results: Mapping[str, Any],
     level: float,
     seed: int,
     *,
@@ -99,14 +115,14 @@ def rank_results(
     sign = 1.0 if results[names[0]].higher_is_better else -1.0
     collapsed = _collapsed(results)
     names.sort(key=lambda name: (collapsed[name], -sign * results[name].value))
-    listed: list[Any] = [results[name] for name in names]
-    paired = PairedResults.of(listed, seed)
+    ordered = [results[name] for name in names]
+    first = ordered[0]
+    paired = PairedResults.of(ordered, seed)
     pairs = list(itertools.combinations(range(len(names)), 2))
     differences = paired.differences(names, pairs, level)
-    gaps = np.asarray([pair.difference for pair in differences])
-    clear = np.asarray([pair.p_adjusted <= 1.0 - level for pair in differences])
-    n_fit = sum(not fallen for fallen in collapsed.values())
-    ranges = _rank_ranges(len(names), n_fit, pairs, sign * gaps, clear)
+    n_fit = sum(not has for has in collapsed.values())
+    clear = [sign * pair.difference if pair.p_adjusted <= 1.0 - level else 0.0 for pair in differences]
+    ranges = _rank_ranges(len(names), n_fit, pairs, clear)
     best = _best_shares(sign * paired.draws, n_fit)
     models = tuple(
         RankedModel(
@@ -123,34 +139,24 @@ def rank_results(
                 **(companions or {}).get(name, {}),
             },
         )
-        for position, (name, result) in enumerate(zip(names, listed, strict=True))
+        for position, (name, result) in enumerate(zip(names, ordered, strict=True))
     )
+    for name, result in zip(names, ordered, strict=True):
+        warnings += [f"{name}: {warning}" for warning in result.warnings]
     alone = sum(model.rank_low == 1 for model in models) == 1
-    status = ComparisonStatus.separated if alone else ComparisonStatus.tied
     return ComparisonResult(
-        value=models[0].value,
-        error_bound=max(result.error_bound for result in listed),
+        value=first.value,
+        error_bound=max(result.error_bound for result in ordered),
         interval=models[0].interval,
-        status=ComparisonStatus.collapsed if n_fit == 0 else status,
-        n_samples=listed[0].n_samples,
-        compared=listed[0].title,
-        compared_unit=listed[0].unit,
+        status=COLLAPSED if n_fit == 0 else SEPARATED if alone else TIED,
+        n_samples=first.n_samples,
+        compared=first.title,
+        compared_unit=first.unit,
         models=models,
         differences=differences,
-        wording=getattr(listed[0], "ranked_as", ComparisonResult.wording),
-        settings={
-            "rng": seed,
-            **listed[0].settings,
-            **settings_of(confidence_level=level, **(settings or {})),
-        },
-        warnings=(
-            *warnings,
-            *(
-                f"{name}: {warning}"
-                for name, result in zip(names, listed, strict=True)
-                for warning in result.warnings
-            ),
-        ),
+        wording=getattr(first, "ranked_as", ComparisonResult.wording),
+        settings={**first.settings, **settings_of(level=level, rng=seed, **(settings or {}))},
+        warnings=tuple(warnings),
     )
 
 
@@ -171,19 +177,19 @@ def _collapsed(results: Mapping[str, Result]) -> dict[str, bool]:
 
 
 def _rank_ranges(
-    n_models: int, n_fit: int, pairs: Sequence[tuple[int, int]], gaps: FloatArray, clear: Any
+    n_models: int, n_fit: int, pairs: Sequence[tuple[int, int]], clear: Sequence[float]
 ) -> list[tuple[int, int]]:
     """Return the ranks that no clear difference rules out; collapsed models, the last ones, stay behind.
 
     A model ranks behind those that are clearly better and before those that are clearly worse (M. Mogstad et al.,
-    Review of Economic Studies 91, 2024, doi:10.1093/restud/rdad006).
+    Review of Economic Studies 91, 2024, doi:10.1093/restud/rdad006). ``clear`` holds the clear differences, 0 where
+    there is none.
     """
     better, worse = np.zeros(n_models, dtype=int), np.zeros(n_models, dtype=int)
-    for (i, j), gap, told in zip(pairs, gaps, clear, strict=True):
-        if i < n_fit <= j:  # fit before collapsed, whatever their values
-            told, gap = True, 1.0
-        if told:
-            ahead, behind = (i, j) if gap > 0.0 else (j, i)
+    for (i, j), gap in zip(pairs, clear, strict=True):
+        first_leads = i < n_fit <= j  # fit before collapsed, whatever their values
+        if first_leads or gap != 0.0:
+            ahead, behind = (i, j) if first_leads or gap > 0.0 else (j, i)
             better[behind] += 1
             worse[ahead] += 1
     return [(int(1 + better[i]), int(n_models - worse[i])) for i in range(n_models)]
@@ -208,4 +214,4 @@ def model_names(mapping: Any, argument: str) -> list[str]:
     for name in mapping:
         if not isinstance(name, str):
             raise TypeError(describe(argument, "a mapping whose keys are texts", repr(name)))
-    return [str(name) for name in mapping]
+    return list(mapping)

@@ -1,36 +1,30 @@
-"""What a comparison finds: models with their ranks, and the differences of every two."""
+"""The result of a comparison: models with their ranks, and the differences of every two."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
+from shiftmetrics._core.status import Status
 from shiftmetrics.stability.result import shift_in_words
 
-
-class ComparisonStatus(Status):
-    """How clear the ranking is."""
-
-    separated = ("separated", True, "The best model differs from every other one by more than chance.")
-    tied = (
-        "tied",
-        True,
-        "The best model cannot be told from others whose rank may be 1 too: choose among them by other "
-        "criteria, or compare them on more rows.",
-    )
-    collapsed = (
-        "collapsed",
-        False,
-        "Every model predicts only a few of the classes, so that its agreement means little. "
-        "Compare models that use their classes.",
-    )
+SEPARATED = Status("separated", "The best model differs from every other one by more than chance.")
+TIED = Status(
+    "tied",
+    "The best model cannot be told from others whose rank may be 1 too.",
+    "Choose among them by other criteria, or compare them on more rows.",
+)
+COLLAPSED = Status(
+    "collapsed",
+    "Every model predicts only a few of the classes, so that its agreement means little.",
+    "Compare models that use their classes.",
+    ok=False,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,26 +77,26 @@ class ModelDifference(Record):
         Their names, the better one first.
     difference : float
         Value of the first minus that of the second.
+    standard_error : float
+        Sampling error of the difference.
     interval : Interval
         Of the difference.
     p_value : float
         Two-sided, of no difference, for this pair alone.
     p_adjusted : float
         The same, holding for all pairs together.
-    standard_error : float or None
-        Sampling error of the difference.
-    simultaneous_interval : Interval or None
+    simultaneous_interval : Interval
         Of the difference, holding for all pairs together.
     """
 
     first: str
     second: str
     difference: float
+    standard_error: float
     interval: Interval
     p_value: float
     p_adjusted: float
-    standard_error: float | None = None
-    simultaneous_interval: Interval | None = None
+    simultaneous_interval: Interval
 
     def reversed(self) -> ModelDifference:
         """Return the same difference the other way round: of the second minus the first."""
@@ -111,10 +105,8 @@ class ModelDifference(Record):
             first=self.second,
             second=self.first,
             difference=-self.difference,
-            interval=_turned(self.interval),
-            simultaneous_interval=None
-            if self.simultaneous_interval is None
-            else _turned(self.simultaneous_interval),
+            interval=_reversed(self.interval),
+            simultaneous_interval=_reversed(self.simultaneous_interval),
         )
 
 
@@ -130,8 +122,8 @@ class ComparisonResult(Drawn, Result):
         The largest numerical error of the models.
     interval : Interval
         Of the best model.
-    status : ComparisonStatus
-        Whether the best model is clearly the best.
+    status : Status
+        Whether the best model is clearly the best: "separated", "tied", or "collapsed" where all models have.
     compared : str
         Title of the measure.
     compared_unit : str
@@ -149,7 +141,7 @@ class ComparisonResult(Drawn, Result):
     unit: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
 
-    status: ComparisonStatus
+    status: Status
     compared: str
     compared_unit: str
     models: tuple[RankedModel, ...]
@@ -171,27 +163,20 @@ class ComparisonResult(Drawn, Result):
         best, rivals = self.best, [model.name for model in self.contenders if model is not self.best]
         unit = f" {self.compared_unit}" if self.compared_unit else ""
         things, first, higher = self.wording
-        told = (
-            f"; {_listed(rivals)} cannot be told from it" if rivals else f", {higher} than each of the others"
-        )
+        clear = f"{_listed(rivals)} cannot be told from it" if rivals else f"{higher} than each of the others"
         return (
             f"{self.compared}: {best.name} is the {first} of {len(self.models)} {things} with "
-            f"{format_number(best.value)}{unit}, interval {best.interval}{told}."
+            f"{format_number(best.value)}{unit}, interval {best.interval}{'; ' if rivals else ', '}{clear}."
         )
 
     def notes(self) -> list[str]:
         """Return the sentences on what the ranks mean, and those of every measure."""
-        ranks = ", ".join(
-            f"{model.name} {model.rank_low}"
-            + (f" to {model.rank_high}" if model.rank_high > model.rank_low else "")
-            for model in self.models
-        )
-        sentences = [
-            f"Ranks at {100 * self.best.interval.level:g} % for all {self.wording[0]} together: {ranks}."
-        ]
-        fallen = [model.name for model in self.models if model.collapsed]
-        if fallen:
-            sentences.append(f"Collapsed, and ranked last: {_listed(fallen)}.")
+        ranks = ", ".join(f"{model.name} {model.ranks.replace('–', ' to ')}" for model in self.models)
+        level = f"{100 * self.best.interval.level:g} %"
+        sentences = [f"Ranks at {level} for all {self.wording[0]} together: {ranks}."]
+        collapsed = [model.name for model in self.models if model.collapsed]
+        if collapsed:
+            sentences.append(f"Collapsed, and ranked last: {_listed(collapsed)}.")
         if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.companions.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
         return [*sentences, *super().notes()[1:]]
@@ -199,65 +184,41 @@ class ComparisonResult(Drawn, Result):
     def _shift_in_words(self, model: RankedModel) -> str:
         """Say what the worst shift of a model does, and the risk that a common budget buys."""
         figures = model.companions
-        said = shift_in_words(
+        text = shift_in_words(
             figures["rms_move"], figures["share_moved"], figures["effective_sample_fraction"]
         )
         if "worst_case_risk" not in figures:
-            return said
-        risk, budget = figures["worst_case_risk"], self.settings["budget"]
-        return f"{said}; risk {format_number(risk)} at worst within a budget of {format_number(budget)}"
+            return text
+        risk, budget = format_number(figures["worst_case_risk"]), format_number(self.settings["budget"])
+        return f"{text}; risk {risk} at worst within a budget of {budget}"
 
     def to_frame(self) -> Any:
         """Return one row for each model as a pandas DataFrame, the best first."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "model": model.name,
-                    "value": model.value,
-                    "interval_low": model.interval.low,
-                    "interval_high": model.interval.high,
-                    "rank": model.rank,
-                    "rank_low": model.rank_low,
-                    "rank_high": model.rank_high,
-                    "probability_best": model.probability_best,
-                    "collapsed": model.collapsed,
-                    **model.companions,
-                }
-                for model in self.models
-            ]
-        )
+        return pd.DataFrame([_line(model) for model in self.models]).rename(columns={"name": "model"})
 
     def differences_frame(self) -> Any:
         """Return one row for each pair of models as a pandas DataFrame."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "first": pair.first,
-                    "second": pair.second,
-                    "difference": pair.difference,
-                    "standard_error": pair.standard_error,
-                    "interval_low": pair.interval.low,
-                    "interval_high": pair.interval.high,
-                    "p_value": pair.p_value,
-                    "p_adjusted": pair.p_adjusted,
-                    "simultaneous_low": _end(pair.simultaneous_interval, "low"),
-                    "simultaneous_high": _end(pair.simultaneous_interval, "high"),
-                }
-                for pair in self.differences
-            ]
-        )
+        return pd.DataFrame([_line(pair) for pair in self.differences])
 
 
-def _turned(interval: Interval) -> Interval:
+def _line(record: Record) -> dict[str, Any]:
+    """Return the fields of a record, each interval as two of them, the companions one by one."""
+    line: dict[str, Any] = {}
+    for name, part in record.to_dict().items():
+        if name.endswith("interval"):
+            stem = name.removesuffix("_interval")
+            line |= {f"{stem}_low": part["low"], f"{stem}_high": part["high"]}
+        else:
+            line |= part if name == "companions" else {name: part}
+    return line
+
+
+def _reversed(interval: Interval) -> Interval:
     return dataclasses.replace(interval, low=-interval.high, high=-interval.low)
-
-
-def _end(interval: Interval | None, side: str) -> float:
-    return math.nan if interval is None else float(getattr(interval, side))
 
 
 def _listed(names: Sequence[str]) -> str:

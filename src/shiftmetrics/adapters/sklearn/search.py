@@ -23,7 +23,7 @@ from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.adapters.sklearn.scorer import AgreementScorer, response_of
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.comparison import has_collapsed
+from shiftmetrics.comparison.ranking import has_collapsed
 
 MEASURED = ("equivalent_error", "disagreement", "effective_classes")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftmetrics.comparison import ComparisonResult
+from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import MUTED, REFERENCE, TEST, mark, name_rows, new_axes
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shiftmetrics._core.result import format_number
-from shiftmetrics.comparison import ComparisonResult
+from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
 
 COMPARISON = Section(
