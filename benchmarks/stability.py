@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from _machine import best_of, header, peak_memory_mib, table
 
-from shiftmetrics.lab.published import AdamSteps, stability_criterion_adam, stability_criterion_conic
+from shiftmetrics.lab.published import stability_criterion_adam, stability_criterion_conic
+from shiftmetrics.lab.published.adam import AdamSteps
 from shiftmetrics.stability import (
     CandidateLoss,
     HingeLoss,

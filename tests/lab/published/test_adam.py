@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics import Result
-from shiftmetrics.lab.published import AdamSteps, stability_criterion_adam
+from shiftmetrics.lab.published.adam import AdamSteps, stability_criterion_adam
 from shiftmetrics.stability import HingeLoss, LogisticLoss, stability_criterion
 
 INF = np.inf

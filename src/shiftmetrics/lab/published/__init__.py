@@ -1,17 +1,14 @@
 """What the papers run, for comparison: their solvers, and measures beside those of the library."""
 
-from shiftmetrics.lab.published.adam import AdamSteps, stability_criterion_adam
+from shiftmetrics.lab.published.adam import stability_criterion_adam
 from shiftmetrics.lab.published.agreement import posterior_agreement_adam
 from shiftmetrics.lab.published.conic import stability_criterion_conic
 from shiftmetrics.lab.published.contributions import approximate_contributions
 from shiftmetrics.lab.published.description import description_length
 from shiftmetrics.lab.published.gradients import model_stability_adam
-from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.lab.published.reweighting import s_value, worst_subpopulation_risk
 
 __all__ = [
-    "AdamSteps",
-    "PublishedResult",
     "approximate_contributions",
     "description_length",
     "model_stability_adam",

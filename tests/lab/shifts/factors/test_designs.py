@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, FactorSpec
+from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
 from shiftmetrics.lab.shifts.factors.designs import (
     DESIGNS,
     co_occurrence,
     co_occurrence_samples,
     uncorrelated_factors,
 )
-from shiftmetrics.lab.shifts.factors.spec import FACTORS
+from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
 
 LABELS = np.random.default_rng(0).integers(0, 10, 3000)
 

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics.lab.shifts.factors import FactorSpec
 from shiftmetrics.lab.shifts.factors.designs import uncorrelated_factors
 from shiftmetrics.lab.shifts.factors.render import HUE_DEGREES, render_factors, texture_field, tint
-from shiftmetrics.lab.shifts.factors.spec import FACTORS
+from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
 
 
 def probe(images, values, *, side=4, train=0.75):

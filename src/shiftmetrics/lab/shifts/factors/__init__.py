@@ -8,11 +8,5 @@ nothing about the digit, or tie one to it.
 
 from shiftmetrics.lab.shifts.factors.environments import factor_environments, split_instances
 from shiftmetrics.lab.shifts.factors.published import ENVIRONMENTS
-from shiftmetrics.lab.shifts.factors.spec import FactorSpec
 
-__all__ = [
-    "ENVIRONMENTS",
-    "FactorSpec",
-    "factor_environments",
-    "split_instances",
-]
+__all__ = ["ENVIRONMENTS", "factor_environments", "split_instances"]

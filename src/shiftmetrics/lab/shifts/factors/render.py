@@ -80,7 +80,7 @@ def render_factors(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shiftmetrics.lab.shifts.factors import FactorSpec
+    >>> from shiftmetrics.lab.shifts.factors.spec import FactorSpec
     >>> from shiftmetrics.lab.shifts.factors.render import render_factors
     >>> digits = load_digits().images[:2] / 16
     >>> images = render_factors(digits, FactorSpec(hue="green", position="UL"), rng=0)

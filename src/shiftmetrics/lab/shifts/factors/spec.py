@@ -46,7 +46,7 @@ class FactorSpec(Record):
 
     Examples
     --------
-    >>> from shiftmetrics.lab.shifts.factors import FactorSpec
+    >>> from shiftmetrics.lab.shifts.factors.spec import FactorSpec
     >>> base = FactorSpec(hue="red", lightness="dark", shape=(4, 9))
     >>> base.replace(hue="blue").differences(base)
     ('hue',)
