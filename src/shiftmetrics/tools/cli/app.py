@@ -19,9 +19,9 @@ COMMANDS = {
     "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
     "stability": "Find how little it takes to break the model: the least shift that lifts its risk to a threshold.",
     "novelty": "Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.",
-    "compare": "Rank models under a shift: intervals, paired differences, ranks; no labels.",
-    "check": "Check results against rules: exit code 0 passed, 1 a rule failed, 2 an error.",
-    "run": "Measure all that a file lists, and check it by rules: results, report.html and junit.xml.",
+    "compare": "Rank models by how well their predictions survive a shift; no labels needed.",
+    "check": "Check results against rules, as the gate of a release.",
+    "run": "Measure all that a file lists, and check it by rules.",
     "report": "Write one self-contained HTML page of any number of results.",
     "doctor": "Show versions and devices, and look for known conflicts between installed packages.",
 }

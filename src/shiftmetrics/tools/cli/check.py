@@ -27,7 +27,9 @@ def check(
     report: Path | None = None,
     quiet: bool = False,
 ) -> None:
-    """Check results against rules, as the gate of a release: exit code 0 passed, 1 a rule failed, 2 an error.
+    """Check results against rules, as the gate of a release.
+
+    Exit codes: 0 passed, 1 a rule failed, 2 an error.
 
     What is uncertain counts against passing: the unfavourable end of the interval is checked, where there is one. A
     rule that finds no result or no such field is an error.

@@ -22,7 +22,7 @@ WORDS = {
 }
 
 
-@measuring({compare_agreement: None}, words=WORDS)
+@measuring({compare_agreement: None}, words=WORDS, leave_out=["rtol", "memory_limit"])
 def compare(
     shifted: list[str],
     *,
@@ -35,10 +35,11 @@ def compare(
     weight: str | None = None,
     align: Align = "labels",
 ) -> Job:
-    """Rank models by how well their predictions survive a shift: intervals, paired differences, ranks; no labels.
+    """Rank models by how well their predictions survive a shift; no labels needed.
 
-    All files hold the same rows. A model is called by its file, or by the NAME before it. Results of `stability` or
-    `agreement --confidence`, written with --json, are ranked by their measure and need no --reference.
+    Prints intervals, paired differences and ranks. All files hold the same rows. A model is called by its file, or by
+    the NAME before it. Results of `stability` or `agreement --confidence`, written with --json, are ranked by their
+    measure and need no --reference.
 
     Example: `shiftmetrics compare small=a.csv large=b.csv --reference a0.csv --reference b0.csv --id image`
 

@@ -37,11 +37,12 @@ def run(
     dry_run: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Measure all that a file lists, and check it by rules: one folder with results, report.html and junit.xml.
+    """Measure all that a file lists, and check it by rules.
 
-    CONFIG holds tables [[agreement]], [[stability]], [[novelty]] and [[compare]], each with a name and the arguments
-    and options of that command; besides, a title, an output folder, a seed, and rules = "rules.toml" or [[rule]]
-    tables. Paths start at the folder of CONFIG. All inputs are read before anything is computed.
+    The results, report.html and junit.xml go to one folder. CONFIG holds tables [[agreement]], [[stability]],
+    [[novelty]] and [[compare]], each with a name and the arguments and options of that command; besides, a title, an
+    output folder, a seed, and rules = "rules.toml" or [[rule]] tables. Paths start at the folder of CONFIG. All
+    inputs are read before anything is computed.
 
     Exit codes: 0 done and all rules passed, 1 a rule failed, 2 an error.
 

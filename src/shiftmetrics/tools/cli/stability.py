@@ -33,14 +33,14 @@ Kind = Literal["losses", "distances"]
 
 WORDS = {
     "losses": "--losses", "distances": "--distances", "X": "FILE", "y": "--target", "model": "--model", "by": "--by",
-    "sample_weight": "--weight", "groups": "--groups", "level": "--confidence",
+    "sample_weight": "--weight", "groups": "--groups",
 }  # fmt: skip
 
 
 @measuring(
     {stability_criterion: None, model_stability: MODEL},
     words=WORDS,
-    leave_out=["max_rounds", "n_draws"],
+    leave_out=["atol", "memory_limit", "n_draws"],
     panels=PANELS,
 )
 def stability(
