@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics._core.branching import Nodes
-from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference, upper_bounds
+from shiftmetrics._core.branching import Nodes, Samples, Tail
+from shiftmetrics._core.maximum import Maximum, maximize_difference, upper_bounds
 
 
 def softplus(z: np.ndarray) -> np.ndarray:

@@ -18,8 +18,6 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.branching import Bounds, Nodes, Samples, Tail, next_points
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 
-__all__ = ["Maximum", "Samples", "Tail", "maximize_difference"]
-
 
 @dataclass(frozen=True)
 class Maximum:

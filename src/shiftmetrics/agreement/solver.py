@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
+from shiftmetrics._core.branching import Samples, Tail
+from shiftmetrics._core.maximum import Maximum, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, limits_of
