@@ -72,10 +72,8 @@ def draw_pairs(result: Any, ax: Any = None) -> Any:
 def draw_beta(result: Any, ax: Any = None) -> Any:
     """Draw the agreement against the inverse temperature, with the bound that certifies its maximum."""
     ax = new_axes(ax)
-    beta, value, bound = (
-        np.asarray(np.nan if part is None else part, dtype=np.float64) + np.zeros(len(result.curve_beta))
-        for part in (result.curve_beta, result.curve_value, result.curve_bound)
-    )
+    beta, value = np.asarray(result.curve_beta), np.asarray(result.curve_value)
+    bound = np.full(len(beta), np.nan) if result.curve_bound is None else np.asarray(result.curve_bound)
     shown = np.isfinite(beta) & (beta > 0) & np.isfinite(value)
     beta, value, bound = beta[shown], value[shown], bound[shown]
     top = max(result.value, 0.05)
@@ -140,50 +138,44 @@ def _probabilities(values: FloatArray, result: Any) -> FloatArray:
 
 
 @drawing(PosteriorAgreementResult, kind="groups")
-def draw_group_confidence(result: Any, ax: Any = None) -> Any:
+def draw_groups(result: Any, ax: Any = None) -> Any:
     """Draw the mean posterior of the predicted class in each group of pairs, with its standard error."""
-    ax = new_axes(ax)
+    ax, groups = _axes_of_groups(result, ax)
     sides = (("plain_reference_confidence", REFERENCE, "reference"), ("plain_confidence", TEST, "shifted"))
-    groups = _groups_of(result)
-    place = np.arange(len(groups))
     for k, (field, colour, label) in enumerate(sides):
-        bars = [getattr(group, field) for group in groups.values()]
+        bars = [getattr(group, field) for group in groups]
         ax.bar(
-            place + 0.36 * (k - 0.5), [bar.mean or 0.0 for bar in bars], width=0.34, color=colour, label=label,
-            yerr=[bar.standard_error or 0.0 for bar in bars],
+            np.arange(len(groups)) + 0.36 * (k - 0.5), [bar.mean or 0.0 for bar in bars], width=0.34,
+            yerr=[bar.standard_error or 0.0 for bar in bars], color=colour, label=label,
             error_kw={"ecolor": INK, "elinewidth": 1.0, "capsize": 2.5},
         )  # fmt: skip
     ax.set(ylabel="posterior of the predicted class", ylim=(0, 1.02))
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
     ax.set_title("Confidence, by what happened")
-    return _name_groups(ax, groups)
+    return ax
 
 
 @drawing(PosteriorAgreementResult, kind="contributions")
-def draw_group_contribution(result: Any, ax: Any = None) -> Any:
+def draw_contributions(result: Any, ax: Any = None) -> Any:
     """Draw what each group of pairs takes from log PA."""
-    ax = new_axes(ax)
-    groups = _groups_of(result)
-    heights = [group.log_pa for group in groups.values()]
-    ax.bar(np.arange(len(heights)), heights, color=TEST, width=0.6)
+    ax, groups = _axes_of_groups(result, ax)
+    ax.bar(np.arange(len(groups)), [group.log_pa for group in groups], color=TEST, width=0.6)
     ax.axhline(0, color=MUTED, linewidth=0.8)
     ax.set(ylabel="part of log PA (nats)")
     ax.set_title("What each group takes from perfect agreement")
-    return _name_groups(ax, groups)
+    return ax
 
 
-def _groups_of(result: Any) -> dict[str, Any]:
+def _axes_of_groups(result: Any, ax: Any) -> tuple[Any, list[Any]]:
+    """Return axes with a place for each group of pairs, and the groups."""
     if result.contributions is None:
         remedy = "Call agreement_contributions."
         raise ValueError(describe("result", "split by what happened to each pair", "another one", remedy))
-    return dict(result.contributions.groups)
-
-
-def _name_groups(ax: Any, groups: dict[str, Any]) -> Any:
+    ax, groups = new_axes(ax), dict(result.contributions.groups)
     names = [f"{PAIR_GROUPS[name]}\n{group.n_samples}" for name, group in groups.items()]
     ax.set_xticks(np.arange(len(names)), names)
     ax.tick_params(axis="x", labelcolor=INK, length=0)
-    return ax
+    return ax, list(groups.values())
 
 
 @drawing(PredictionRatesResult, kind="rates")

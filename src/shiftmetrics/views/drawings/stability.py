@@ -34,6 +34,8 @@ NEARLY_EVEN = 0.99
 MOST_POINTS = 400
 """Points of a smooth curve that are drawn."""
 
+PRICES = "how cheap moving is, against reweighting"
+
 SEARCH_COLOURS = (TEST, REFERENCE, THIRD, INK, MUTED)
 
 
@@ -137,23 +139,27 @@ def _trace(result: Any, y: str) -> FloatArray:
 @drawing(StabilityCurve, kind="stability", default=True)
 def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True) -> Any:
     """Draw the stability over thresholds or over prices, with its interval; a ``threshold`` is marked."""
-    if curve.shares is not None:
-        return _draw_prices(curve, ax)
     ax = new_axes(ax)
     finite = np.isfinite(curve.stability)
-    x, y = curve.thresholds[finite], curve.stability[finite]
+    x = (curve.thresholds if curve.shares is None else curve.shares)[finite]
+    y, low, high = curve.stability[finite], curve.lows[finite], curve.highs[finite]
     highest = float(y.max(initial=0.0))
     if interval:
-        low, high = curve.lows[finite], curve.highs[finite]
         ax.fill_between(x, low, high, color=REFERENCE, alpha=0.15, linewidth=0)
         highest = max(highest, float(np.nan_to_num(high, posinf=0.0).max(initial=0.0)))
     ax.plot(x, y, color=REFERENCE)
+    ax.set_ylim(0, 1.12 * highest or 1.0)
+    if curve.shares is not None:
+        ax.set(xlim=(0, 1), xlabel=PRICES, ylabel="stability R")
+        percent_axes(ax, "x")
+        ax.set_title(f"Stability at 1/theta1 + 1/theta2 = {curve.settings['total']:g}")
+        return ax
     line_at(ax, "x", curve.base_risk, "risk as it is")
     if threshold is not None and x.size:
         at = float(np.interp(threshold, x, y))
         ax.plot([threshold], [at], marker="o", markersize=6, color=TEST)
         mark(ax, f"R({threshold:g}) = {at:.3g}", (threshold, at), shift=(-8, 6), ha="right")
-    ax.set(ylim=(0, 1.12 * highest or 1.0), xlabel="risk threshold r", ylabel="stability R(r)")
+    ax.set(xlabel="risk threshold r", ylabel="stability R(r)")
     ax.set_title("What each level of risk would cost")
     return ax
 
@@ -176,28 +182,12 @@ def draw_worst_case_risk(curve: Any, ax: Any = None, *, budget: float | None = N
     return ax
 
 
-def _draw_prices(curve: Any, ax: Any) -> Any:
-    """Draw the stability as the two prices trade places, with its interval."""
-    ax = new_axes(ax)
-    finite = np.isfinite(curve.stability)
-    x, y = curve.shares[finite], curve.stability[finite]
-    low, high = curve.lows[finite], curve.highs[finite]
-    ax.fill_between(x, low, high, color=REFERENCE, alpha=0.15, linewidth=0)
-    ax.plot(x, y, color=REFERENCE)
-    ax.set(xlim=(0, 1), ylim=(0, 1.08 * max(np.nanmax(high, initial=0.0), y.max(initial=0.0), 1e-12)))
-    ax.set(xlabel="how cheap moving is, against reweighting", ylabel="stability R")
-    percent_axes(ax, "x")
-    ax.set_title(f"Stability at 1/theta1 + 1/theta2 = {curve.settings['total']:g}")
-    return ax
-
-
 @drawing(StabilityCurve, kind="excess_risk")
 def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) -> Any:
     """Draw what moves and weights add to the risk as the two prices trade places; ``share`` is marked."""
     if curve.shares is None:
-        raise ValueError(
-            describe("curve", "over prices", "one over thresholds", "Pass shares to stability_curve.")
-        )
+        remedy = "Pass shares to stability_curve."
+        raise ValueError(describe("curve", "over prices", "one over thresholds", remedy))
     ax = new_axes(ax)
     finite = np.isfinite(curve.stability)
     x, moved, weighted = (part[finite] for part in (curve.shares, curve.corruption, curve.reweighting))
@@ -207,7 +197,7 @@ def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) 
     if share is not None:
         ax.axvline(share, ymax=0.8, color=INK, linewidth=1, linestyle=DASHED)
     ax.set(xlim=(float(x.min()), float(x.max())), ylim=(0, 1.28 * float((moved + weighted).max() or 1.0)))
-    ax.set(xlabel="how cheap moving is, against reweighting", ylabel="added risk")
+    ax.set(xlabel=PRICES, ylabel="added risk")
     ax.legend(loc="upper left", ncols=2, borderaxespad=0)
     percent_axes(ax, "x")
     ax.set_title("Corruption against reweighting")
