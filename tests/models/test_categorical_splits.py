@@ -79,7 +79,7 @@ def test_nearest_errors_are_those_of_all_combinations(name, share) -> None:
     rows = slice(0, 25)
     question = question_of(model, X[rows], y[rows])
     route, found = answer(question)
-    assert (route.name, found.kind) == ("ensemble", "exact")
+    assert (route, found.kind) == ("ensemble", "exact")
     at = np.unique(forest_of(model).threshold[forest_of(model).subset < 0])
     doses = np.concatenate([at, np.nextafter(at, np.inf)])
     doses = doses[np.abs(doses) < 1e30]

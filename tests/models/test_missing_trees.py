@@ -260,7 +260,7 @@ def test_imputers_before_trees(name, add_indicator) -> None:
     model = make_pipeline(SimpleImputer(add_indicator=add_indicator), model_named(name)).fit(X, y)
     question = question_of(model, X[:40], y[:40])
     route, found = answer(question)
-    assert (route.name, found.kind) == ("tree" if name == "tree" else "ensemble", "exact")
+    assert (route, found.kind) == ("tree" if name == "tree" else "ensemble", "exact")
     assert_reached(question, found)
     values = values_of(model[-1], model[-1].n_features_in_)[:2]
     expected = nearest_errors(model, X[:40], y[:40], values, question.domain.unit)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
-from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models import Moves, model_stability
 from shiftmetrics.stability import column_moves, most_sensitive_sample, stability_curve, who_gains_weight
 from shiftmetrics.views import plot
 
@@ -108,11 +108,11 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
 
 def test_a_result_without_rows_says_so(hospital, pipeline):
     X, y = hospital
-    result = model_stability(pipeline, X, y, 0.4, computing=Search(keep_rows=False))
+    result = model_stability(pipeline, X, y, 0.4).without_rows()
     for call in (most_sensitive_sample, who_gains_weight, column_moves, partial(plot, kind="sample")):
-        with pytest.raises(ValueError, match="without_rows|keep_rows=True|table must be the rows"):
+        with pytest.raises(ValueError, match="without_rows|table must be the rows"):
             call(result)
-    fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf, computing=Search(keep_rows=False))
+    fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf).without_rows()
     assert fixed.route == "weights"
 
 

@@ -70,7 +70,7 @@ def test_nearest_errors_are_those_of_brute_force(name, moons) -> None:
     model = MODELS[name].fit(X, y)
     question = question_of(model, X[:25], y[:25])
     route, found = answer(question)
-    assert route.name == ("tree" if name == "tree" else "ensemble")
+    assert route == ("tree" if name == "tree" else "ensemble")
     assert found.kind == "exact"
     assert_reached(question, found)
     expected = brute_force(model, X[:25], y[:25], thresholds_of(model, 2), question.domain.unit)

@@ -227,7 +227,7 @@ class Domain:
         """
         return positions_of(features, self.names, argument)
 
-    def restricted(self, features: Sequence[str | int]) -> Self:
+    def restricted(self, features: Any) -> Self:
         """Return the domain in which these columns alone may change; a one-hot group moves as a whole.
 
         Raises

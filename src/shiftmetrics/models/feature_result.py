@@ -1,4 +1,4 @@
-"""What feature stability returns: the stability of each feature and group, and of each part of the population."""
+"""The result of `feature_stability`: the stability of each feature and group, and of each subgroup of the rows."""
 
 from __future__ import annotations
 
@@ -7,34 +7,11 @@ from typing import Any, ClassVar
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
-from shiftmetrics._core.status import Status as OneStatus
+from shiftmetrics._core.status import Status
 from shiftmetrics.stability.losses import Kind
 
 EVERYTHING = "all features"
-
-
-class FeatureStabilityStatus(Status):
-    """How `feature_stability` ended."""
-
-    CONVERGED = ("converged", True, "The stability of each feature was found and its cost certified.")
-    ALREADY_AT_RISK = (
-        "already_at_risk",
-        True,
-        "The sample as it stands has this risk, so that no feature needs to move. Choose a higher threshold.",
-    )
-    UNATTAINABLE = (
-        "unattainable",
-        True,
-        "No feature alone brings the risk to the threshold, whatever its cost. Choose a lower threshold, or allow "
-        "rows to be reweighted (finite theta2).",
-    )
-    MAX_ITER = (
-        "max_iter",
-        False,
-        "The evaluations ran out for a feature before the requested precision; its own status says so.",
-    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,7 +66,7 @@ class FeatureStability(Record):
     comparison_interval: Interval | None = None
     kind: Kind
     lower_bound: float | None = None
-    status: OneStatus
+    status: Status
     error_bound: float
     n_samples: int
     base_risk: float
@@ -110,18 +87,18 @@ class FeatureStabilityResult(Drawn, Result):
     features : tuple of FeatureStability
         Features and groups on the whole sample, sorted by value.
     subgroups : tuple of FeatureStability
-        The same for parts of the population; empty unless asked for.
+        The same for the subgroups of ``Moves.by``.
     reweighting_alone : float
         Stability when no feature may move: a feature of the same stability adds nothing to it.
     n_queries : int
-        Rows that the model was asked for.
+        Rows that the model has predicted.
     """
 
     measure: ClassVar[str] = "feature_stability"
     title: ClassVar[str] = "Feature stability"
     higher_is_better: ClassVar[bool] = True
 
-    status: FeatureStabilityStatus
+    status: Status
     features: tuple[FeatureStability, ...]
     subgroups: tuple[FeatureStability, ...] = ()
     reweighting_alone: float
@@ -136,9 +113,9 @@ class FeatureStabilityResult(Drawn, Result):
         """Say which features are most sensitive."""
         threshold = format_number(self.settings.get("threshold", 0.0))
         first = self.most_sensitive
-        if self.status is FeatureStabilityStatus.ALREADY_AT_RISK:
+        if self.status.code == "already_at_risk":
             return f"Feature stability 0: the risk is {format_number(first.base_risk)} already."
-        if self.status is FeatureStabilityStatus.UNATTAINABLE:
+        if self.status.code == "unattainable":
             return f"Feature stability inf: no feature alone brings the risk to {threshold}."
         if not self._adds(first):
             return (
@@ -179,7 +156,7 @@ class FeatureStabilityResult(Drawn, Result):
                 f"{format_number(weakest.value)} with all features free, from a risk of "
                 f"{format_number(weakest.base_risk)}."
             )
-        if self.status.ok and self.status is not FeatureStabilityStatus.CONVERGED:
+        if self.status.ok and self.status.code != "converged":
             sentences.append(f"Status {self.status}: {self.status.text}")
         return sentences
 

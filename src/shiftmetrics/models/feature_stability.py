@@ -1,38 +1,29 @@
-"""How little it takes to break a model through one feature alone, for all features, groups and subgroups."""
+"""The stability of a model to moves of one feature alone: for all features, groups of them, and subgroups of rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.options import Computing, Resampling, resampling_of
-from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_choice, check_vector, describe
 from shiftmetrics.models.along_column import answer_along_column
-from shiftmetrics.models.feature_result import (
-    EVERYTHING,
-    FeatureStability,
-    FeatureStabilityResult,
-    FeatureStabilityStatus,
-)
+from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
 from shiftmetrics.models.forests.answers import NotTheModel
-from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
+from shiftmetrics.models.moves import Moves, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
-from shiftmetrics.models.route import ROUTES, Answer, Route, answer
+from shiftmetrics.models.route import ROUTES, Answer, Route, answer, fixed_answer
 from shiftmetrics.models.stability import solve_in_rounds
-from shiftmetrics.models.subgroups import compared, subgroups_of
 from shiftmetrics.models.trees import answers_for_groups
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.result import StabilityResult
 
 
@@ -49,7 +40,7 @@ def feature_stability(
     moves: Moves | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = 0.95,
-    computing: Search | Computing | None = None,
+    computing: Computing | None = None,
 ) -> FeatureStabilityResult:
     r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
 
@@ -123,232 +114,227 @@ def feature_stability(
     """
     check_choice(loss, "loss", LOSSES)
     moves, search = moves_of(moves), search_of(computing)
-    method = check_choice(search.method, "method", ("auto", *ROUTES))
-    interval = resampling_of(resampling) or Resampling()
+    check_choice(search.method, "method", ("auto", *ROUTES))
+    quiet = replace(search, progress=False)
     question = question_of(
-        model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves,
-        search=replace(search, progress=False), everything=True,
-    )  # fmt: skip
-    parts = parts_of(question, moves.features)
-    subgroups = subgroups_of(X, moves.by, question.n_samples)
-    n = question.n_samples
-    weights = (
-        None if sample_weight is None else check_vector(sample_weight, "sample_weight", length=n, low=0.0)
+        model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=quiet, everything=True
     )
-    clusters = None if interval.groups is None else check_labels(interval.groups, "groups", length=n)
+    n_samples = question.n_samples
+    parts = _parts(question, moves.features)
+    subgroups = _subgroups(X, moves.by, n_samples)
+    interval = resampling_of(resampling)
+    if interval is not None and interval.groups is not None:
+        interval = replace(interval, groups=check_labels(interval.groups, "groups", length=n_samples))
+    weights = None
+    if sample_weight is not None:
+        weights = check_vector(sample_weight, "sample_weight", length=n_samples, low=0.0)
     options: dict[str, Any] = {
-        "theta1": theta1, "theta2": theta2, "divergence": divergence, "computing": replace(search, progress=False),
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "computing": replace(quiet, memory_limit=None),
     }  # fmt: skip
-    solver = _Solver(
-        question, threshold, options, search.max_rounds, weights, interval.level, clusters, subgroups
-    )
-    base = question.losses(question.codes, slice(None))
-    fixed = Answer(FixedLoss(base), lambda rows, _, __: question.codes[rows])
-    alone = stability_criterion(
-        fixed.loss, threshold, sample_weight=weights, resampling=solver.resampling(clusters), **options
-    )
-    found: list[FeatureStability] = []
-    by_group: list[FeatureStability] = []
-    warnings: dict[str, None] = dict.fromkeys(question.domain.warnings)
+    solver = _Solver(question, threshold, options, search.max_rounds, weights, interval, subgroups)
+    fixed = fixed_answer(question)
+    alone = stability_criterion(fixed.loss, threshold, **solver.options_of(np.arange(n_samples)))
     can_move = not (math.isinf(theta1) or alone.value == 0.0)
-    with _bar(search.progress, len(parts) + bool(subgroups)) as done:
-        for part, answered in answers_of(question, parts, method, can_move, fixed):
-            whole, final = solver.whole(part, answered)
+    found: list[FeatureStability] = []
+    by_subgroup: list[FeatureStability] = []
+    warnings: dict[str, None] = dict.fromkeys(question.domain.warnings)
+    from tqdm.auto import tqdm
+
+    still = ((part, fixed) for part in parts)
+    answers = _answers(question, parts, search.method) if can_move else still
+    with tqdm(
+        total=len(parts) + bool(subgroups),
+        desc="features",
+        delay=2.0,
+        leave=False,
+        disable=not search.progress,
+    ) as bar:
+        for part, first in answers:
+            whole, final = solver.whole(part, first)
             found.append(whole)
             warnings |= dict.fromkeys(final.warnings)
-            by_group += solver.within(part, final)
-            done()
+            by_subgroup += solver.within(part, final)
+            bar.update()
         if subgroups:
-            everything = Part(EVERYTHING, question.domain.names, ())
-            movable = math.isfinite(theta1) and not question.domain.immovable
-            answered = answer(question, method)[1] if movable else fixed
-            _, final = solver.whole(everything, answered)
-            by_group = solver.within(everything, final) + by_group
-            done()
+            everything = _Part(EVERYTHING, question.domain.names)
+            first = answer(question, search.method)[1] if can_move else fixed
+            by_subgroup += solver.within(everything, solver.whole(everything, first)[1])
+            bar.update()
     found.sort(key=lambda part: part.value)
-    first = found[0]
+    order = {part.feature: place for place, part in enumerate(found)}
+    by_subgroup.sort(key=lambda part: (order.get(part.feature, -1), part.value))
+    unfinished = [part.status for part in found if not part.status.ok]
     return FeatureStabilityResult(
-        value=first.value,
-        error_bound=first.error_bound,
-        interval=first.interval,
-        status=_status(found),
-        n_samples=question.n_samples,
+        value=found[0].value,
+        error_bound=found[0].error_bound,
+        interval=found[0].interval,
+        status=unfinished[0] if unfinished else found[0].status,
+        n_samples=n_samples,
         settings=settings_of(
             model=type(model).__name__, threshold=float(threshold), loss=loss, theta1=theta1, theta2=theta2,
-            divergence=divergence, moves=moves.settings(), computing=search.settings(), level=interval.level,
-            sample_weight=None if sample_weight is None else "given", groups=clusters is not None,
+            divergence=divergence, moves=moves.settings(), computing=search.settings(),
+            resampling=None if interval is None else interval.settings(),
+            sample_weight=None if sample_weight is None else "given",
         ),
         warnings=tuple(warnings),
         features=tuple(found),
-        subgroups=tuple(_sorted_by_feature(by_group, found)),
+        subgroups=tuple(by_subgroup),
         reweighting_alone=alone.value,
         n_queries=question.count.rows,
     )  # fmt: skip
 
 
+class _Part(NamedTuple):
+    """Columns that move together, under a name."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class _Solver:
-    """The question after the model: how much it costs, on all rows and on subgroups."""
+    """Solves for answers, on all rows and on subgroups."""
 
     question: Question
     threshold: float
     options: dict[str, Any]
     max_rounds: int
     weights: FloatArray | None
-    level: float
-    clusters: npt.NDArray[Any] | None
+    interval: Resampling | None
     subgroups: dict[str, IntArray]
 
-    def resampling(self, clusters: Any) -> Resampling:
-        """Return the level of the intervals with the clusters of some rows."""
-        return Resampling(level=self.level, groups=clusters)
+    def options_of(self, rows: IntArray) -> dict[str, Any]:
+        """Return the arguments of `stability_criterion` for some of the rows."""
+        weights, interval = self.weights, self.interval
+        if interval is not None and interval.groups is not None:
+            clusters = interval.groups[rows]
+            several = len(np.unique(clusters)) > 1  # one cluster has no sampling variance
+            interval = replace(interval, groups=clusters) if several else None
+        return {
+            **self.options,
+            "sample_weight": None if weights is None else weights[rows],
+            "resampling": interval,
+        }
 
-    def whole(self, part: Part, found: Answer) -> tuple[FeatureStability, Answer]:
-        """Solve on all rows."""
-        rounds = solve_in_rounds(
-            found,
-            self.threshold,
-            {**self.options, "sample_weight": self.weights, "resampling": self.resampling(self.clusters)},
-            max_rounds=self.max_rounds,
-            asked=lambda: self.question.count.rows,
-        )
+    def whole(self, part: _Part, found: Answer) -> tuple[FeatureStability, Answer]:
+        """Solve on all rows; return the answer with the points that were found on the way, too."""
+        options = self.options_of(np.arange(self.question.n_samples))
+        rounds = solve_in_rounds(self.question, found, self.threshold, options, self.max_rounds)
         return _record(part, rounds.solved, lower_bound=rounds.lower_bound), rounds.found
 
-    def within(self, part: Part, found: Answer) -> list[FeatureStability]:
+    def within(self, part: _Part, found: Answer) -> list[FeatureStability]:
         """Solve on each subgroup, with the points that are known."""
         records = []
         for name, rows in self.subgroups.items():
-            clusters = None if self.clusters is None else self.clusters[rows]
-            alone = clusters is not None and len(np.unique(clusters)) == 1
-            options = {
-                **self.options,
-                "sample_weight": None if self.weights is None else self.weights[rows],
-                "resampling": self.resampling(None if alone else clusters),
-            }
-            lower = found.lower
+            options = self.options_of(rows)
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
-            bound = None
-            if lower is not None:
-                bound = stability_criterion(lower.take(rows), self.threshold, **options).value
-            record = _record(part, solved, subgroup=name, lower_bound=bound)
-            if alone:  # one cluster says nothing of how clusters differ
-                record = replace(record, standard_error=None, interval=None)
-            records.append(record)
-        return compared(records, self.level)
+            lower = None
+            if found.lower is not None:
+                lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
+            record = _record(part, solved, subgroup=name, lower_bound=lower)
+            unknown = self.interval is not None and options["resampling"] is None
+            records.append(replace(record, standard_error=None) if unknown else record)
+        return records if self.interval is None else compared(records, self.interval.level)
 
 
-def _record(
-    part: Part, solved: StabilityResult, *, subgroup: str | None = None, lower_bound: float | None = None
-) -> FeatureStability:
-    return FeatureStability(
-        feature=part.name,
-        columns=part.columns,
-        subgroup=subgroup,
-        value=solved.value,
-        standard_error=solved.standard_error,
-        interval=solved.interval,
-        kind=solved.kind,
-        lower_bound=lower_bound,
-        status=solved.status,
-        error_bound=solved.error_bound,
-        n_samples=solved.n_samples,
-        base_risk=solved.base_risk,
-        dual=solved.dual,
-        rms_move=solved.rms_move,
-        share_moved=solved.share_moved,
-        effective_sample_fraction=solved.effective_sample_fraction,
-    )
+def _record(part: _Part, solved: StabilityResult, **more: Any) -> FeatureStability:
+    shared = {field.name for field in fields(FeatureStability)} & vars(solved).keys()
+    values = {name: getattr(solved, name) for name in shared}
+    return FeatureStability(feature=part.name, columns=part.columns, **{**values, **more})
 
 
-def _sorted_by_feature(
-    records: list[FeatureStability], features: Sequence[FeatureStability]
-) -> list[FeatureStability]:
-    place = {part.feature: position for position, part in enumerate(features)}
-    return sorted(records, key=lambda part: (place.get(part.feature, -1), part.value))
-
-
-def _status(features: Sequence[FeatureStability]) -> FeatureStabilityStatus:
-    statuses = {part.status.code for part in features}
-    if "max_iter" in statuses:
-        return FeatureStabilityStatus.MAX_ITER
-    if statuses == {"already_at_risk"}:
-        return FeatureStabilityStatus.ALREADY_AT_RISK
-    if statuses == {"unattainable"}:
-        return FeatureStabilityStatus.UNATTAINABLE
-    return FeatureStabilityStatus.CONVERGED
-
-
-@contextmanager
-def _bar(progress: bool, total: int) -> Iterator[Callable[[], object]]:
-    if not progress:
-        yield lambda: None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, desc="features", delay=2.0, leave=False) as bar:
-        yield bar.update
-
-
-@dataclass(frozen=True)
-class Part:
-    """Columns that move together, under a name."""
-
-    name: str
-    columns: tuple[str, ...]
-    positions: tuple[int, ...]
-
-
-def parts_of(question: Question, features: Any) -> list[Part]:
+def _parts(question: Question, features: Any) -> list[_Part]:
     """Return the features to look at, one by one or in the named groups of a dict."""
     domain = question.domain
     if isinstance(features, Mapping):
-        parts = [_part(question, features[name], name) for name in features]
+        wanted: dict[str, IntArray] = {
+            str(name): domain.positions(group, f"features[{name!r}]") for name, group in features.items()
+        }
     else:
         flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
-        wanted = range(domain.n_features) if features is None else domain.positions(features)
-        found: dict[tuple[int, ...], Part] = {}
-        for position in map(int, wanted):
-            flip = flip_of.get(position)
-            columns = (position,) if flip is None else tuple(flip.columns.tolist())
-            if features is None and domain.restricted(columns).immovable:
-                continue
-            found[columns] = _part(question, columns, domain.names[position] if flip is None else flip.name)
-        parts = list(found.values())
-    if not parts:
+        wanted = {}
+        for column in range(domain.n_features) if features is None else domain.positions(features).tolist():
+            flip = flip_of.get(column)
+            columns = np.array([column]) if flip is None else flip.columns
+            if features is not None or not domain.restricted(columns).immovable:
+                wanted[domain.names[column] if flip is None else flip.name] = columns
+    for name, columns in wanted.items():
+        if not len(columns) or domain.restricted(columns).immovable:
+            remedy = "They are immutable, or have one category."
+            raise ValueError(describe("features", "columns that may move", repr(name), remedy))
+    if not wanted:
         raise ValueError(describe("features", "at least one column that may move", "none"))
-    return parts
+    return [_Part(name, tuple(domain.names[k] for k in columns)) for name, columns in wanted.items()]
 
 
-def _part(question: Question, features: Sequence[str | int], name: str) -> Part:
-    domain = question.domain
-    columns = tuple(domain.positions(features, f"features[{name!r}]").tolist())
-    if not columns or domain.restricted(columns).immovable:
-        remedy = "They are immutable, or have one category."
-        raise ValueError(describe("features", "columns that may move", repr(name), remedy))
-    return Part(name, tuple(domain.names[column] for column in columns), columns)
-
-
-def answers_of(
-    question: Question, parts: Sequence[Part], method: str, can_move: bool, fixed: Answer
-) -> Iterator[tuple[Part, Answer]]:
-    """Yield the answer for each part; models of trees share one look at all of them, unless labels may change."""
-    if not can_move:
-        yield from ((part, fixed) for part in parts)
-        return
+def _answers(question: Question, parts: Sequence[_Part], method: str) -> Iterator[tuple[_Part, Answer]]:
+    """Yield the answer for each part; models of trees look at all parts at once, unless labels may change."""
     left = dict(enumerate(parts))
     if method in ("auto", "tree", "ensemble") and math.isinf(question.domain.label_flip):
         shared = answers_for_groups(question, [part.columns for part in parts])
         try:
             for position, found in shared or ():
                 yield left.pop(position), found
-        except NotTheModel:  # the trees are not all of it: the other routes have the rest
+        except NotTheModel:  # the trees are not the whole model: other routes answer for the rest
             pass
     for part in left.values():
-        restricted = replace(question, domain=question.domain.restricted(part.positions))
-        yield part, answer(restricted, method, _ask)[1]
+        restricted = replace(question, domain=question.domain.restricted(part.columns))
+        yield part, answer(restricted, method, _by_grid)[1]
 
 
-def _ask(route: Route, question: Question) -> Answer | None:
+def _by_grid(route: Route, question: Question) -> Answer | None:
     """Try a grid along a single column in place of a search."""
     along = answer_along_column(question) if route.searches else None
     return route.answer(question) if along is None else along
+
+
+def _subgroups(X: Any, by: Any, n_samples: int) -> dict[str, IntArray]:
+    """Return the rows of each subgroup."""
+    if by is None:
+        return {}
+    masks: dict[str, BoolArray]
+    if isinstance(by, Mapping):
+        masks = {str(name): np.asarray(mask) for name, mask in by.items()}
+        for name, mask in masks.items():
+            if mask.dtype != np.bool_ or mask.shape != (n_samples,):
+                expected, got = f"a bool array of length {n_samples}", f"{mask.dtype} {mask.shape}"
+                raise ValueError(describe(f"by[{name!r}]", expected, got))
+            if not mask.any():
+                raise ValueError(describe(f"by[{name!r}]", "a subgroup of at least one row", "an empty one"))
+    else:
+        if isinstance(by, str):
+            if not is_table(X) or by not in X.columns:
+                expected = "labels of the rows, masks, or a column of X"
+                raise ValueError(describe("by", expected, repr(by), "Pass the labels."))
+            by = X[by]
+        labels = check_labels(by, "by", length=n_samples)
+        masks = {str(label): labels == label for label in np.unique(labels)}
+    return {name: np.flatnonzero(mask) for name, mask in masks.items()}
+
+
+def compared(records: list[FeatureStability], level: float) -> list[FeatureStability]:
+    """Add intervals that are meant to be compared: where two do not overlap, the subgroups differ.
+
+    H. Goldstein and M. Healy, "The graphical presentation of a collection of means", Journal of the Royal
+    Statistical Society A 158 (1995), doi:10.2307/2983411: standard errors s_i and s_j are shortened so that the
+    chance of no overlap is 1 - level on the average of all pairs.
+    """
+    from scipy.special import ndtri
+
+    known = [part for part in records if part.standard_error is not None and math.isfinite(part.value)]
+    errors = np.array([part.standard_error for part in known], dtype=np.float64)
+    first, second = np.triu_indices(len(known), 1)
+    usable = errors[first] + errors[second] > 0.0
+    first, second = first[usable], second[usable]
+    if not first.size:
+        return records
+    shrink = float(np.mean(np.hypot(errors[first], errors[second]) / (errors[first] + errors[second])))
+    half = float(ndtri(0.5 + 0.5 * level)) * shrink
+    compared = {
+        part.subgroup: Interval(
+            low=max(part.value - half * error, 0.0), high=part.value + half * error, level=level,
+            method="comparison of subgroups",
+        )
+        for part, error in zip(known, errors.tolist(), strict=True)
+    }  # fmt: skip
+    return [replace(part, comparison_interval=compared.get(part.subgroup)) for part in records]

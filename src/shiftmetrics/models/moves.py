@@ -151,8 +151,6 @@ class Search(Computing):
         Most rounds of a search that adds points at the present dual price.
     rng : int or numpy.random.Generator, default 0
         Seed of searches that are random.
-    keep_rows : bool, default True
-        Whether the result holds the weight and the place of each row.
 
     Raises
     ------
@@ -165,7 +163,7 @@ class Search(Computing):
     --------
     >>> from shiftmetrics.models import Search
     >>> Search(n_queries=1000, progress=False).settings()
-    {'method': 'auto', 'n_queries': 1000, 'max_rounds': 50, 'rng': 0, 'keep_rows': True}
+    {'method': 'auto', 'n_queries': 1000, 'max_rounds': 50, 'rng': 0}
     """
 
     method: str = "auto"
@@ -173,7 +171,6 @@ class Search(Computing):
     background: Any = None
     max_rounds: int = 50
     rng: Any = 0
-    keep_rows: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -183,7 +180,7 @@ class Search(Computing):
 
     def settings(self) -> dict[str, Any]:
         """Return the options that change a result, for its ``settings``."""
-        names = ("method", "n_queries", "max_rounds", "rng", "keep_rows")
+        names = ("method", "n_queries", "max_rounds", "rng")
         options = {**super().settings(), **{name: getattr(self, name) for name in names}}
         return options if self.background is None else {**options, "background": "given"}
 

@@ -12,7 +12,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.table import Table
 from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,7 +32,7 @@ class SearchTrace(Record):
         What the value could still fall by among the points known after the round: it minus their dual bound. In the
         last round, its numerical error. Points that were not found are not in it.
     queries : tuple of int
-        Rows that the model was asked for until then.
+        Rows that the model has predicted until then.
     """
 
     values: tuple[float, ...]
@@ -53,11 +53,11 @@ class ModelStabilityResult(StabilityResult):
     lower_bound : float or None
         A certified lower bound of the stability, where ``value`` is an upper one.
     n_queries : int
-        Rows that the model was asked for.
+        Rows that the model has predicted.
     trace : SearchTrace or None
         The rounds of a search; None where one sufficed.
     table : Table or None
-        The rows as they are, coded; None with ``keep_rows=False``, like the next ones.
+        The rows as they are, coded; None after `without_rows`, like the next ones.
     units : array of shape (n_features,) or None
         A move of a number by that much is a distance of 1.
     moved_codes : array of shape (n_samples, n_features) or None
@@ -105,7 +105,7 @@ class ModelStabilityResult(StabilityResult):
         Raises
         ------
         ValueError
-            If the result was computed with ``keep_rows=False``.
+            If the result holds no rows.
         """
         table = self._kept_table()
         assert self.moved_codes is not None
@@ -121,7 +121,7 @@ class ModelStabilityResult(StabilityResult):
         Raises
         ------
         ValueError
-            If the result was computed with ``keep_rows=False``.
+            If the result holds no rows.
         """
         table = self._kept_table()
         if self.splits is None or self.split_codes is None:
@@ -148,7 +148,7 @@ class ModelStabilityResult(StabilityResult):
 
     def _kept_table(self) -> Table:
         if self.table is None:
-            raise ValueError("The moved rows were not kept. Compute the result with keep_rows=True.")
+            raise ValueError(NO_ROWS)
         return self.table
 
     def notes(self) -> list[str]:

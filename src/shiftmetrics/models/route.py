@@ -58,7 +58,7 @@ class Answer:
 
 
 class Route(Protocol):
-    """One way to answer; one that ``searches`` knows no more of a model than its outputs, and gradients."""
+    """One way to answer. Routes that ``searches`` use only outputs of the model, and gradients."""
 
     name: str
     searches: bool
@@ -77,13 +77,7 @@ ROUTES: dict[str, str] = {
     "torch": "shiftmetrics.models.networks:TorchRoute",
     "blackbox": "shiftmetrics.models.blackbox:BlackboxRoute",  # the last resort
 }
-"""Where each route lives, in the order in which they are asked. A class without arguments; imported when needed."""
-
-
-def route_named(name: str) -> Route:
-    """Return the route of this name."""
-    module, attribute = ROUTES[check_choice(name, "method", tuple(ROUTES))].split(":")
-    return cast(Route, getattr(importlib.import_module(module), attribute)())
+"""The class of each route, without arguments, in the order in which they are tried; imported when needed."""
 
 
 def routes_for(model: Any, loss: LossName, method: str) -> Iterator[Route]:
@@ -95,69 +89,68 @@ def routes_for(model: Any, loss: LossName, method: str) -> Iterator[Route]:
         If ``method`` is no route, or does not accept the model.
     """
     check_choice(method, "method", ("auto", *ROUTES))
-    if method == "auto":
-        for name in ROUTES:
-            route = route_named(name)
-            if route.accepts(model, loss):
-                yield route
-        return
-    route = route_named(method)
-    if not route.accepts(model, loss):
-        raise ValueError(
-            describe(
-                "method", "a route for this model and loss",
-                f"{method!r} for a {type(model).__name__} and loss {loss!r}", 'Use method="auto".',
-            )
-        )  # fmt: skip
-    yield route
+    for name in ROUTES if method == "auto" else (method,):
+        module, attribute = ROUTES[name].split(":")
+        route = cast(Route, getattr(importlib.import_module(module), attribute)())
+        if route.accepts(model, loss):
+            yield route
+        elif method != "auto":
+            got = f"{method!r} for a {type(model).__name__} and loss {loss!r}"
+            raise ValueError(describe("method", "a route for this model and loss", got, 'Use method="auto".'))
 
 
 def answer(
     question: Question,
     method: str = "auto",
-    ask: Callable[[Route, Question], Answer | None] = lambda route, question: route.answer(question),
-) -> tuple[Route, Answer]:
-    """Ask the routes in turn, by ``ask``, and return the first that answers.
+    by: Callable[[Route, Question], Answer | None] = lambda route, question: route.answer(question),
+) -> tuple[str, Answer]:
+    """Return the name and the answer of the first route that has one; ``by`` may take it from elsewhere.
 
     Raises
     ------
     ValueError
-        If none does.
+        If no route answers.
     """
+    if question.domain.immovable:
+        return "labels", with_label_flips(question, fixed_answer) or fixed_answer(question)
     for route in routes_for(question.model, question.loss, method):
-        of_route = functools.partial(ask, route)
-        fixed = math.isinf(question.domain.label_flip)
-        found = of_route(question) if fixed else with_label_flips(question, of_route)
+        found = with_label_flips(question, functools.partial(by, route))
         if found is not None:
-            return route, found
-    raise ValueError(
-        describe(
-            "model", f"one that a route with loss {question.loss!r} knows", f"a {type(question.model).__name__}",
-            f"Routes: {', '.join(ROUTES)}.",
-        )
-    )  # fmt: skip
+            return route.name, found
+    expected, got = (
+        f"one that a route with loss {question.loss!r} knows",
+        f"a {type(question.model).__name__}",
+    )
+    raise ValueError(describe("model", expected, got, f"Routes: {', '.join(ROUTES)}."))
 
 
-def with_label_flips(question: Question, ask_route: Callable[[Question], Answer | None]) -> Answer | None:
-    """Return the answer of a route when labels may change at the distance ``question.domain.label_flip``.
+def fixed_answer(question: Question) -> Answer:
+    """Return the answer where no column may move."""
+    loss = FixedLoss(question.losses(question.codes, slice(None)))
+    return Answer(loss, lambda rows, distances, choices: question.codes[rows])
+
+
+def with_label_flips(question: Question, of_route: Callable[[Question], Answer | None]) -> Answer | None:
+    """Return the answer of a route where labels may change at the distance ``question.domain.label_flip``.
+
+    The route answers once for each label that a row could have.
 
     Raises
     ------
     ValueError
         For a regression, which has no labels.
     """
+    first = of_route(question)
+    if first is None or math.isinf(question.domain.label_flip):
+        return first
     if question.classes is None:
         raise ValueError(describe("label_flip", "inf for a regression", f"{question.domain.label_flip:g}"))
-    first = ask_route(question)
-    if first is None:
-        return None
-    if question.loss == "zero_one":
-        # Another label than the prediction makes an error wherever a row stands.
-        ones = FixedLoss(np.ones(question.n_samples))
-        return _combined(question, [first, Answer(ones, _stay(question))])
     answers = [first]
+    if question.loss == "zero_one":  # another label than the prediction is an error wherever a row stands
+        error = FixedLoss(np.ones(question.n_samples))
+        return _combined(question, [first, replace(fixed_answer(question), loss=error)])
     for turn in range(1, len(question.classes)):
-        other = ask_route(replace(question, y=(question.y + turn) % len(question.classes)))
+        other = of_route(replace(question, y=(question.y + turn) % len(question.classes)))
         if other is None:
             return None
         answers.append(other)
@@ -177,10 +170,10 @@ def _combined(question: Question, answers: Sequence[Answer]) -> Answer:
         placed = np.array(question.codes[rows])
         for k, answer in enumerate(answers):
             mine = np.flatnonzero(label == k)
-            own = np.sqrt(np.maximum(distances[mine] ** 2 - offsets[rows[mine], k] ** 2, 0.0))
-            moving = mine[own > 0.0]
+            rest = np.sqrt(np.maximum(distances[mine] ** 2 - offsets[rows[mine], k] ** 2, 0.0))
+            moving = mine[rest > 0.0]
             if moving.size:
-                placed[moving] = answer.points(rows[moving], own[own > 0.0], inner[moving])
+                placed[moving] = answer.points(rows[moving], rest[rest > 0.0], inner[moving])
         return placed
 
     def flipped(_rows: IntArray, choices: IntArray | None) -> BoolArray:
@@ -208,15 +201,3 @@ def _combined(question: Question, answers: Sequence[Answer]) -> Answer:
         warnings=answers[0].warnings,
         flipped=flipped,
     )
-
-
-def _stay(question: Question) -> Callable[[IntArray, FloatArray, IntArray | None], FloatArray]:
-    def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
-        return np.asarray(question.codes[rows])
-
-    return points
-
-
-def fixed_answer(question: Question) -> Answer:
-    """Return the answer where no column may move."""
-    return Answer(FixedLoss(question.losses(question.codes, slice(None))), _stay(question))

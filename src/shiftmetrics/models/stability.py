@@ -1,25 +1,23 @@
-"""The stability of a model: validate, ask a route how far rows can be brought, solve, search on, return."""
+"""The stability of a model: validate, find how far rows can move by a route, solve, search on, return."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
+from shiftmetrics.models.moves import Moves, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
-from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer, with_label_flips
+from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.problem import Prices, Problem
 from shiftmetrics.stability.result import StabilityResult
 
@@ -37,11 +35,11 @@ def model_stability(
     moves: Moves | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = 0.95,
-    computing: Search | Computing | None = None,
+    computing: Computing | None = None,
 ) -> ModelStabilityResult:
     """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
 
-    `stability_criterion` for models: it finds how far each row must move, in its own columns, to raise the loss.
+    `stability_criterion` for models: it finds how far each row must move, in the columns of ``X``, to raise the loss.
 
     Parameters
     ----------
@@ -114,125 +112,73 @@ def model_stability(
     """
     check_choice(loss, "loss", LOSSES)
     moves, search = moves_of(moves), search_of(computing)
-    method = check_choice(search.method, "method", ("auto", *ROUTES))
+    check_choice(search.method, "method", ("auto", *ROUTES))
     if moves.by is not None:
         raise ValueError(describe("moves", "without by", "subgroups of rows", "Use feature_stability."))
     question = question_of(model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search)
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
-        "resampling": resampling, "computing": search,
+        "resampling": resampling, "computing": replace(search, memory_limit=None),
     }  # fmt: skip
-    settings = {"loss": loss, "moves": moves.settings(), "computing": search.settings()}
-    base = question.losses(question.codes, slice(None))
-    solved = stability_criterion(FixedLoss(base), threshold, **options)
+    found = fixed_answer(question)
+    solved = stability_criterion(found.loss, threshold, **options)
     if question.immovable or solved.value == 0.0:
-        solved = solved if search.keep_rows else solved.without_rows()
-        return _result(question, "weights", None, solved, None, settings)
-    if question.domain.immovable:
-        name, found = "labels", with_label_flips(question, fixed_answer)
-        assert found is not None
+        route, rounds = "weights", Rounds(solved, found, None, None)
     else:
-        route, found = answer(question, method)
-        name = route.name
-    rounds = solve_in_rounds(
-        found, threshold, options, max_rounds=search.max_rounds, asked=lambda: question.count.rows
-    )
-    found, solved = rounds.found, rounds.solved
-    solved = solved if search.keep_rows else solved.without_rows()
-    return _result(
-        question,
-        name,
-        found,
-        solved,
-        rounds.trace,
-        settings,
-        lower_bound=rounds.lower_bound,
-    )
-
-
-def _result(
-    question: Question,
-    route: str,
-    found: Answer | None,
-    solved: StabilityResult,
-    trace: SearchTrace | None,
-    settings: dict[str, Any],
-    *,
-    lower_bound: float | None = None,
-) -> ModelStabilityResult:
-    """Put the solution, the route and the moved rows together."""
-    fields = {part.name: getattr(solved, part.name) for part in dataclasses.fields(solved)}
-    domain = question.domain
-    fields["warnings"] = (*domain.warnings, *(() if found is None else found.warnings), *solved.warnings)
-    fields["settings"] = {
-        **solved.settings,
-        **settings,
-        "model": type(question.model).__name__,
+        route, found = answer(question, search.method)
+        rounds = solve_in_rounds(question, found, threshold, options, search.max_rounds)
+    settings = {
+        **rounds.solved.settings,
+        "model": type(model).__name__,
+        "loss": loss,
+        "moves": moves.settings(),
+        "computing": search.settings(),
     }
-    if solved.weights is not None:
-        fields |= {"table": question.table, "units": domain.unit}
-        fields |= _places(question, found, solved)
-    fixed = None if solved.base_losses is None else FixedLoss(solved.base_losses)
+    return _result(question, route, rounds, settings)
+
+
+def _result(question: Question, route: str, rounds: Rounds, settings: dict[str, Any]) -> ModelStabilityResult:
+    """Put the solution, the route and the moved rows together."""
+    solved, found = rounds.solved, rounds.found
+    assert solved.moved_distances is not None
+    everyone = np.arange(question.n_samples)
+    moved, flipped = _places(question, found, everyone, solved.moved_distances, solved.choices)
+    split = split_flipped = None
+    if solved.splits is not None:
+        second = solved.splits
+        split, split_flipped = _places(question, found, second.rows, second.distances, second.choices)
+    fields = vars(solved) | {
+        "settings": settings, "warnings": (*question.domain.warnings, *found.warnings, *solved.warnings),
+    }  # fmt: skip
     return ModelStabilityResult(
         **fields,
         route=route,
-        lower_bound=lower_bound,
+        lower_bound=rounds.lower_bound,
         n_queries=question.count.rows,
-        trace=trace,
-        loss=fixed if found is None else found.loss,
+        trace=rounds.trace,
+        table=question.table,
+        units=question.domain.unit,
+        moved_codes=moved,
+        split_codes=split,
+        flipped_labels=flipped,
+        split_flipped_labels=split_flipped,
+        loss=found.loss,
     )
 
 
-def _places(question: Question, found: Answer | None, solved: StabilityResult) -> dict[str, Any]:
-    """Return where each row stands in the shifted sample."""
-    moved, split = question.codes, None
-    flipped = split_flipped = None
-    if found is not None and solved.moved_distances is not None:
-        moved = _moved(
-            question.codes, found, np.arange(question.n_samples), solved.moved_distances, solved.choices
-        )
-        if found.flipped is not None:
-            flipped = found.flipped(np.arange(question.n_samples), solved.choices)
-        if solved.splits is not None:
-            rows = solved.splits.rows
-            split = _moved(question.codes[rows], found, rows, solved.splits.distances, solved.splits.choices)
-            if found.flipped is not None:
-                split_flipped = found.flipped(rows, solved.splits.choices)
-    return {
-        "moved_codes": moved,
-        "split_codes": split,
-        "flipped_labels": flipped,
-        "split_flipped_labels": split_flipped,
-    }
-
-
-def _moved(start: FloatArray, found: Answer, rows: Any, distances: FloatArray, choices: Any) -> FloatArray:
+def _places(
+    question: Question, found: Answer, rows: IntArray, distances: FloatArray, choices: IntArray | None
+) -> tuple[FloatArray, BoolArray | None]:
+    """Return the coded points at which rows stand in the shifted sample, and where their label is changed."""
+    places = question.codes[rows]
     away = np.flatnonzero(distances > 0.0)
-    places = start.copy()
     if away.size:
-        chosen = None if choices is None else choices[away]
-        points = found.points(rows[away], distances[away], chosen)
-        if points.shape != (away.size, start.shape[1]):
-            raise ValueError(describe("points", f"of shape {(away.size, start.shape[1])}", f"{points.shape}"))
-        places[away] = points
-    return places
+        places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
+    return places, None if found.flipped is None else found.flipped(rows, choices)
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """Where the search ended.
-
-    Attributes
-    ----------
-    solved : StabilityResult
-        The solution among all points found.
-    found : Answer
-        These points.
-    lower_bound : float or None
-        Stability of the certified lower loss, where there is one.
-    trace : SearchTrace or None
-        The rounds; None where one sufficed.
-    """
+class Rounds(NamedTuple):
+    """The end of a search: the solution among all points found, these points, a certified lower bound, the rounds."""
 
     solved: StabilityResult
     found: Answer
@@ -241,71 +187,61 @@ class Rounds:
 
 
 def solve_in_rounds(
-    found: Answer,
-    threshold: float,
-    options: Mapping[str, Any],
-    *,
-    max_rounds: int,
-    asked: Callable[[], int] = lambda: 0,
+    question: Question, found: Answer, threshold: float, options: Mapping[str, Any], max_rounds: int
 ) -> Rounds:
     """Solve, refine at the dual price, and solve again until nothing better is found.
 
     Parameters
     ----------
+    question : Question
+        The model and its rows.
     found : Answer
-        What a route answered.
+        The first answer of a route.
     threshold : float
         The risk threshold.
     options : mapping
         Arguments of `stability_criterion`.
     max_rounds : int
         Most rounds.
-    asked : callable
-        Returns how many rows the model was asked for until now.
     """
     from tqdm.auto import tqdm
 
-    solved = stability_criterion(found.loss, threshold, **options)
-    asked_at, judged = [asked()], []
-    rounds = [solved]
     computing = options["computing"]
-    quiet = {**options, "computing": dataclasses.replace(computing, progress=False)}
+    quiet = {**options, "computing": replace(computing, progress=False)}
+    rounds = [stability_criterion(found.loss, threshold, **options)]
+    queries, known = [question.count.rows], []  # known: risk and gap among the points of the next round
     with tqdm(desc="search", unit=" rounds", delay=2.0, disable=not computing.progress, leave=False) as bar:
-        while found.refine is not None and solved.value > 0.0 and len(rounds) < max_rounds:
-            better = found.refine(solved.dual)
+        while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < max_rounds:
+            better = found.refine(rounds[-1].dual)
             if better is None:
                 break
             found = better
-            judged.append(_judge(found, solved, threshold, options))
-            solved = stability_criterion(found.loss, threshold, **quiet)
-            rounds.append(solved)
-            asked_at.append(asked())
+            known.append(_risk_and_gap(found, rounds[-1], threshold, options))
+            rounds.append(stability_criterion(found.loss, threshold, **quiet))
+            queries.append(question.count.rows)
             bar.update()
-    judged.append((solved.risk, solved.error_bound))
-    lower = None
-    if found.lower is not None:
-        lower = stability_criterion(found.lower, threshold, **quiet).value
+    solved = rounds[-1]
+    lower = None if found.lower is None else stability_criterion(found.lower, threshold, **quiet).value
     trace = None
     if len(rounds) > 1:
-        risks, gaps = zip(*judged, strict=True)
+        risks, gaps = zip(*known, (solved.risk, solved.error_bound), strict=True)
         trace = SearchTrace(
             values=tuple(one.value for one in rounds),
             duals=tuple(one.dual for one in rounds),
             risks=risks,
             gaps=gaps,
-            queries=tuple(asked_at),
+            queries=tuple(queries),
         )
     return Rounds(solved, found, lower, trace)
 
 
-def _judge(
+def _risk_and_gap(
     found: Answer, solved: StabilityResult, threshold: float, options: Mapping[str, Any]
 ) -> tuple[float, float]:
-    """Return the risk at the price of a solution, and what it may fall by, among the points found since."""
+    """Return the risk at the dual price of a solution, and what it may fall by, among the points found since."""
     if not (0.0 < solved.dual < math.inf):
         return solved.risk, math.inf
     prices = Prices(options["theta1"], options["theta2"], options["divergence"])
     problem = Problem.of(found.loss, options["sample_weight"], prices, computing=options["computing"])
     moment = problem.dual.moment(solved.dual)
-    bound = solved.dual * threshold - moment.conjugate
-    return moment.risk, max(solved.value - bound, 0.0)
+    return moment.risk, max(solved.value - (solved.dual * threshold - moment.conjugate), 0.0)

@@ -78,7 +78,7 @@ def test_results_without_rows_or_moves_have_less_to_say(people):
     alone = people[0][["age"]]
     narrow = model_stability(LogisticRegression().fit(alone, people[1]), alone, people[1], 0.4)
     assert not texts(narrow)[0]  # one column makes no picture
-    assert texts(model_stability(model, *people, 0.4, computing=Search(keep_rows=False))) == [
+    assert texts(model_stability(model, *people, 0.4).without_rows()) == [
         False,
         False,
         False,
