@@ -86,18 +86,6 @@ def contributions() -> Mapper:
     return lambda part: group_sums(pairs, part, 0.7, labels[part], parts[part])[0]
 
 
-def mixtures() -> Mapper:
-    from shiftmetrics.agreement.mixtures import _block_sums
-    from shiftmetrics.agreement.scores import prepare_pairs
-
-    rng = np.random.default_rng(0)
-    pairs, segment = (
-        prepare_pairs(rng.normal(size=(ROWS, 4)), rng.normal(size=(ROWS, 4))),
-        rng.integers(3, size=ROWS),
-    )
-    return lambda part: _block_sums(pairs, segment[part], 3, part, [0.1, 1.0])
-
-
 def one_sided() -> Mapper:
     from shiftmetrics.agreement.separate import _limits
 
@@ -170,7 +158,6 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "GroupSums": contributions,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
     "MappedSums": mapped_sums,
-    "MixtureStatistic": mixtures,
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,
     "PlainStatistic": lambda: dual("NoReweighting", np.inf),

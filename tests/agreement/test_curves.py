@@ -215,17 +215,6 @@ def test_scale_changes_beta_alone(scale: float) -> None:
     np.testing.assert_allclose(found.beta * scale, expected.beta, rtol=0.05)
 
 
-def test_sums_serve_several_ratios() -> None:
-    """All ratios together take fewer evaluations than separate calls."""
-    ratios = np.linspace(0.1, 1, 10)
-    together = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=ratios, perturbation_sizes=SIZES)
-    apart = [
-        agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[ratio], perturbation_sizes=SIZES).n_evaluations
-        for ratio in ratios
-    ]
-    assert together.n_evaluations < 0.7 * sum(apart)
-
-
 def test_table_json_and_sentence() -> None:
     curves = agreement_curves(SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, resampling=Resampling(rng=0))
     frame = curves.to_frame()
