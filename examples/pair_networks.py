@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from shiftmetrics.agreement import pair_samples, posterior_agreement
+from shiftmetrics.lab.published import canonical_coordinates
 
 path = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "cifar10_logit_zoo" / "logits.npz"
 if not path.is_file():
@@ -51,14 +52,18 @@ strategies = {
         "one_to_one": True,
         **by_label,
     },
-    "correlation of class means": {"method": "correlation", **by_label},
-    "correlation of 50 known pairs": {"method": "correlation", "seeds": known},
+    "canonical, from class means": by_label,
+    "canonical, from 50 known pairs": {"seeds": known},
 }
 rows = []
 for name, options in strategies.items():
     row = {"pairing": name}
     for column, sample in (("turned", turned), ("recovered", reference)):
-        pairing = pair_samples(scores, sample, **options)
+        if name.startswith("canonical"):
+            space = canonical_coordinates(scores, sample, **options)
+            pairing = pair_samples(space.features, space.reference)
+        else:
+            pairing = pair_samples(scores, sample, **options)
         found = hidden[pairing.reference_rows] == pairing.rows
         if "seeds" in options:
             found = found[~np.isin(pairing.rows, known[:, 0])]

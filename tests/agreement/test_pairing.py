@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from shiftmetrics import Computing, Resampling, Result
 from shiftmetrics.agreement import pair_samples, posterior_agreement
+from shiftmetrics.lab.published import canonical_coordinates
 
 CLASSES = 6
 ROWS = 240
@@ -34,13 +35,11 @@ def recovered(pairing, hidden):
 
 @pytest.mark.parametrize("one_to_one", [False, True])
 @pytest.mark.parametrize("within_label", [False, True])
-@pytest.mark.parametrize("method", ["neighbour", "correlation"])
-def test_a_hidden_permutation_is_recovered_far_above_chance(networks, method, within_label, one_to_one):
+def test_a_hidden_permutation_is_recovered_far_above_chance(networks, within_label, one_to_one):
     scores, reference, labels, reference_labels, hidden = networks
     pairing = pair_samples(
         scores,
         reference,
-        method=method,
         labels=labels,
         reference_labels=reference_labels,
         within_label=within_label,
@@ -53,33 +52,6 @@ def test_a_hidden_permutation_is_recovered_far_above_chance(networks, method, wi
         assert len(np.unique(pairing.reference_rows)) == ROWS
 
 
-@pytest.mark.parametrize("anchors", ["class means", "seeds"])
-def test_correlation_sees_through_another_basis_where_neighbours_fail(networks, anchors):
-    scores, reference, labels, reference_labels, hidden = networks
-    rng = np.random.default_rng(1)
-    elsewhere = reference @ rng.normal(size=(CLASSES, 9)) + 5.0  # other units, axes and number of columns
-    options = (
-        {"labels": labels, "reference_labels": reference_labels}
-        if anchors == "class means"
-        else {"seeds": np.c_[hidden[:40], np.arange(40)]}
-    )
-    pairing = pair_samples(scores, elsewhere, method="correlation", **options)
-    plain = pair_samples(scores, reference, method="correlation", **options)
-    assert recovered(pairing, hidden) > 20 / ROWS
-    assert recovered(pairing, hidden) == pytest.approx(recovered(plain, hidden), abs=0.05)
-    assert recovered(pair_samples(scores, elsewhere[:, :CLASSES]), hidden) < 5 / ROWS
-    assert ((pairing.correlations > 0) & (pairing.correlations <= 1)).all()
-    assert len(pairing.correlations) <= (CLASSES - 1 if anchors == "class means" else CLASSES)
-
-
-def test_seeds_are_kept_as_pairs(networks):
-    scores, reference, _, _, hidden = networks
-    seeds = np.c_[hidden[:40], np.arange(40)]
-    pairing = pair_samples(scores, reference, method="correlation", seeds=seeds, one_to_one=True)
-    with_rows = dict(zip(pairing.rows, pairing.reference_rows, strict=True))
-    assert all(with_rows[row] == partner for row, partner in seeds)
-
-
 @pytest.mark.realdata
 def test_two_real_networks_are_paired_far_above_chance(data_folder):
     zoo = np.load(data_folder / "cifar10_logit_zoo" / "logits.npz")
@@ -89,11 +61,10 @@ def test_two_real_networks_are_paired_far_above_chance(data_folder):
     scores = zoo["logits"][names.index("resnet32"), :n_rows]
     reference = zoo["logits"][names.index("resnet44"), hidden]
     labels = zoo["labels"][:n_rows]
-    for method in ("neighbour", "correlation"):
-        pairing = pair_samples(
-            scores, reference, method=method, labels=labels, reference_labels=labels[hidden]
-        )
-        assert recovered(pairing, hidden) > 100 / n_rows  # 15 % of the rows, where chance finds 0.07 %
+    space = canonical_coordinates(scores, reference, labels=labels, reference_labels=labels[hidden])
+    for sides in ((scores, reference), (space.features, space.reference)):
+        # 15 % of the rows, where chance finds 0.07 %
+        assert recovered(pair_samples(*sides), hidden) > 100 / n_rows
 
 
 # --- by hand -----------------------------------------------------------------------------------------------
@@ -151,7 +122,7 @@ def test_partners_by_label(one_to_one):
 def test_rows_of_a_class_that_the_other_sample_lacks_can_be_dropped():
     labels, reference_labels = [0, 0, 7, 1], [1, 0, 9]
     features = np.arange(4.0)[:, None], np.arange(3.0)[:, None]
-    for method in ("label", "neighbour", "correlation"):
+    for method in ("label", "neighbour"):
         options = {"labels": labels, "reference_labels": reference_labels, "within_label": True, "rng": 0}
         with pytest.raises(ValueError, match="must be of the same classes, got 7 in labels only"):
             pair_samples(*features, method=method, **options)
@@ -279,7 +250,6 @@ GOOD = np.arange(6.0).reshape(3, 2)
         ({"method": "label"}, "labels must be given for method='label', got None"),
         ({"method": "label", "labels": [0, 1, 1]}, "reference_labels must be given for method='label'"),
         ({"within_label": True}, "labels must be given for method='neighbour' within labels"),
-        ({"method": "correlation"}, "labels must be given for method='correlation', got None. .* or seeds"),
         (
             {"method": "label", "labels": [0, 1], "reference_labels": [0, 1, 1]},
             "labels must be of length 3, got",
@@ -293,20 +263,8 @@ GOOD = np.arange(6.0).reshape(3, 2)
             {"method": "label", "labels": [0, 0, 0], "reference_labels": [1, 1, 1], "unmatched": "drop"},
             "no class in common",
         ),
-        ({"method": "correlation", "labels": [0] * 3, "reference_labels": [0] * 3}, "at least two classes"),
         ({"method": "nearest"}, "method must be one of"),
-        ({"seeds": [[0, 0], [1, 1]]}, "seeds must be left out with method='neighbour'"),
-        ({"method": "correlation", "seeds": [[0, 0]]}, "seeds must be at least 2 pairs"),
-        (
-            {"method": "correlation", "seeds": [[0, 0], [3, 1]]},
-            "seeds must be positions in features, from 0 to 2",
-        ),
-        (
-            {"method": "correlation", "seeds": [[0, 0], [1, 0]]},
-            "seeds must be pairs in which no row of reference",
-        ),
         ({"unmatched": "ignore"}, "unmatched must be one of"),
-        ({"method": "correlation", "ridge": -1.0}, "ridge must be a number at least 0"),
     ],
 )
 def test_bad_pairings_are_named(options, message):
@@ -315,17 +273,11 @@ def test_bad_pairings_are_named(options, message):
 
 
 def test_bad_features_are_named():
-    with pytest.raises(ValueError, match='columns as features, 2, got 1. .* method="correlation"'):
+    with pytest.raises(ValueError, match="columns as features, 2, got 1. Compute both"):
         pair_samples(GOOD, GOOD[:, :1])
     with pytest.raises(ValueError, match="features must be finite"):
         pair_samples(GOOD * np.nan, GOOD)
     with pytest.raises(TypeError, match="labels of one kind, got texts and numbers"):
         pair_samples(GOOD, GOOD, method="label", labels=list("abc"), reference_labels=[0, 1, 2])
-    with pytest.raises(
-        ValueError, match="features and reference must be correlated over the classes or seeds"
-    ):
-        pair_samples(
-            np.ones((3, 2)), GOOD, method="correlation", labels=[0, 1, 1], reference_labels=[0, 1, 1]
-        )
     with pytest.raises(MemoryError, match="one_to_one=True with 3 and 3 rows needs 216 B"):
         pair_samples(GOOD, GOOD, one_to_one=True, computing=Computing(memory_limit=100))

@@ -1,4 +1,4 @@
-"""Pairs for samples that have none: by label, by nearest neighbours, by canonical correlation of their features."""
+"""Pairs for samples that have none: by label, or by nearest neighbours."""
 
 from __future__ import annotations
 
@@ -17,28 +17,24 @@ from shiftmetrics._core.validation import (
     check_choice,
     check_magnitude,
     check_matrix,
-    check_number,
     check_rng,
     check_same_library,
     describe,
 )
-from shiftmetrics.agreement.canonical import CanonicalSpace, fit_class_means, fit_pairs
 from shiftmetrics.agreement.partners import (
     assign_partners,
-    check_seeds,
     draw_partners,
     groups_of,
     pair_distances,
     shared_classes,
 )
 
-PairingMethod = Literal["label", "neighbour", "correlation"]
+PairingMethod = Literal["label", "neighbour"]
 Unmatched = Literal["raise", "drop"]
 
 _WORDS = {
     "label": "random partners of the same label",
     "neighbour": "nearest neighbours",
-    "correlation": "nearest neighbours in the canonical space",
 }
 
 
@@ -51,7 +47,7 @@ class Pairing(Record):
     rows, reference_rows : ndarray of shape (n_pairs,)
         Positions in the sample and in the reference, in the order of the sample.
     method : str
-        "label", "neighbour" or "correlation".
+        "label" or "neighbour".
     within_label : bool
         Whether both rows of each pair have one label.
     one_to_one : bool
@@ -60,8 +56,6 @@ class Pairing(Record):
         Rows of both samples.
     distance : ndarray of shape (n_pairs,) or None
         Distance of each pair in the space of the method; None for pairs by label.
-    correlations : ndarray of shape (n_components,) or None
-        Canonical correlations, for the method "correlation".
     """
 
     rows: IntArray
@@ -72,7 +66,6 @@ class Pairing(Record):
     n_samples: int
     n_reference: int
     distance: FloatArray | None = None
-    correlations: FloatArray | None = None
 
     @property
     def n_pairs(self) -> int:
@@ -167,8 +160,6 @@ def pair_samples(
     reference_labels: Any = None,
     within_label: bool = False,
     one_to_one: bool = False,
-    seeds: Any = None,
-    ridge: float = 1e-3,
     unmatched: Unmatched = "raise",
     rng: Any = None,
     computing: Computing | None = None,
@@ -181,10 +172,10 @@ def pair_samples(
         The sample under test, in the space in which neighbours are searched: features, or scores. A one-dimensional
         array is one column.
     reference : array of shape (n_reference, n_reference_columns)
-        The reference, in the same space; for "correlation" it may be another one.
-    method : {"label", "neighbour", "correlation"}, default "neighbour"
-        "label" draws a partner of the same label. "neighbour" takes the nearest row. "correlation" takes the nearest
-        row in the space of canonical correlation, fitted on ``seeds`` where they are given, else on the class means.
+        The reference, in the same space. Where the two spaces share no axes, take their coordinates from
+        `shiftmetrics.lab.published.canonical_coordinates`.
+    method : {"label", "neighbour"}, default "neighbour"
+        "label" draws a partner of the same label. "neighbour" takes the nearest row.
     labels, reference_labels : array of shape (n_rows,), optional
         Labels of the rows, numbers or texts, where the method or ``within_label`` needs them.
     within_label : bool, default False
@@ -193,10 +184,6 @@ def pair_samples(
         Whether each row is used at most once: by the assignment of least total squared distance, for which all
         distances are held in memory. Otherwise each row of the sample gets a partner, and rows of the reference may
         be used again.
-    seeds : array of shape (n_seeds, 2), optional
-        Known pairs for "correlation": positions in ``features`` and in ``reference``. They are pairs of the result.
-    ridge : float, default 1e-3
-        Added to the covariances of "correlation", in units of the mean variance of a column.
     unmatched : {"raise", "drop"}, default "raise"
         What to do with rows whose label the other sample lacks.
     rng : int or Generator, optional
@@ -236,49 +223,26 @@ def pair_samples(
     2 pairs by nearest neighbours, one to one; 1 of 3 rows and 0 of 2 reference rows are left out; no reference row is
     used twice.
     """
-    method = check_choice(method, "method", ("label", "neighbour", "correlation"))
+    method = check_choice(method, "method", ("label", "neighbour"))
     unmatched = check_choice(unmatched, "unmatched", ("raise", "drop"))
-    ridge = check_number(ridge, "ridge", low=0.0)
     limit = check_memory_limit(computing_of(computing, memory_limit=None).memory_limit)
     if method == "neighbour":
         features, reference = align_tables(features, reference, "features", "reference", rows=False)
     first, second = as_columns(features, "features"), as_columns(reference, "reference")
     check_same_library(first, second, "features", "reference")
-    if method != "label":
+    counts = (int(first.shape[0]), int(second.shape[0]))
+    if method == "neighbour":
         check_magnitude(first, "features")
         check_magnitude(second, "reference")
-    counts = (int(first.shape[0]), int(second.shape[0]))
-    if seeds is not None and method != "correlation":
-        raise ValueError(
-            describe("seeds", f"left out with method={method!r}", "pairs", 'They are for "correlation".')
-        )
-    if method == "neighbour" and first.shape[1] != second.shape[1]:
-        raise ValueError(
-            describe(
-                "reference",
-                f"of as many columns as features, {first.shape[1]}",
-                f"{second.shape[1]}",
-                'Compute both by the same features, or pass method="correlation".',
-            )
-        )
+        if first.shape[1] != second.shape[1]:
+            expected = f"of as many columns as features, {first.shape[1]}"
+            remedy = "Compute both by the same features."
+            raise ValueError(describe("reference", expected, f"{second.shape[1]}", remedy))
     within_label = bool(within_label) or method == "label"
-    codes = None
-    if within_label or (method == "correlation" and seeds is None):
-        codes = shared_classes(labels, reference_labels, counts, method, unmatched)
-    known = check_seeds(seeds, counts)
-    correlations = None
-    if method == "correlation":
-        space = (
-            fit_pairs(first, second, known, ridge=ridge)
-            if known is not None
-            else _fit_classes(first, second, codes, ridge)
-        )
-        correlations = space.correlations
-        first, second = space.coordinates(first), space.coordinates(second, reference=True)
-    groups = groups_of(codes if within_label else None, counts, known)
+    codes = shared_classes(labels, reference_labels, counts, method, unmatched) if within_label else None
     generator = check_rng(rng)
-    found: list[tuple[IntArray, IntArray]] = [] if known is None else [(known[:, 0], known[:, 1])]
-    for rows, partners in groups:
+    found: list[tuple[IntArray, IntArray]] = []
+    for rows, partners in groups_of(codes, counts):
         if method == "label":
             found.append(draw_partners(rows, partners, one_to_one, generator))
         elif one_to_one:
@@ -298,7 +262,6 @@ def pair_samples(
         n_samples=counts[0],
         n_reference=counts[1],
         distance=None if method == "label" else pair_distances(first, second, taken, with_rows),
-        correlations=correlations,
     )
 
 
@@ -306,26 +269,3 @@ def as_columns(values: Any, argument: str) -> Array:
     """Return a matrix of finite numbers; one dimension is one column."""
     array = as_array(values, argument)
     return check_matrix(array[:, None] if array.ndim == 1 else array, argument)
-
-
-def _fit_classes(
-    first: Array, second: Array, codes: tuple[IntArray, IntArray] | None, ridge: float
-) -> CanonicalSpace:
-    assert codes is not None
-    kept = [np.flatnonzero(part >= 0) for part in codes]
-    if int(codes[0].max()) < 1:
-        raise ValueError(
-            describe(
-                "labels",
-                "of at least two classes for method='correlation'",
-                "one class",
-                "Give seeds instead.",
-            )
-        )
-    return fit_class_means(
-        take_rows(first, kept[0]),
-        codes[0][kept[0]],
-        take_rows(second, kept[1]),
-        codes[1][kept[1]],
-        ridge=ridge,
-    )

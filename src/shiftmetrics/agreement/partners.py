@@ -1,4 +1,4 @@
-"""Partners for the rows of a sample: among which rows they are looked for, and how one is chosen."""
+"""Partners for the rows of a sample: among which rows they are searched, and how one is chosen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shared_classes(
                     name,
                     f"given for method={method!r}" + (" within labels" if method == "neighbour" else ""),
                     "None",
-                    "Give a label for each row" + (", or seeds." if method == "correlation" else "."),
+                    "Give a label for each row.",
                 )
             )
     checked = [
@@ -62,44 +62,14 @@ def shared_classes(
     return mine, theirs
 
 
-def check_seeds(seeds: Any, counts: tuple[int, int]) -> IntArray | None:
-    """Return known pairs, in which no row repeats, as positions in both samples."""
-    if seeds is None:
-        return None
-    pairs = np.asarray(seeds)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or len(pairs) < 2:
-        raise ValueError(
-            describe(
-                "seeds",
-                "at least 2 pairs of positions, of shape (n_seeds, 2)",
-                f"shape {pairs.shape} of {pairs.dtype}",
-            )
-        )
-    for side, (count, name) in enumerate(zip(counts, ("features", "reference"), strict=True)):
-        if pairs[:, side].min() < 0 or pairs[:, side].max() >= count:
-            raise ValueError(
-                describe("seeds", f"positions in {name}, from 0 to {count - 1}", pairs[:, side].tolist()[:3])
-            )
-        if len(np.unique(pairs[:, side])) < len(pairs):
-            raise ValueError(describe("seeds", f"pairs in which no row of {name} repeats", "repeated rows"))
-    return pairs.astype(np.int64)
-
-
 def groups_of(
-    codes: tuple[IntArray, IntArray] | None, counts: tuple[int, int], known: IntArray | None
+    codes: tuple[IntArray, IntArray] | None, counts: tuple[int, int]
 ) -> list[tuple[IntArray, IntArray]]:
-    """Return the rows of both samples among which partners are looked for: all, or those of each class."""
-    free = [np.arange(count) for count in counts]
-    if known is not None:
-        free = [np.setdiff1d(part, known[:, side]) for side, part in enumerate(free)]
+    """Return the rows of both samples among which partners are searched: all, or those of each class."""
     if codes is None:
-        groups = [(free[0], free[1])]
-    else:
-        classes = np.intersect1d(codes[0][codes[0] >= 0], codes[1])
-        groups = [
-            (free[0][codes[0][free[0]] == label], free[1][codes[1][free[1]] == label]) for label in classes
-        ]
-    return [(rows, partners) for rows, partners in groups if len(rows) and len(partners)]
+        return [(np.arange(counts[0]), np.arange(counts[1]))]
+    classes = np.intersect1d(codes[0][codes[0] >= 0], codes[1])
+    return [(np.flatnonzero(codes[0] == label), np.flatnonzero(codes[1] == label)) for label in classes]
 
 
 def draw_partners(

@@ -2,6 +2,7 @@
 
 from shiftmetrics.lab.published.adam import stability_criterion_adam
 from shiftmetrics.lab.published.agreement import posterior_agreement_adam
+from shiftmetrics.lab.published.canonical import canonical_coordinates
 from shiftmetrics.lab.published.conic import stability_criterion_conic
 from shiftmetrics.lab.published.contributions import approximate_contributions
 from shiftmetrics.lab.published.description import description_length
@@ -10,6 +11,7 @@ from shiftmetrics.lab.published.reweighting import s_value, worst_subpopulation_
 
 __all__ = [
     "approximate_contributions",
+    "canonical_coordinates",
     "description_length",
     "model_stability_adam",
     "posterior_agreement_adam",

@@ -7,13 +7,14 @@ all rows, and the anchors give the covariance between the spaces only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, take_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
-from shiftmetrics._core.validation import check_magnitude, describe
+from shiftmetrics._core.validation import check_magnitude, check_matrix, check_number, describe
+from shiftmetrics.agreement.partners import shared_classes
 
 _NEGLIGIBLE = 1e-8
 """Canonical correlations below this share of the largest are rounding."""
@@ -24,6 +25,109 @@ class Moments(NamedTuple):
 
     mean: FloatArray
     covariance: FloatArray
+
+
+class CanonicalCoordinates(NamedTuple):
+    """Canonical variables of two samples, each weighted by its correlation.
+
+    Attributes
+    ----------
+    features, reference : ndarray of shape (n_rows, n_components)
+        Rows of either sample, in one space.
+    correlations : ndarray of shape (n_components,)
+        Canonical correlations, descending.
+    """
+
+    features: FloatArray
+    reference: FloatArray
+    correlations: FloatArray
+
+
+def canonical_coordinates(
+    features: Any,
+    reference: Any,
+    *,
+    labels: Any = None,
+    reference_labels: Any = None,
+    seeds: Any = None,
+    ridge: float = 1e-3,
+) -> CanonicalCoordinates:
+    """Bring two samples of different feature spaces into one, by canonical correlation.
+
+    Their nearest neighbours there are pairs: hand the coordinates to `pair_samples`.
+
+    Parameters
+    ----------
+    features : array of shape (n_samples, n_columns)
+        The sample under test.
+    reference : array of shape (n_reference, n_reference_columns)
+        The reference.
+    labels, reference_labels : array of shape (n_rows,), optional
+        Labels of the rows, whose class means are matched; rows of a class that one sample lacks are left out.
+    seeds : array of shape (n_seeds, 2), optional
+        Known pairs to match instead: positions in ``features`` and in ``reference``.
+    ridge : float, default 1e-3
+        Added to the covariances, in units of the mean variance of a column.
+
+    Returns
+    -------
+    CanonicalCoordinates
+
+    Raises
+    ------
+    ValueError
+        If neither labels nor seeds are given, seeds are no pairs of positions, or nothing is correlated.
+
+    References
+    ----------
+    V. Jimenez Rodriguez, master thesis, ETH Zurich 2024, section 3.7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.agreement import pair_samples
+    >>> rng = np.random.default_rng(0)
+    >>> features, labels = rng.normal(size=(50, 4)), np.arange(50) % 5
+    >>> features += 9.0 * np.eye(5)[labels, :4]
+    >>> turned = features @ rng.normal(size=(4, 6))
+    >>> space = canonical_coordinates(features, turned, labels=labels, reference_labels=labels)
+    >>> pairing = pair_samples(space.features, space.reference)
+    >>> float(np.mean(pairing.reference_rows == pairing.rows)) > 0.5
+    True
+    """
+    ridge = check_number(ridge, "ridge", low=0.0)
+    first, second = check_matrix(features, "features"), check_matrix(reference, "reference")
+    counts = (int(first.shape[0]), int(second.shape[0]))
+    if seeds is not None:
+        known = _check_seeds(seeds, counts)
+        space = fit_pairs(first, second, known, ridge=ridge)
+    else:
+        codes = shared_classes(labels, reference_labels, counts, "correlation", "drop")
+        if int(codes[0].max()) < 1:
+            remedy = "Give seeds instead."
+            raise ValueError(describe("labels", "of at least two classes", "one class", remedy))
+        kept = [np.flatnonzero(part >= 0) for part in codes]
+        space = fit_class_means(
+            take_rows(first, kept[0]),
+            codes[0][kept[0]],
+            take_rows(second, kept[1]),
+            codes[1][kept[1]],
+            ridge=ridge,
+        )
+    return CanonicalCoordinates(
+        space.coordinates(first), space.coordinates(second, reference=True), space.correlations
+    )
+
+
+def _check_seeds(seeds: Any, counts: tuple[int, int]) -> IntArray:
+    pairs = np.asarray(seeds)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or len(pairs) < 2:
+        expected = "at least 2 pairs of positions, of shape (n_seeds, 2)"
+        raise ValueError(describe("seeds", expected, f"shape {pairs.shape} of {pairs.dtype}"))
+    if pairs.min() < 0 or (pairs.max(axis=0) >= counts).any():
+        expected = f"positions from 0 to {counts[0] - 1} in features and {counts[1] - 1} in reference"
+        raise ValueError(describe("seeds", expected, pairs.max(axis=0).tolist()))
+    return pairs.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
