@@ -16,15 +16,23 @@ import numpy as np
 import scipy.linalg
 from _machine import header, peak_memory_mib, table
 
+from shiftmetrics import Computing
 from shiftmetrics.novelty import (
     FourierMap,
-    NoveltyResult,
-    NoveltyStream,
-    factored,
+    NoveltyResampling,
     gram,
     kernel_entropic_novelty,
+    routes,
+    solution,
 )
-from shiftmetrics.novelty.feature_map import SUM_BYTES, sums_of
+from shiftmetrics.novelty.inputs import make_gram
+from shiftmetrics.novelty.kernels import GaussianKernel
+from shiftmetrics.novelty.maps import SUM_BYTES, FourierFeatures, moments_of
+
+QUIET: dict[str, Any] = {
+    "resampling": NoveltyResampling(n_permutations=0),
+    "computing": Computing(progress=False),
+}
 
 
 def main(arguments: list[str]) -> None:
@@ -32,7 +40,7 @@ def main(arguments: list[str]) -> None:
     # Smallest first, so that the peaks of memory, which never fall, are those of each part.
     parts: dict[str, Callable[[bool], None]] = {
         "million": million,
-        "routes": routes,
+        "routes": all_routes,
         "fourier": fourier,
         "dense": dense,
     }
@@ -91,47 +99,43 @@ def dense(small: bool) -> None:
     """Dense exact against what the paper's code does: float32, jitter on the diagonal, Cholesky, all eigenvalues."""
     n, d, bandwidth = (1000 if small else 5000), 512, 25.0
     x, y = clusters(n, d, 0), clusters(n, d, 1, first=5)
-    names = ("float64, torch", "float64, scipy", "float32, jitter, scipy")
+    names = ("float64", "float32, jitter")
     clocks = {name: Clock() for name in names}
-    usual, usual_work, value = seconds(lambda: jittered(x, y, bandwidth, clocks[names[-1]]))
-    results, rows = [], []
-    for solver, name in zip(("torch", "scipy"), names[:2], strict=True):
-        exact(x[:99], y[:99], bandwidth, solver, Clock())  # imports the library
-        took, work, result = seconds(lambda case=(solver, clocks[name]): exact(x, y, bandwidth, *case))
-        results.append(result.value)
-        rows.append([name, took, usual / took, work, usual_work / work, result.value, result.error_bound])
-    rows.append([names[-1], usual, 1.0, usual_work, 1.0, value, abs(value - results[0])])
+    usual, usual_work, value = seconds(lambda: jittered(x, y, bandwidth, clocks[names[1]]))
+    took, work, found = seconds(lambda: exact(x, y, bandwidth, clocks[names[0]]))
+    rows = [
+        [names[0], took, usual / took, work, usual_work / work, *found],
+        [names[1], usual, 1.0, usual_work, 1.0, value, abs(value - found[0])],
+    ]
     columns = ["route", "seconds", "times faster", "CPU seconds", "times less", "nats", "error"]
     print(table(columns, rows, title=f"dense exact score, n = m = {n:,}, d = {d}, bandwidth {bandwidth:g}"))
-    print(f"the two eigensolvers differ by {abs(results[0] - results[1]):.1e} nats\n")
     parts = [[name, *(taken for part in PARTS for taken in clocks[name].taken[part])] for name in names]
     columns = ["route", *(text for part in PARTS for text in (part, "CPU"))]
     print(table(columns, parts, title="seconds of each part, and those of the processors"))
 
 
-def exact(x: np.ndarray, y: np.ndarray, bandwidth: float, solver: str, clock: Clock) -> NoveltyResult:
-    """Score by the dense route, and count the time of its parts."""
-    eigenvalues = "torch_eigenvalues" if solver == "torch" else "eigenvalues_and_vectors"
+def exact(x: np.ndarray, y: np.ndarray, bandwidth: float, clock: Clock) -> tuple[float, float]:
+    """Score by the dense route without modes, and count the time of its parts: the value and its error bound."""
+    shares = [np.full(len(rows), 1.0 / len(rows)) for rows in (x, y)]
+    problem = solution.Problem(
+        gram=make_gram(x, y, "gaussian", bandwidth),
+        test_weights=shares[0],
+        reference_weights=shares[1],
+        eta=1.0,
+        rtol=1e-12,
+        memory_limit=1 << 40,
+        progress=False,
+    )
     with (
         clock.on("kernel matrix", gram.Gram, "dense"),
-        clock.on("factor", factored, "dense_factor"),
-        clock.on("difference", factored, "difference"),
-        clock.on("eigenvalues", factored, eigenvalues),
+        clock.on("factor", routes, "dense_factor"),
+        clock.on("difference", solution, "difference"),
+        clock.on("eigenvalues", solution, "eigenvalues_and_vectors"),
     ):
-        result = kernel_entropic_novelty(
-            x,
-            y,
-            bandwidth=bandwidth,
-            method="dense",
-            eigensolver=solver,
-            n_modes=0,
-            n_permutations=0,
-            reverse=False,
-            progress=False,
-        )
+        found = routes.solve(problem, "dense", n_vectors=0)
     within = zip(clock.taken["factor"], clock.taken["kernel matrix"], strict=True)
     clock.taken["factor"] = [both - kernel for both, kernel in within]
-    return result
+    return found.score(len(x))[:2]
 
 
 def jittered(x: np.ndarray, y: np.ndarray, bandwidth: float, clock: Clock) -> float:
@@ -171,14 +175,21 @@ def fourier(small: bool) -> None:
     """Sums of random features against one matrix product of each block, and against one outer product of each row."""
     n, d, n_frequencies, slice_rows = (5000, 64, 250, 50) if small else (50_000, 64, 1000, 100)
     x, y = clusters(n, d, 0), clusters(n, d, 1, first=5)
-    feature_map = FourierMap.draw(d, bandwidth=8.0, n_frequencies=n_frequencies, rng=0)
-    weights = np.ones(n)
-    features, _ = feature_map.coordinates(x, slice(0, max(1, SUM_BYTES // (8 * feature_map.size))))
+    both = gram.FeatureGram(x, y, GaussianKernel(8.0))
+    feature_map = FourierFeatures(both, n_frequencies, np.random.default_rng(0))
+    weights = np.full(n, 1.0 / n)
+    blocks_of = both.blocks(8 * feature_map.size, block_bytes=SUM_BYTES)
+    features, _ = feature_map.coordinates(blocks_of[0])
+    samples = [[rows for rows in blocks_of if (rows.start < n) == test] for test in (True, False)]
+
+    def moments() -> list[Any]:
+        return [moments_of(feature_map.coordinates, weights, rows, feature_map.size) for rows in samples]
+
     blocks = 2 * n / len(features)
     alone, ours = [], []
     for _ in range(3):  # in turns, and the least of each: others may use the machine too
         alone.append(seconds(lambda: [features.T @ features for _ in range(round(blocks))])[:2])
-        ours.append(seconds(lambda: [sums_of(feature_map, part, weights) for part in (x, y)])[:2])
+        ours.append(seconds(moments)[:2])
     total = np.zeros((feature_map.size, feature_map.size))
 
     def one_by_one() -> None:
@@ -205,20 +216,36 @@ def million(small: bool) -> None:
     """A million rows of each sample that never stand in memory together."""
     n, d, n_frequencies, block = (20_000, 64, 500, 10_000) if small else (1_000_000, 64, 500, 20_000)
     before = peak_memory_mib()
-    stream = NoveltyStream(FourierMap.draw(d, bandwidth=8.0, n_frequencies=n_frequencies, rng=0), rng=0)
-    start = time.perf_counter()
-    for number in range(n // block):
-        stream.partial_fit(clusters(block, d, 2 * number), clusters(block, d, 2 * number + 1, first=5))
-    took = time.perf_counter() - start
-    solve, _, result = seconds(lambda: stream.result(progress=False))
+    test, reference = Blocks(n, d, block, 0), Blocks(n, d, block, 5)
+    took, _, result = seconds(
+        lambda: kernel_entropic_novelty(
+            test,
+            reference,
+            bandwidth=8.0,
+            method=FourierMap(n_frequencies),
+            computing=Computing(progress=False),
+        )
+    )
     first = [f"{mode.eigenvalue:.4f}" for mode in result.modes[:6]]
-    rows = [[took, solve, peak_memory_mib() - before, 2 * n * d * 8 / 2**20]]
-    columns = ["seconds, all rows", "seconds, result", "MiB above the start", "MiB that all rows would take"]
-    print(table(columns, rows, title=f"a stream, n = m = {n:,}, d = {d}, {n_frequencies} frequencies"))
+    rows = [[took, test.passes, peak_memory_mib() - before, 2 * n * d * 8 / 2**20]]
+    columns = ["seconds", "passes over the rows", "MiB above the start", "MiB that all rows would take"]
+    print(table(columns, rows, title=f"batches, n = m = {n:,}, d = {d}, {n_frequencies} frequencies"))
     print(f"first eigenvalues {', '.join(first)}; 5 of 20 kinds are new; {result.headline()}")
 
 
-def routes(small: bool) -> None:
+class Blocks:
+    """Batches of rows that are made anew each time that they are read."""
+
+    def __init__(self, n: int, d: int, block: int, first: int) -> None:
+        self.n, self.d, self.block, self.first, self.passes = n, d, block, first, 0
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        self.passes += 1
+        for number in range(self.n // self.block):
+            yield clusters(self.block, self.d, 2 * number + (self.first > 0), first=self.first)
+
+
+def all_routes(small: bool) -> None:
     """All routes on the data that they are for."""
     ring = np.c_[np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)]
     rng = np.random.default_rng(0)
@@ -229,10 +256,7 @@ def routes(small: bool) -> None:
     ]
     few = 500 if small else 3000
     x, y = clusters(few, 128, 0), clusters(few, 128, 1, first=5)
-    rows += [
-        _route(f"kinds, n = m = {few:,}, d = 128", x, y, name, 12.0)
-        for name in ("krylov", "fourier", "dense")
-    ]
+    rows += [_route(f"kinds, n = m = {few:,}, d = 128", x, y, name, 12.0) for name in ("fourier", "dense")]
     x, y = clusters(n, 64, 0), clusters(n, 64, 1, first=5)
     rows.append(_route(f"kinds, n = m = {n:,}, d = 64", x, y, "cosine", None))
     columns = ["data", "method", "seconds", "nats", "error bound", "first eigenvalue", "rank"]
@@ -241,9 +265,7 @@ def routes(small: bool) -> None:
 
 def _route(data: str, x: np.ndarray, y: np.ndarray, method: str, bandwidth: float | None) -> list[object]:
     kernel: dict[str, Any] = {"kernel": "cosine"} if bandwidth is None else {"bandwidth": bandwidth}
-    took, _, result = seconds(
-        lambda: kernel_entropic_novelty(x, y, method=method, n_permutations=0, progress=False, **kernel)
-    )
+    took, _, result = seconds(lambda: kernel_entropic_novelty(x, y, method=method, **QUIET, **kernel))
     name = method if method == result.method else f"{method} ({result.method})"
     return [data, name, took, result.value, result.error_bound, float(result.eigenvalues[0]), result.rank]
 

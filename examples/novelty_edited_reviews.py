@@ -21,6 +21,7 @@ import pandas as pd
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.adapters.embeddings import embed, fit_encoder
 from shiftmetrics.lab.datasets import load
+from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.views import Context, Rows
 
 pairs = (
@@ -50,7 +51,9 @@ words = fit_encoder("tfidf", everything)
 def novelty(name, sample, reference):
     """Print what is new in the texts of `sample`, and the words that set its first mode apart."""
     features, reference_features = embed(sample.X, encoder=encoder), embed(reference.X, encoder=encoder)
-    result = kernel_entropic_novelty(features, reference_features, kernel="cosine", n_permutations=100, rng=0)
+    result = kernel_entropic_novelty(
+        features, reference_features, kernel="cosine", resampling=NoveltyResampling(n_permutations=100)
+    )
     frequencies = pd.DataFrame(embed(sample.X, encoder=words), columns=words.model.get_feature_names_out())
     typical = frequencies.iloc[result.modes[0].members()].mean() - frequencies.mean()
     print(f"{name}\n  {result.headline()}\n  {result.modes[0]}")
@@ -76,11 +79,14 @@ for label in ("negative", "positive"):
 
 # %%
 # All pairs, each swapped with its own original or not: now what editing as such did to the words stands out, little
-# as it is. Dealt anew, as if they were strangers, they would hide it: p = 1, and a warning.
+# as it is. Relabelled freely, as if they were strangers, they would hide it: p = 1, and a warning.
 features, reference_features = embed(edited.X, encoder=encoder), embed(original.X, encoder=encoder)
 for paired in (True, False):
     both = kernel_entropic_novelty(
-        features, reference_features, kernel="cosine", paired=paired, n_permutations=100, rng=0
+        features,
+        reference_features,
+        kernel="cosine",
+        resampling=NoveltyResampling(paired=paired, n_permutations=100),
     )
     print(f"paired={paired}: {both.headline()}")
 

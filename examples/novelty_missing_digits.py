@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.novelty import bandwidth_sweep, group_modes, missing_modes
+from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.views import plot
 from shiftmetrics.views.drawings.style import REFERENCE, TEST, style
 
@@ -45,9 +45,7 @@ drawn = {
 # Gained and lost, each in excess of relabelled rows: both grow from generation to generation.
 results = {}
 for generation, rows in drawn.items():
-    results[generation] = kernel_entropic_novelty(
-        rows[:500], real[:500], bandwidth=2.5, rng=0, progress=False
-    )
+    results[generation] = kernel_entropic_novelty(rows[:500], real[:500], bandwidth=2.5)
     result = results[generation]
     print(
         f"generation {generation:2}: gained {result.excess:.2f} nats, lost {result.reverse_null.excess:.2f} nats"
@@ -70,8 +68,8 @@ plt.show()
 # draws, with several modes of one kind put together. More goes missing from generation to generation.
 missing = {}
 for generation, rows in drawn.items():
-    found = missing_modes(real, rows, bandwidth=3.0, n_modes=20, rng=0, progress=False)
-    missing[generation] = group_modes(found)
+    found = kernel_entropic_novelty(real, rows, eta=10, bandwidth=3.0)
+    missing[generation] = found.grouped_modes()
     share = sum(group.frequency for group in missing[generation])
     print(
         f"generation {generation:2}: {found.n_significant} modes are missing, {share:.1%} of the real digits, "
@@ -94,7 +92,7 @@ plt.show()
 
 # %%
 # Does it depend on the bandwidth? One matrix of distances serves all of them.
-sweep = bandwidth_sweep(drawn[19][:500], real[:500], max_rows=250, n_permutations=10, rng=0, progress=False)
+sweep = bandwidth_sweep(drawn[19][:500], real[:500], max_rows=250, n_permutations=10)
 print(sweep.to_frame().round(3).to_string(index=False))
 plot(sweep)
 plt.show()

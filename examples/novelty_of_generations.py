@@ -50,7 +50,7 @@ samples = {
 
 # %%
 # Every score compares 250 rows with as many, and what relabelled rows score is taken off.
-table = novelty_table(samples, n_rows=250, n_draws=4, n_relabelled=3, n_exemplars=8, rng=0, progress=False)
+table = novelty_table(samples, n_rows=250, n_draws=4, n_permutations=3, n_exemplars=8)
 print(table.summary())
 print(table.pairs(bandwidth=1).round(2).to_string())
 plot(table)

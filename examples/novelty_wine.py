@@ -40,7 +40,7 @@ features, reference_features = (
 
 # %%
 # The score, and the modes that stand out from relabelled rows.
-result = kernel_entropic_novelty(features, reference_features, rng=0)
+result = kernel_entropic_novelty(features, reference_features)
 print(result.summary())
 mode = result.modes[0]
 members = test[mode.members()]

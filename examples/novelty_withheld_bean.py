@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.novelty import confirm_modes, group_modes
+from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.views.drawings.style import TEST, style
 
 table = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "uci_beans_wine" / "beans.npz"
@@ -38,12 +38,15 @@ test, others = order[:1000], order[1000:]
 rows, spread = [], {}
 for withheld in varieties:
     reference = others[variety[others] != withheld][:1000]
-    options = {"eta": 5.0, "bandwidth": 1.4, "rng": 0, "progress": False}
+    options = {"eta": 5.0, "bandwidth": 1.4}
     result = kernel_entropic_novelty(shapes[test], shapes[reference], **options)
-    groups = group_modes(result)
+    groups = result.grouped_modes()
     more = others[-5000:]
-    tested = confirm_modes(
-        shapes[more[:2500]], shapes[more[2500:]][variety[more[2500:]] != withheld], found_on=0.4, **options
+    tested = kernel_entropic_novelty(
+        shapes[more[:2500]],
+        shapes[more[2500:]][variety[more[2500:]] != withheld],
+        resampling=NoveltyResampling(held_out=0.6),
+        **options,
     )
     members = variety[test[groups[0].members()]] if groups else np.empty(0, dtype=str)
     spread[withheld] = [np.sum(members == name) for name in varieties]
@@ -56,7 +59,7 @@ for withheld in varieties:
             "members": len(members),
             "purity": np.mean(members == withheld) if len(members) else np.nan,
             "recall": np.sum(members == withheld) / np.sum(variety[test] == withheld),
-            "confirmed": f"{int(tested.value)} of {len(tested.modes)}",
+            "confirmed": f"{tested.n_confirmed} of {len(tested.tests)}",
         }
     )
 print(pd.DataFrame(rows).round(2).to_string(index=False))

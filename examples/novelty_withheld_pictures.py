@@ -21,7 +21,7 @@ from PIL import Image
 from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty, write_report
-from shiftmetrics.novelty import confirm_modes, group_modes
+from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.views import Context, Rows, plot
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
@@ -56,11 +56,9 @@ images = {row: picture(row) for row in (*test, *reference)}
 # the reference; several modes of one kind are put together.
 def found(features, label):
     """Print the kinds of pictures that are new under some features."""
-    result = kernel_entropic_novelty(
-        features[: len(test)], features[len(test) :], eta=5, rng=0, progress=False
-    )
+    result = kernel_entropic_novelty(features[: len(test)], features[len(test) :], eta=5)
     print(f"{label}\n  {result.headline()}")
-    for group in group_modes(result):
+    for group in result.grouped_modes():
         members = names[labels[test[group.members()]]]
         if not len(members):
             continue
@@ -84,16 +82,20 @@ more = others[: 4000 - len(test)]
 larger = np.concatenate([test, more[: len(more) // 2]])
 rest = more[len(more) // 2 :]
 rest = rest[names[labels[rest]] != withheld]
-tested = confirm_modes(
-    centred[larger], centred[rest], eta=5, bandwidth=result.bandwidth, rng=0, progress=False
+tested = kernel_entropic_novelty(
+    centred[larger],
+    centred[rest],
+    eta=5,
+    bandwidth=result.bandwidth,
+    resampling=NoveltyResampling(held_out=0.5),
 )
 print(tested.summary())
 plot(result)
-plot(tested)
+plot(tested, kind="tests")
 
 # %%
 # The pictures that show the new kind most, and what comes nearest to it in the reference.
-group = group_modes(result)[0]
+group = result.grouped_modes()[0]
 figure, axes = plt.subplots(2, 10, figsize=(9, 2.2), layout="constrained")
 rows = (test[group.top(10)], reference[group.top(10, of="reference")])
 for line, title, shown in zip(axes, ("new", "nearest in the reference"), rows, strict=True):

@@ -27,8 +27,8 @@ features, reference_features = components.transform(images[test]), components.tr
 # %%
 # New is what is more than twice as frequent as in the reference (``eta``). Two finite samples of *one* distribution
 # differ too, so everything is read against a null: rows relabelled at random. The bandwidth is one that parts the
-# digits; :func:`~shiftmetrics.novelty.bandwidth_sweep` shows what others give.
-result = kernel_entropic_novelty(features, reference_features, eta=2, bandwidth=15, rng=0)
+# digits; :func:`~shiftmetrics.lab.novelty_studies.bandwidth_sweep` shows what others give.
+result = kernel_entropic_novelty(features, reference_features, eta=2, bandwidth=15)
 print(result.summary())
 
 # %%

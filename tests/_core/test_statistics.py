@@ -128,28 +128,6 @@ def plan() -> Mapper:
     return stability(PlanPass(parts, KullbackLeibler(0.4)))
 
 
-def second_moments() -> Mapper:
-    from shiftmetrics.novelty.spectrum import second_moment
-
-    values, weights = np.random.default_rng(0).normal(size=(ROWS, 3)), np.linspace(0.5, 1.5, ROWS)
-    return lambda part: second_moment(values[part], weights[part])
-
-
-def remainders() -> Mapper:
-    from shiftmetrics.novelty.spectrum import remainder
-
-    residual, weights = np.random.default_rng(0).uniform(size=ROWS), np.linspace(0.5, 1.5, ROWS)
-    return lambda part: remainder(residual[part], weights[part])
-
-
-def mapped_sums() -> Mapper:
-    from shiftmetrics.novelty.cosine import CosineMap
-    from shiftmetrics.novelty.feature_map import sums_of
-
-    rows, weights = np.random.default_rng(0).normal(size=(ROWS, 3)), np.linspace(0.5, 1.5, ROWS)
-    return lambda part: sums_of(CosineMap(3), rows[part], weights[part])
-
-
 MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementGridStatistic": agreement_on_grid,
     "AgreementLimits": agreement_limits,
@@ -157,14 +135,11 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "BaselineStatistic": baseline,
     "GroupSums": contributions,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
-    "MappedSums": mapped_sums,
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,
     "PlainStatistic": lambda: dual("NoReweighting", np.inf),
     "OneSidedLimits": one_sided,
     "PlanStatistic": plan,
-    "Remainder": remainders,
-    "SecondMoment": second_moments,
 }
 
 

@@ -6,8 +6,9 @@ import pytest
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics.comparison import compare_novelty, compare_results
 from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.novelty import FourierMap, NoveltyResampling
 
-OPTIONS = {"bandwidth": 2.0, "confidence_level": 0.9, "n_resamples": 60, "rng": 0}
+OPTIONS = {"bandwidth": 2.0, "resampling": NoveltyResampling(level=0.9, n_draws=60, rng=0)}
 
 
 def samples(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -59,7 +60,7 @@ def test_unequal_numbers_of_rows_are_refused_with_a_remedy() -> None:
     with pytest.raises(ValueError, match=message):
         compare_results(results)
     # A score on a part of the rows counts as many rows as it is of.
-    part = kernel_entropic_novelty(named["one"], reference, method="fourier", score_rows=100, **OPTIONS)
+    part = kernel_entropic_novelty(named["one"], reference, method=FourierMap(score_rows=100), **OPTIONS)
     with pytest.raises(ValueError, match="100 and 100 for 'part'"):
         compare_results({"all": results["all"], "part": part})
 
@@ -71,7 +72,7 @@ def test_other_questions_are_refused(option: str, value: float) -> None:
     second = kernel_entropic_novelty(named["same"], reference, **{**OPTIONS, option: value})
     with pytest.raises(ValueError, match=f"results must share the {option}"):
         compare_results({"first": first, "second": second})
-    third = kernel_entropic_novelty(named["same"], reference, **{**OPTIONS, "confidence_level": None})
+    third = kernel_entropic_novelty(named["same"], reference, bandwidth=2.0)
     with pytest.raises(ValueError, match="Pass resampling"):
         compare_results({"first": first, "third": third})
 
@@ -81,11 +82,14 @@ def test_samples_of_unequal_size_are_drawn_down() -> None:
     comparison = compare_novelty({**named, "same": named["same"][:90]}, reference, **OPTIONS)
     assert comparison.n_samples == 90
     assert comparison.settings["n_rows"] == 90
-    fewer = compare_novelty(named, reference, n_rows=50, confidence_level=0.9, n_resamples=20, rng=0)
+    fewer = compare_novelty(named, reference, n_rows=50, resampling=NoveltyResampling(n_draws=20, rng=0))
     assert fewer.n_samples == 50
     assert fewer.settings["bandwidth"] > 0.0
     cosine = compare_novelty(
-        {k: v + 9.0 for k, v in named.items()}, reference + 9.0, kernel="cosine", n_resamples=20
+        {k: v + 9.0 for k, v in named.items()},
+        reference + 9.0,
+        kernel="cosine",
+        resampling=NoveltyResampling(n_draws=20),
     )
     assert cosine.settings["bandwidth"] == "auto"
 
@@ -109,7 +113,7 @@ def test_it_travels_through_json(tmp_path) -> None:
             "Sample 'b': reference must be of as many",
         ),
         ({"samples": [1, 2]}, TypeError, "samples must be a mapping"),
-        ({"confidence_level": 2.0}, ValueError, "confidence_level must be"),
+        ({"resampling": 2.0}, ValueError, "resampling must be"),
     ],
 )
 def test_bad_input_is_named(change: dict, error: type, message: str) -> None:

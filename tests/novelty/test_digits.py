@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.novelty import confirm_modes, group_modes, kernel_entropic_novelty
+from calls import novelty
 
 Halves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -26,7 +26,7 @@ def halves() -> Halves:
 )
 def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
     train, test, train_labels, test_labels = halves
-    result = kernel_entropic_novelty(test, train[train_labels != digit], n_modes=2)
+    result = novelty(test, train[train_labels != digit])
     mode = result.modes[0]
     assert (test_labels[mode.top(25)] == digit).mean() >= 0.8
     members = test_labels[mode.members()]
@@ -44,8 +44,8 @@ def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
 def test_nothing_withheld_scores_less(halves: Halves) -> None:
     train, test, train_labels, _ = halves
     bandwidth = 2.0
-    same = kernel_entropic_novelty(test, train, bandwidth=bandwidth, n_modes=1)
-    withheld = kernel_entropic_novelty(test, train[train_labels != 0], bandwidth=bandwidth, n_modes=1)
+    same = novelty(test, train, bandwidth=bandwidth)
+    withheld = novelty(test, train[train_labels != 0], bandwidth=bandwidth)
     assert same.modes[0].eigenvalue < 0.5 * withheld.modes[0].eigenvalue
     assert same.total < withheld.total
 
@@ -54,8 +54,8 @@ def test_nothing_withheld_scores_less(halves: Halves) -> None:
 def test_modes_of_withheld_digits_group_by_digit(halves: Halves, eta: float) -> None:
     train, test, train_labels, test_labels = halves
     known = train[~np.isin(train_labels, (3, 7))]
-    result = kernel_entropic_novelty(test, known, eta=eta, bandwidth=1.2, n_permutations=10)
-    groups = group_modes(result)
+    result = novelty(test, known, eta=eta, bandwidth=1.2, n_permutations=10)
+    groups = result.grouped_modes()
     assert result.n_significant > len(groups) == 2
     shown = [np.unique(test_labels[group.members()]).tolist() for group in groups]
     assert sorted(shown) == [[3], [7]]
@@ -64,6 +64,6 @@ def test_modes_of_withheld_digits_group_by_digit(halves: Halves, eta: float) -> 
 def test_withheld_digits_are_confirmed(halves: Halves) -> None:
     train, test, train_labels, test_labels = halves
     known = train[~np.isin(train_labels, (3, 7))]
-    tested = confirm_modes(test, known, eta=2.0, bandwidth=1.2)
-    assert tested.value == 2.0
-    assert sorted(np.unique(test_labels[mode.exemplars[:10]]).tolist() for mode in tested.modes) == [[3], [7]]
+    tested = novelty(test, known, eta=2.0, bandwidth=1.2, held_out=0.5)
+    assert tested.n_confirmed == 2
+    assert sorted(np.unique(test_labels[mode.exemplars[:10]]).tolist() for mode in tested.tests) == [[3], [7]]

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
-from shiftmetrics.novelty.gram import FeatureGram, Gram
+from shiftmetrics.novelty.gram import FeatureGram, Gram, PrecomputedGram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
-from shiftmetrics.novelty.precomputed import PrecomputedGram
 
 
 def gram_of(

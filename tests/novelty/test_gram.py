@@ -7,9 +7,8 @@ import pytest
 import torch
 
 import oracles
-from shiftmetrics.novelty.gram import FeatureGram, Gram
+from shiftmetrics.novelty.gram import FeatureGram, Gram, PrecomputedGram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
-from shiftmetrics.novelty.precomputed import PrecomputedGram
 
 N_TEST, N_REFERENCE, COLUMNS = 37, 53, 5
 

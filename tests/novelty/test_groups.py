@@ -3,15 +3,8 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.novelty import (
-    CosineMap,
-    FourierMap,
-    ModeGroup,
-    NoveltyResult,
-    NoveltyStream,
-    group_modes,
-    kernel_entropic_novelty,
-)
+from calls import novelty
+from shiftmetrics.novelty import NoveltyResult
 
 
 def kinds(
@@ -28,8 +21,8 @@ def kinds(
 @pytest.mark.parametrize(("columns", "distance", "bandwidth"), [(8, 12.0, 4.0), (20, 20.0, 8.0)])
 def test_modes_of_one_kind_go_together_at_large_eta(columns: int, distance: float, bandwidth: float) -> None:
     x, y, kind = kinds(0, columns, distance)
-    result = kernel_entropic_novelty(x, y, eta=10.0, bandwidth=bandwidth, n_modes=20, n_permutations=8)
-    groups = group_modes(result)
+    result = novelty(x, y, eta=10.0, bandwidth=bandwidth, n_permutations=8)
+    groups = result.grouped_modes()
     assert result.n_significant > 10
     assert len(groups) == 4
     found = [np.bincount(kind[group.members()], minlength=7) for group in groups]
@@ -42,8 +35,8 @@ def test_modes_of_one_kind_go_together_at_large_eta(columns: int, distance: floa
 
 def test_a_group_adds_up_its_modes() -> None:
     x, y, _ = kinds(1, 8, 12.0)
-    result = kernel_entropic_novelty(x, y, eta=10.0, bandwidth=4.0, n_modes=20, n_permutations=8)
-    for group in group_modes(result):
+    result = novelty(x, y, eta=10.0, bandwidth=4.0, n_permutations=8)
+    for group in result.grouped_modes():
         parts = [result.modes[part] for part in group.parts]
         assert group.eigenvalue == pytest.approx(sum(mode.eigenvalue for mode in parts))
         assert group.eigenvalue == pytest.approx(group.frequency - 10.0 * group.reference_frequency, abs=1e-9)
@@ -56,20 +49,18 @@ def test_a_group_adds_up_its_modes() -> None:
 
 def test_few_groups_or_many() -> None:
     x, y, _ = kinds(1, 8, 12.0)
-    result = kernel_entropic_novelty(x, y, eta=10.0, bandwidth=4.0)
-    assert len(group_modes(result, n_groups=2)) == 2
-    assert len(group_modes(result, similarity=0.0)) == 1
-    assert len(group_modes(result, similarity=1.0)) == min(10, result.n_significant)
-    excess = [group.eigenvalue for group in group_modes(result, similarity=1.0)]
+    result = novelty(x, y, eta=10.0, bandwidth=4.0)
+    assert len(result.grouped_modes(n_groups=2)) == 2
+    assert len(result.grouped_modes(similarity=0.0)) == 1
+    assert len(result.grouped_modes(similarity=1.0)) == min(20, result.n_significant)
+    excess = [group.eigenvalue for group in result.grouped_modes(similarity=1.0)]
     assert excess == sorted(excess, reverse=True)
 
 
 def test_lost_modes_are_grouped_by_the_rows_of_the_reference() -> None:
     x, y, kind = kinds(0, 8, 12.0)
-    result = kernel_entropic_novelty(
-        y, x, eta=10.0, bandwidth=4.0, reverse=True, n_modes=20, n_permutations=5
-    )
-    groups = group_modes(result, lost=True)
+    result = novelty(y, x, bandwidth=4.0, n_permutations=5)
+    groups = result.grouped_modes(lost=True)
     assert len(groups) == 4
     for group in groups:
         assert group.lost
@@ -80,36 +71,30 @@ def test_lost_modes_are_grouped_by_the_rows_of_the_reference() -> None:
 def test_one_mode_or_none() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 100, 2))
-    assert group_modes(kernel_entropic_novelty(x, x, bandwidth=2.0)) == ()
+    assert novelty(x, x, bandwidth=2.0).grouped_modes() == ()
     x[:40] += 9.0
-    (group,) = group_modes(kernel_entropic_novelty(x, y, bandwidth=2.0))
+    (group,) = novelty(x, y, bandwidth=2.0).grouped_modes()
     assert group.n_members == 40
-    assert isinstance(group, ModeGroup)
+    assert group.parts == (0,)
     assert "1 mode)" in str(group)
 
 
-@pytest.mark.parametrize(
-    "feature_map", [FourierMap.draw(3, bandwidth=3.0, n_frequencies=60, rng=0), CosineMap(3)]
-)
-def test_modes_of_a_stream(feature_map: object) -> None:
+@pytest.mark.parametrize(("method", "kernel"), [("fourier", "gaussian"), ("cosine", "cosine")])
+def test_modes_of_feature_maps(method: str, kernel: str) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 300, 3)) + np.array([0.0, 5.0, 0.0])
     x[:100] += [9.0, 0.0, 0.0]
-    stream = NoveltyStream(feature_map, kept_rows=120, rng=0).partial_fit(x, y)
-    groups = group_modes(stream.result(eta=5.0))
-    new = stream.test_rows[:, 0] > 4.0
-    assert set(groups[0].top(20)) <= set(np.flatnonzero(new))
+    groups = novelty(x, y, eta=5.0, method=method, kernel=kernel, n_frequencies=60).grouped_modes()
+    assert set(groups[0].top(20)) <= set(range(100))
 
 
 def test_bad_input_is_named(tmp_path) -> None:
     x, y, _ = kinds(0, 3, 9.0, 60)
-    result = kernel_entropic_novelty(x, y, bandwidth=3.0)
-    with pytest.raises(TypeError, match="result must be a NoveltyResult"):
-        group_modes(result.modes)
+    result = novelty(x, y, bandwidth=3.0)
     with pytest.raises(ValueError, match="similarity must be"):
-        group_modes(result, similarity=1.5)
+        result.grouped_modes(similarity=1.5)
     with pytest.raises(ValueError, match="n_groups must be"):
-        group_modes(result, n_groups=0)
+        result.grouped_modes(n_groups=0)
     result.to_json(tmp_path / "result.json")
     with pytest.raises(ValueError, match="Compute the novelty again"):
-        group_modes(NoveltyResult.from_json(tmp_path / "result.json"))
+        NoveltyResult.from_json(tmp_path / "result.json").grouped_modes()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from shiftmetrics.novelty import kernel_entropic_novelty
+from calls import novelty
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 Y = np.random.default_rng(1).normal(size=(9, 3))
@@ -53,10 +53,9 @@ def with_value(value: float) -> np.ndarray:
         ),
         ({"kernel": "precomputed"}, r"features must be of 21 columns with kernel='precomputed'"),
         ({"method": "svd"}, r"method must be one of 'auto', 'dense', 'cholesky'"),
-        ({"n_modes": -1}, r"n_modes must be an integer at least 0"),
         ({"rtol": -1.0}, r"rtol must be a number at least 0"),
         ({"rtol": 2.0}, r"rtol must be a number at least 0 and at most 1"),
-        ({"max_rank": 0}, r"max_rank must be an integer at least 1"),
+        ({"method": "landmarks", "n_landmarks": 0}, r"n_landmarks must be an integer at least 1"),
         ({"memory_limit": 0}, r"memory_limit must be a number greater than 0"),
         ({"sample_weight": np.ones(9)}, r"sample_weight must be of length 12, got length 9"),
         (
@@ -65,12 +64,11 @@ def with_value(value: float) -> np.ndarray:
         ),
         ({"reference_weight": np.zeros(9)}, r"reference_weight must be positive for at least one row"),
         ({"rng": -1}, r"rng must be a seed"),
-        ({"align": "index"}, r"align must be one of 'labels', 'position'"),
     ],
 )
 def test_a_bad_value_is_named(arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        kernel_entropic_novelty(**{"features": X, "reference": Y, **arguments})
+        novelty(**{"features": X, "reference": Y, **arguments})
 
 
 @pytest.mark.parametrize(
@@ -83,31 +81,28 @@ def test_a_bad_value_is_named(arguments: dict, message: str) -> None:
         ),
         ({"reference": torch.asarray(Y)}, "features and reference must come from the same array library"),
         ({"eta": "2"}, "eta must be a real number"),
-        ({"n_modes": 2.5}, "n_modes must be an integer"),
-        ({"max_rank": 2.5}, "max_rank must be an integer"),
+        ({"method": "landmarks", "n_landmarks": 2.5}, "n_landmarks must be an integer"),
     ],
 )
 def test_a_bad_type_is_named(arguments: dict, message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        kernel_entropic_novelty(**{"features": X, "reference": Y, **arguments})
+        novelty(**{"features": X, "reference": Y, **arguments})
 
 
 def test_columns_of_two_tables_match_by_name() -> None:
     first, second = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("abc"))
-    expected = kernel_entropic_novelty(X, Y).value
-    assert kernel_entropic_novelty(first, second[["c", "a", "b"]]).value == pytest.approx(expected, abs=1e-12)
+    expected = novelty(X, Y).value
+    assert novelty(first, second[["c", "a", "b"]]).value == pytest.approx(expected, abs=1e-12)
     renamed = second.rename(columns={"b": "z"})
     with pytest.raises(ValueError, match="same columns, got only in features: 'b'; only in reference: 'z'"):
-        kernel_entropic_novelty(first, renamed)
-    assert kernel_entropic_novelty(first, renamed, align="position").value == pytest.approx(
-        expected, abs=1e-12
-    )
+        novelty(first, renamed)
+    assert novelty(first, renamed.to_numpy()).value == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("method", ["dense", "cholesky"])
 def test_bandwidths_of_any_size_are_taken(method: str) -> None:
     for bandwidth in (5e-324, 1e-200, 1e-5, 1e5, 1e200, 1.7e308):
-        result = kernel_entropic_novelty(X, Y, bandwidth=bandwidth, method=method)
+        result = novelty(X, Y, bandwidth=bandwidth, method=method)
         assert 0.0 <= result.value <= math.log(12) + 1e-12
         assert math.isfinite(result.error_bound)
         assert result.value == pytest.approx(math.log(12) if bandwidth < 1 else 0.0, abs=1e-5)
@@ -116,27 +111,23 @@ def test_bandwidths_of_any_size_are_taken(method: str) -> None:
 @pytest.mark.parametrize("method", ["dense", "cholesky"])
 def test_one_column_and_very_unequal_sizes(method: str) -> None:
     rng = np.random.default_rng(0)
-    result = kernel_entropic_novelty(
-        rng.normal(size=(2, 1)), rng.normal(size=(900, 1)), method=method, eta=10
-    )
+    result = novelty(rng.normal(size=(2, 1)), rng.normal(size=(900, 1)), method=method, eta=10)
     assert 0.0 <= result.value <= math.log(2)
-    result = kernel_entropic_novelty(
-        rng.normal(size=(900, 1)), rng.normal(size=(2, 1)), method=method, eta=10
-    )
+    result = novelty(rng.normal(size=(900, 1)), rng.normal(size=(2, 1)), method=method, eta=10)
     assert 0.0 <= result.value <= math.log(900)
 
 
 def test_booleans_and_one_weighted_row_are_taken() -> None:
     bits = np.array([[True, False], [False, True], [True, True]])
-    assert kernel_entropic_novelty(bits, ~bits, bandwidth=1.0).value >= 0.0
-    one = kernel_entropic_novelty(X, Y, sample_weight=np.eye(12)[3], bandwidth=1.0)
+    assert novelty(bits, ~bits, bandwidth=1.0).value >= 0.0
+    one = novelty(X, Y, sample_weight=np.eye(12)[3], bandwidth=1.0)
     assert one.value == pytest.approx(0.0, abs=1e-9)  # one row is one mode
     assert one.total > 0.1
 
 
 def test_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    kernel_entropic_novelty(X, Y)
-    kernel_entropic_novelty(X, Y, method="cholesky")
+    novelty(X, Y)
+    novelty(X, Y, method="cholesky")
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "%" not in captured.err  # no bar below two seconds

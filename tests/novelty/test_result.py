@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from shiftmetrics.novelty import NoveltyResult, NoveltyStatus, kernel_entropic_novelty
+from calls import novelty
+from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.novelty.result import EXACT, RANK_LIMITED
 
 ROUTES = ("dense", "cholesky")
 ANGLES = np.arange(8) * np.pi / 4
@@ -30,34 +32,34 @@ def ring(n: int, modes: list[int], seed: int) -> np.ndarray:
 
 def test_auto_says_why() -> None:
     x, y = two_samples(0)
-    few = kernel_entropic_novelty(x, y)
+    few = novelty(x, y)
     assert (few.method, few.settings["reason"]) == (
         "dense",
         "43 rows are few enough to factor the whole matrix",
     )
-    wide = kernel_entropic_novelty(ring(800, [1], 0), ring(800, [0], 1), bandwidth=0.4)
+    wide = novelty(ring(800, [1], 0), ring(800, [0], 1), bandwidth=0.4)
     assert wide.method == "cholesky"
     assert "pivots explain all 1600 rows" in wide.settings["reason"]
-    asked = kernel_entropic_novelty(x, y, method="cholesky")
-    assert asked.settings["reason"] == "asked for"
+    asked = novelty(x, y, method="cholesky")
+    assert asked.settings["reason"] == "chosen by name"
 
 
 def test_auto_goes_dense_when_the_rank_is_full() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(700, 40)), rng.normal(size=(600, 40))
-    result = kernel_entropic_novelty(x, y, bandwidth=4.0)
-    assert (result.method, result.rank, result.status) == ("dense", 1300, NoveltyStatus.EXACT)
+    result = novelty(x, y, bandwidth=4.0)
+    assert (result.method, result.rank, result.status) == ("dense", 1300, EXACT)
     assert "325 pivots were not enough, and 1300 rows fit in memory" in result.settings["reason"]
 
 
 def test_auto_gives_a_bound_when_nothing_fits() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(1200, 12)), rng.normal(size=(1000, 12)) + 0.3
-    exactly = kernel_entropic_novelty(x, y, bandwidth=6.0, method="dense")
-    short = kernel_entropic_novelty(x, y, bandwidth=6.0, memory_limit=88 << 20)
+    exactly = novelty(x, y, bandwidth=6.0, method="dense")
+    short = novelty(x, y, bandwidth=6.0, memory_limit=88 << 20)
     assert short.method == "cholesky"
     assert "but the dense route would need" in short.settings["reason"]
-    assert short.status is NoveltyStatus.RANK_LIMITED
+    assert short.status is RANK_LIMITED
     assert not short.status.ok
     assert short.value <= exactly.value <= short.value + short.error_bound
     assert "lower bound" in short.summary()
@@ -65,12 +67,12 @@ def test_auto_gives_a_bound_when_nothing_fits() -> None:
 
 def test_a_rank_limit_is_a_lower_bound() -> None:
     x, y = two_samples(0, 300, 200)
-    exactly = kernel_entropic_novelty(x, y, bandwidth=0.5, method="dense")
+    exactly = novelty(x, y, bandwidth=0.5, method="dense")
     values = []
     for rank in (5, 20, 60):
-        result = kernel_entropic_novelty(x, y, bandwidth=0.5, method="cholesky", max_rank=rank)
+        result = novelty(x, y, bandwidth=0.5, method="landmarks", n_landmarks=rank)
         assert result.rank == rank
-        assert result.status is NoveltyStatus.RANK_LIMITED
+        assert result.status is RANK_LIMITED
         assert result.value <= exactly.value <= result.value + result.error_bound
         values.append(result.value)
     assert values == sorted(values)
@@ -83,7 +85,6 @@ def test_a_rank_limit_is_a_lower_bound() -> None:
             {"method": "dense"},
             r"method='dense' with 3000 rows needs .* MiB .* got a limit of 97.66 MiB. Choose",
         ),
-        ({"method": "cholesky", "max_rank": 3000}, r"max_rank=3000 with 3000 rows needs .* Lower max_rank"),
         (
             {"method": "cholesky", "memory_limit": 64 << 20},
             r"method='cholesky' with 3000 rows needs .* fewer rows",
@@ -93,19 +94,16 @@ def test_a_rank_limit_is_a_lower_bound() -> None:
 def test_what_does_not_fit_is_refused_before_it_is_tried(arguments: dict, message: str) -> None:
     x = np.random.default_rng(0).normal(size=(1500, 2))
     with pytest.raises(MemoryError, match=message):
-        kernel_entropic_novelty(x, x, **{"bandwidth": 1.0, "memory_limit": 100_000 << 10, **arguments})
+        novelty(x, x, **{"bandwidth": 1.0, "memory_limit": 100_000 << 10, **arguments})
 
 
-def test_a_sum_of_many_modes_does_not_depend_on_how_many_are_described() -> None:
+def test_points_are_scored_by_all_modes_of_a_large_rank() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(700, 30)), rng.normal(size=(500, 30))
-    some = kernel_entropic_novelty(x, y, bandwidth=3.0, n_modes=4)
-    none = kernel_entropic_novelty(x, y, bandwidth=3.0, n_modes=0)
-    assert none.modes == ()
-    assert none.value == pytest.approx(some.value, abs=1e-12)
+    some = novelty(x, y, bandwidth=3.0)
     # Too large to keep all eigenvectors: points are scored by a second decomposition.
-    novelty = some.point_novelty(x).mean() - some.point_novelty(y).mean()
-    assert novelty == pytest.approx(some.total, abs=1e-9)
+    total = some.point_novelty(x).mean() - some.point_novelty(y).mean()
+    assert total == pytest.approx(some.total, abs=1e-9)
 
 
 # --- what is reported ------------------------------------------------------------------------------------
@@ -113,20 +111,20 @@ def test_a_sum_of_many_modes_does_not_depend_on_how_many_are_described() -> None
 
 def test_the_degenerate_bandwidths_are_flagged() -> None:
     x, y = two_samples(0, 100, 100)
-    narrow = kernel_entropic_novelty(x, y, bandwidth=1e-3)
+    narrow = novelty(x, y, bandwidth=1e-3)
     assert narrow.value == pytest.approx(math.log(100), abs=1e-6)
     assert sum("a mode of its own" in warning for warning in narrow.warnings) == 2
-    wide = kernel_entropic_novelty(x, y, bandwidth=1e3)
+    wide = novelty(x, y, bandwidth=1e3)
     assert wide.value == pytest.approx(0.0, abs=1e-4)
     assert any("nearly alike" in warning for warning in wide.warnings)
-    middle = kernel_entropic_novelty(x, y, bandwidth=0.3)
+    middle = novelty(x, y, bandwidth=0.3)
     assert any("few rows, 100, for its" in warning for warning in middle.warnings)
-    assert kernel_entropic_novelty(x, y, bandwidth=1.5).warnings == ()
+    assert novelty(x, y, bandwidth=1.5).warnings == ()
 
 
 def test_two_far_points_are_no_degenerate_bandwidth() -> None:
     x, y = np.zeros((50, 2)), np.ones((50, 2))
-    result = kernel_entropic_novelty(x, y, bandwidth=0.1)
+    result = novelty(x, y, bandwidth=0.1)
     assert result.total == pytest.approx(1.0)
     assert result.value == pytest.approx(0.0, abs=1e-12)
     assert result.warnings == ()
@@ -134,7 +132,7 @@ def test_two_far_points_are_no_degenerate_bandwidth() -> None:
 
 @pytest.mark.parametrize("method", ROUTES)
 def test_constant_rows_are_no_news(method: str) -> None:
-    result = kernel_entropic_novelty(np.ones((9, 3)), np.ones((7, 3)), method=method)
+    result = novelty(np.ones((9, 3)), np.ones((7, 3)), method=method)
     assert (result.value, result.total, result.modes) == (0.0, 0.0, ())
     assert "nothing in the test sample is in excess" in result.summary()
     assert any("nearly alike" in warning for warning in result.warnings)
@@ -142,7 +140,7 @@ def test_constant_rows_are_no_news(method: str) -> None:
 
 
 def test_the_summary_reads_like_a_sentence() -> None:
-    result = kernel_entropic_novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4)
+    result = novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4)
     lines = result.summary().splitlines()
     assert lines[0].startswith("Kernel entropic novelty: 0.69")
     assert "2 modes stand out: 97.6 % of the test sample is in excess of the reference" in lines[0]
@@ -150,43 +148,28 @@ def test_the_summary_reads_like_a_sentence() -> None:
     assert lines[2].startswith("Mode 1: ")
     assert lines[3].startswith("Lost mode 1: ")
     assert lines[4].startswith("Higher is more novel. The numerical error is at most ")
-    plain = kernel_entropic_novelty(
-        ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4, n_permutations=0
-    )
+    plain = novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4, n_permutations=0)
     assert plain.headline().startswith("Kernel entropic novelty: 0.7")
     assert "of the test sample is in excess of the reference, spread like 2.1" in plain.headline()
-    tenfold = kernel_entropic_novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4, eta=10)
+    tenfold = novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4, eta=10)
     assert "the reference taken 10 times" in tenfold.headline()
     assert tenfold.reverse is None
 
 
-def test_the_reverse_comes_when_asked_for() -> None:
+def test_the_reverse_comes_at_eta_1() -> None:
     x, y = two_samples(0)
-    assert kernel_entropic_novelty(x, y, bandwidth=1.0).reverse is not None
-    assert kernel_entropic_novelty(x, y, bandwidth=1.0, reverse=False).reverse is None
-    assert kernel_entropic_novelty(x, y, bandwidth=1.0, eta=2.0).reverse is None
-    asked = kernel_entropic_novelty(x, y, bandwidth=1.0, eta=2.0, reverse=True)
-    turned = kernel_entropic_novelty(y, x, bandwidth=1.0, eta=2.0)
-    assert asked.reverse == pytest.approx(turned.value, abs=1e-8)
+    assert novelty(x, y, bandwidth=1.0).reverse is not None
+    assert novelty(x, y, bandwidth=1.0, eta=2.0).reverse is None
+    turned = novelty(y, x, bandwidth=1.0)
+    assert novelty(x, y, bandwidth=1.0).reverse == pytest.approx(turned.value, abs=1e-8)
 
 
 def test_settings_hold_all_arguments() -> None:
     x, y = two_samples(0)
-    result = kernel_entropic_novelty(x, y, eta=2, rng=7)
-    for name in (
-        "eta",
-        "kernel",
-        "bandwidth",
-        "method",
-        "rtol",
-        "max_rank",
-        "reverse",
-        "n_modes",
-        "rng",
-        "versions",
-    ):
+    result = novelty(x, y, eta=2, rng=7)
+    for name in ("eta", "kernel", "bandwidth", "method", "resampling", "computing", "versions"):
         assert name in result.settings
-    assert result.settings["rng"] == 7
+    assert result.settings["resampling"]["rng"] == 7
     assert result.settings["bandwidth_choice"]["rule"] == "variance"
     assert result.settings["bandwidth_choice"]["value"] == result.bandwidth
     assert (result.n_samples, result.n_reference) == (25, 18)
@@ -194,7 +177,7 @@ def test_settings_hold_all_arguments() -> None:
 
 def test_a_result_travels_through_json(tmp_path) -> None:
     x, y = two_samples(0)
-    result = kernel_entropic_novelty(x, y)
+    result = novelty(x, y)
     for back in (
         NoveltyResult.from_json(result.to_json()),
         NoveltyResult.from_json(tmp_path / "r.json") if result.to_json(tmp_path / "r.json") else None,
@@ -212,7 +195,7 @@ def test_a_result_travels_through_json(tmp_path) -> None:
 def test_results_are_read_only_and_inputs_unchanged() -> None:
     x, y = two_samples(0)
     before = x.copy(), y.copy()
-    result = kernel_entropic_novelty(x, y)
+    result = novelty(x, y)
     np.testing.assert_array_equal(x, before[0])
     np.testing.assert_array_equal(y, before[1])
     for array in (result.eigenvalues, result.modes[0].exemplars, result.modes[0].membership):

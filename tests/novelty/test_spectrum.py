@@ -9,15 +9,9 @@ import oracles
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.spectrum import (
-    difference,
-    entropy,
-    entropy_slack,
-    remainder,
-    sample_moment,
-    second_moment,
-    truncation,
-)
+from shiftmetrics.novelty.maps import moments_of
+from shiftmetrics.novelty.solution import FactorMap, truncation
+from shiftmetrics.novelty.spectrum import difference, eigenvalues_and_vectors, entropy, entropy_slack
 
 
 @given(values=st.lists(st.floats(1e-300, 1.0), min_size=1, max_size=30))
@@ -76,11 +70,13 @@ def test_truncation_takes_off_at_most_what_the_certificate_says(
         oracles.differential_kernel_matrix(x, y, lambda a, b: oracles.gaussian_kernel(a, b, bandwidth), eta)
     ).real
     factor = pivoted_factor(gram, weights, rtol=0.0, max_rank=rank)
-    parts = [sample_moment(factor, rows, weights) for rows in (slice(0, n), slice(n, n + m))]
-    outside = [remainder(factor.residual[rows], weights[rows]) for rows in (slice(0, n), slice(n, n + m))]
-    kept = np.linalg.eigvalsh(parts[0].covariance - eta * parts[1].covariance)
+    coordinates = FactorMap(gram, factor, "cholesky").coordinates
+    parts = [
+        moments_of(coordinates, weights[rows], [rows], factor.rank) for rows in (slice(0, n), slice(n, n + m))
+    ]
+    kept = np.linalg.eigvalsh(parts[0].products - eta * parts[1].products)
     lost = exact[exact > 0].sum() - kept[kept > 0].sum()
-    assert -1e-7 <= lost <= truncation(outside[0], outside[1], eta) + 1e-7
+    assert -1e-7 <= lost <= truncation(parts[0], parts[1], eta) + 1e-7
     # Each eigenvalue of the compression is below the exact one (Cauchy).
     top = np.sort(kept[kept > 0])[::-1]
     assert (top <= np.sort(exact)[::-1][: len(top)] + 1e-7).all()
@@ -89,13 +85,15 @@ def test_truncation_takes_off_at_most_what_the_certificate_says(
 def test_covariances_in_blocks_are_those_of_the_whole() -> None:
     rng = np.random.default_rng(0)
     gram = FeatureGram(rng.normal(size=(4000, 2)), rng.normal(size=(3000, 2)), GaussianKernel(1.0))
-    weights = rng.uniform(size=7000)
-    factor = pivoted_factor(gram, weights, rtol=1e-6, max_rank=300)
-    rows = slice(0, 4000)
-    whole = second_moment(factor.values[rows], weights[rows])
-    blocks = sample_moment(factor, rows, weights)
-    assert blocks.weight == pytest.approx(whole.weight, rel=1e-14)
-    np.testing.assert_allclose(blocks.covariance, whole.covariance, rtol=0, atol=1e-14)
+    weights = rng.dirichlet(np.ones(4000))
+    factor = pivoted_factor(gram, np.ones(7000), rtol=1e-6, max_rank=300)
+    basis, blocks = FactorMap(gram, factor, "cholesky"), [slice(i, i + 500) for i in range(0, 4000, 500)]
+    found = moments_of(basis.coordinates, weights, blocks, factor.rank)
+    rows, residual = factor.values[:4000], factor.residual[:4000]
+    np.testing.assert_allclose(found.products, np.tril((rows.T * weights) @ rows), rtol=0, atol=1e-14)
+    assert found.residual == pytest.approx(weights @ residual)
+    assert found.spread == pytest.approx(weights @ np.sqrt(residual * (1.0 - residual)))
+    assert found.mode_count == pytest.approx(1.0 / np.sum(((rows.T * weights) @ rows) ** 2))
 
 
 @pytest.mark.parametrize("copies", [0, 10])
@@ -134,3 +132,37 @@ def test_a_triangular_factor_saves_work_and_changes_nothing(n: int, m: int, eta:
     place, _ = difference(factor, n, weights, reference_weights, eta, overwrite=True)
     assert np.shares_memory(place, values)
     np.testing.assert_allclose(np.tril(place), np.tril(test - eta * reference), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"), [(1, 1), (2, 0), (30, 5), (30, None), (700, 0), (700, 7), (700, None)]
+)
+def test_eigenvalues_and_vectors(size: int, wanted: int | None) -> None:
+    matrix = np.random.default_rng(size).normal(size=(size, size))
+    matrix = matrix + matrix.T
+    eigenvalues, vectors, lost = eigenvalues_and_vectors(np.asfortranarray(np.tril(matrix)), wanted, 4)
+    np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(matrix)[::-1], rtol=0, atol=1e-11)
+    assert vectors.shape == (size, size if wanted is None else wanted)
+    count = vectors.shape[1]
+    np.testing.assert_allclose(matrix @ vectors, vectors * eigenvalues[:count], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), rtol=0, atol=1e-11)
+    assert lost.shape == (size, min(4, size))
+    smallest = eigenvalues[::-1][: lost.shape[1]]
+    np.testing.assert_allclose(matrix @ lost, lost * smallest, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(lost.T @ lost, np.eye(lost.shape[1]), rtol=0, atol=1e-11)
+
+
+def test_clustered_eigenvalues_have_orthogonal_vectors() -> None:
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(600, 600)))[0]
+    values = np.concatenate([np.full(20, 1.0), np.linspace(0.5, -0.5, 580)])
+    matrix = np.asfortranarray((basis * values) @ basis.T)
+    eigenvalues, vectors, _ = eigenvalues_and_vectors(matrix.copy(order="F"), 10)
+    np.testing.assert_allclose(eigenvalues[:20], 1.0, atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-11)
+    np.testing.assert_allclose(matrix @ vectors, vectors, atol=1e-11)
+
+
+def test_a_matrix_of_no_rows_has_no_eigenvalues() -> None:
+    eigenvalues, *vectors = eigenvalues_and_vectors(np.empty((0, 0)), None)
+    assert eigenvalues.shape == (0,)
+    assert [part.shape for part in vectors] == [(0, 0), (0, 0)]

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from calls import novelty
 from shiftmetrics import Result
-from shiftmetrics.novelty import kernel_entropic_novelty, novelty_table
-from shiftmetrics.novelty.pairwise import pair_scores
+from shiftmetrics.novelty import novelty_table
+from shiftmetrics.novelty.pairwise import score_pairs
 
 
 def clusters(shares, n_rows, rng, scatter=0.1):
@@ -36,37 +37,39 @@ def table(samples):
 def test_a_pair_scores_as_the_measure_does():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(40, 3)), 1.5 * rng.normal(size=(40, 3)) + 0.5
-    pair = pair_scores(first, second, 1.3, n_relabelled=0, n_exemplars=3, rng=rng)
-    result = kernel_entropic_novelty(first, second, bandwidth=1.3)
-    assert pair.scores[0] == pytest.approx(result.value, abs=1e-9)
-    assert pair.scores[1] == pytest.approx(result.reverse, abs=1e-9)
-    np.testing.assert_array_equal(pair.top_modes[0], result.modes[0].top(3))
-    back = kernel_entropic_novelty(second, first, bandwidth=1.3)
-    np.testing.assert_array_equal(pair.top_modes[1], back.modes[0].top(3))
-    assert pair.null == 0.0
+    scores, null, top = score_pairs([first, second], 1.3, n_permutations=0, n_exemplars=3, rng=rng)
+    result = novelty(first, second, bandwidth=1.3)
+    assert scores[0, 1] == pytest.approx(result.value, abs=1e-9)
+    assert scores[1, 0] == pytest.approx(result.reverse, abs=1e-9)
+    np.testing.assert_array_equal(top[0, 1], result.modes[0].top(3))
+    back = novelty(second, first, bandwidth=1.3)
+    np.testing.assert_array_equal(top[1, 0], back.modes[0].top(3))
+    assert null[0, 1] == 0.0
 
 
 def test_the_null_of_a_pair_is_the_mean_score_of_its_rows_dealt_anew():
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.normal(size=(30, 3)), 1.5 * rng.normal(size=(30, 3)) + 0.5])
-    pair = pair_scores(rows[:30], rows[30:], 1.3, n_relabelled=4, n_exemplars=0, rng=np.random.default_rng(5))
-    deals, expected = np.random.default_rng(5), []
+    _, null, _ = score_pairs(
+        [rows[:30], rows[30:]], 1.3, n_permutations=4, n_exemplars=0, rng=np.random.default_rng(5)
+    )
+    deals, expected = np.random.default_rng(5).spawn(1)[0], []
     for _ in range(4):
         order = deals.permutation(60)
-        dealt = kernel_entropic_novelty(
-            rows[order[:30]], rows[order[30:]], bandwidth=1.3, n_modes=0, n_permutations=0
-        )
+        dealt = novelty(rows[order[:30]], rows[order[30:]], bandwidth=1.3, n_permutations=0)
         expected += [dealt.value, dealt.reverse]
-    assert pair.null == pytest.approx(np.mean(expected), abs=1e-9)
+    assert null[0, 1] == pytest.approx(np.mean(expected), abs=1e-9)
 
 
 def test_a_pair_and_the_measure_share_one_null():
     rng = np.random.default_rng(1)
     first, second = rng.normal(size=(40, 3)), 1.2 * rng.normal(size=(40, 3)) + 0.3
-    pair = pair_scores(first, second, 1.3, n_relabelled=100, n_exemplars=0, rng=np.random.default_rng(2))
-    null = kernel_entropic_novelty(first, second, bandwidth=1.3, n_permutations=100, n_modes=0, rng=3).null
-    assert pair.scores[0] == pytest.approx(null.observed, abs=1e-9)
-    assert pair.null == pytest.approx(null.mean, abs=4 * null.spread * math.sqrt(2 / 100))
+    scores, null, _ = score_pairs(
+        [first, second], 1.3, n_permutations=100, n_exemplars=0, rng=np.random.default_rng(2)
+    )
+    expected = novelty(first, second, bandwidth=1.3, n_permutations=100, rng=3).null
+    assert scores[0, 1] == pytest.approx(expected.observed, abs=1e-9)
+    assert null[0, 1] == pytest.approx(expected.mean, abs=4 * expected.spread * math.sqrt(2 / 100))
 
 
 def test_far_clusters_score_in_closed_form():
@@ -75,7 +78,7 @@ def test_far_clusters_score_in_closed_form():
         "two": clusters([0.5, 0.5], 200, rng, scatter=0.0),
         "four": clusters([0.25] * 4, 200, rng, scatter=0.0),
     }
-    table = novelty_table(samples, bandwidths=[1.0], n_rows=200, n_draws=1, n_relabelled=0)
+    table = novelty_table(samples, bandwidths=[1.0], n_rows=200, n_draws=1, n_permutations=0)
     # Two clusters of 1/4 in excess: S = 1/2, two equal parts.
     assert table.scores[0, 0, 1, 0] == pytest.approx(0.5 * math.log(2), abs=1e-9)
     assert table.scores[0, 0, 0, 1] == pytest.approx(0.5 * math.log(2), abs=1e-9)
@@ -85,7 +88,7 @@ def test_far_clusters_score_in_closed_form():
 def test_the_null_is_what_two_samples_of_one_distribution_score():
     rng = np.random.default_rng(0)
     same = {name: rng.normal(size=(60, 4)) for name in "abcd"}
-    table = novelty_table(same, bandwidths=[1.0], n_rows=60, n_draws=1, n_relabelled=20)
+    table = novelty_table(same, bandwidths=[1.0], n_rows=60, n_draws=1, n_permutations=20)
     off = ~np.eye(4, dtype=bool)
     assert table.null[0, 0][off].min() > 0.3
     spread = table.scores[0, 0][off].std()
@@ -135,17 +138,17 @@ def test_it_reads_and_travels_and_makes_frames(table):
 
 def test_feature_sets_are_drawn_with_the_same_rows(samples):
     both = {name: {"all": part, "twice": 2.0 * part} for name, part in samples.items()}
-    table = novelty_table(both, bandwidths={"all": [1.0], "twice": [2.0]}, n_draws=2, n_relabelled=0)
+    table = novelty_table(both, bandwidths={"all": [1.0], "twice": [2.0]}, n_draws=2, n_permutations=0)
     assert table.feature_sets == ("all", "twice")
     np.testing.assert_allclose(table.scores[0], table.scores[1], atol=1e-9)
     assert table.value == pytest.approx(1.0)
 
 
 def test_the_default_bandwidths_and_seed(samples):
-    table = novelty_table(samples, n_rows=20, n_draws=1, n_relabelled=1)
+    table = novelty_table(samples, n_rows=20, n_draws=1, n_permutations=1)
     assert table.bandwidths.shape == (1, 3)
     np.testing.assert_allclose(table.bandwidths[0, 1:] / table.bandwidths[0, :-1], math.sqrt(2))
-    assert novelty_table(samples, n_rows=20, n_draws=1, n_relabelled=1).equals(table)
+    assert novelty_table(samples, n_rows=20, n_draws=1, n_permutations=1).equals(table)
 
 
 def test_torch_samples(samples):

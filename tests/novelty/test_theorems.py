@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.novelty import kernel_entropic_novelty
+from calls import novelty
 
 
 def mixture(
@@ -49,7 +49,7 @@ def test_theorem_1(seed: int, k: int, columns: int, separation: float, spread: f
     order = np.argsort(-omega)
     omega, means, variances = omega[order], means[order], variances[order]
     # A reference that nothing is alike to leaves C_X alone.
-    result = kernel_entropic_novelty(x, x[:2] + 1e4, bandwidth=1.0)
+    result = novelty(x, x[:2] + 1e4, bandwidth=1.0)
     eigenvalues = np.zeros(k)
     eigenvalues[: min(k, len(result.eigenvalues))] = result.eigenvalues[:k]
     bound = 4 * (omega * variances).sum() + 16 * sum(
@@ -72,7 +72,7 @@ def test_theorem_2(eta: float, seed: int, k: int, columns: int, separation: floa
     order = np.argsort(-(omega - eta * gamma))
     omega, gamma, means, reference_means = (part[order] for part in (omega, gamma, means, reference_means))
     variances = np.maximum(variances, reference_variances)[order]
-    result = kernel_entropic_novelty(x, y, bandwidth=1.0, eta=eta)
+    result = novelty(x, y, bandwidth=1.0, eta=eta)
     eigenvalues = np.zeros(k)
     eigenvalues[: min(k, len(result.eigenvalues))] = result.eigenvalues[:k]
     deltas = ((reference_means - means) ** 2).sum(axis=1)
@@ -88,6 +88,6 @@ def test_the_bounds_are_tight_enough_to_fail() -> None:
     """Well-separated, tight modes: the bound of theorem 1 is small, so the eigenvalues are the frequencies."""
     rng = np.random.default_rng(0)
     x = np.repeat(np.eye(3) * 30, [50, 30, 20], axis=0) + rng.normal(size=(100, 3)) * 1e-4
-    result = kernel_entropic_novelty(x, x[:2] + 1e4, bandwidth=1.0)
+    result = novelty(x, x[:2] + 1e4, bandwidth=1.0)
     np.testing.assert_allclose(result.eigenvalues[:3], [0.5, 0.3, 0.2], atol=1e-6)
     assert result.value == pytest.approx(-sum(p * np.log(p) for p in (0.5, 0.3, 0.2)), abs=1e-4)

@@ -1,23 +1,25 @@
 """The bandwidth of the Gaussian kernel: at what distance two rows stop being alike.
 
 A bandwidth decides how fine the modes are. The variance rule takes the finest bandwidth at which the number of modes
-can still be told from samples of this size. Read literally, "the smallest bandwidth whose variance is below 0.01"
-(Zhang, Li and Farnia, arXiv:2402.17287) is met by every bandwidth near 0, where each row is alike to itself alone; so
-the search comes down from a wide one and stops before the variance passes the limit.
+can still be estimated from samples of this size. Read literally, "the smallest bandwidth whose variance is below
+0.01" (Zhang, Li and Farnia, arXiv:2402.17287) is met by every bandwidth near 0, where each row is alike to itself
+alone; so the search comes down from a wide one and stops before the variance passes the limit.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.memory import check_memory, check_memory_limit
+from shiftmetrics._core.neighbours import pairwise_distances
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import (
+    check_choice,
     check_integer,
     check_matrix,
     check_number,
@@ -26,17 +28,14 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
+from shiftmetrics.novelty.batches import Batches
 
-VARIANCE_LIMIT = 0.01
-N_RESAMPLES = 50
 MAX_ROWS = 1000
 """Rows drawn from each sample."""
 
 _STEP = math.sqrt(2.0)
 _BISECTIONS = 6
 _ROWS_PER_MODE = 4
-_CANCELLED = 1e-6
-"""Share of the norms below which a squared distance is taken from differences: a matrix product lost its digits."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,21 +72,23 @@ class Bandwidth(Record):
         return self.variance / self.mode_count**2
 
 
-def variance_bandwidth(
+def choose_bandwidth(
     features: Any,
     reference: Any = None,
     *,
-    limit: float = VARIANCE_LIMIT,
-    n_resamples: int = N_RESAMPLES,
+    rule: Literal["variance", "median"] = "variance",
+    limit: float = 0.01,
+    n_resamples: int = 50,
     max_rows: int = MAX_ROWS,
     sample_weight: Any = None,
     reference_weight: Any = None,
     rng: Any = None,
 ) -> Bandwidth:
-    """Choose the finest bandwidth at which the number of modes varies little from sample to sample.
+    """Choose the bandwidth of the Gaussian kernel.
 
-    The number of modes is ``1 / |C|_F^2``, the exponential of the order-2 Renyi entropy of the kernel covariance C.
-    Its variance over random halves of the rows estimates that of a whole sample. The search goes down from a wide
+    The variance rule takes the finest bandwidth at which the number of modes varies little from sample to sample. The
+    number of modes is ``1 / |C|_F^2``, the exponential of the order-2 Renyi entropy of the kernel covariance C. Its
+    variance over random halves of the rows estimates that of a whole sample. The search goes down from a wide
     bandwidth and stops before the variance passes ``limit``, before fewer than four rows are left for each mode, or
     at a quarter of the smallest distance between two different rows.
 
@@ -97,6 +98,9 @@ def variance_bandwidth(
         The sample under test.
     reference : array of shape (n_reference, n_columns), optional
         The reference; both samples are taken together.
+    rule : {"variance", "median"}, default "variance"
+        "median" is the median distance between two different rows: a common heuristic, too wide for data with many
+        modes.
     limit : float, default 0.01
         Largest variance of the number of modes: it is known to 0.1.
     n_resamples : int, default 50
@@ -125,66 +129,32 @@ def variance_bandwidth(
     >>> angles = np.repeat(np.arange(8) * np.pi / 4, 50)
     >>> noise = np.random.default_rng(0).normal(scale=0.03, size=(400, 2))
     >>> ring = np.c_[np.cos(angles), np.sin(angles)] + noise
-    >>> round(variance_bandwidth(ring).value, 2)
+    >>> round(choose_bandwidth(ring).value, 2)
     0.13
+    >>> choose_bandwidth([[0.0], [1.0], [3.0]], rule="median").value
+    2.0
     """
+    rule = check_choice(rule, "rule", ("variance", "median"))
     limit = check_number(limit, "limit", low=0.0, open_low=True)
     n_resamples = check_integer(n_resamples, "n_resamples", low=2)
+    max_rows = check_integer(max_rows, "max_rows", low=2)
     generator = check_rng(0 if rng is None else rng)
     rows = _drawn_rows(features, reference, sample_weight, reference_weight, max_rows, generator)
     study = _Study.of(rows, n_resamples, generator)
-    if study.finest is None:
-        return study.bandwidth(
-            study.widest, "variance", "all rows are equal, so every bandwidth gives the same"
-        )
-    width, refused = study.widest, study.widest
-    reason = "it is the widest that was tried: so few rows tell nothing finer"
-    if study.allows(width, limit):
-        while width > study.finest and study.allows(width / _STEP, limit):
-            width /= _STEP
-        refused = width / _STEP
-        reason = f"below it the number of modes varies by more than {limit:g}, or has fewer than 4 rows each"
-        if width <= study.finest:
-            width, reason = (
-                study.finest,
-                "it is a quarter of the smallest distance between two different rows",
-            )
-        else:
-            for _ in range(_BISECTIONS):
-                middle = math.sqrt(width * refused)
-                width, refused = (middle, refused) if study.allows(middle, limit) else (width, middle)
-    return study.bandwidth(width, "variance", reason)
-
-
-def median_bandwidth(
-    features: Any,
-    reference: Any = None,
-    *,
-    max_rows: int = MAX_ROWS,
-    sample_weight: Any = None,
-    reference_weight: Any = None,
-    rng: Any = None,
-) -> Bandwidth:
-    """Take the median distance between two different rows: a common heuristic, too wide for data with many modes.
-
-    Parameters
-    ----------
-    features, reference, max_rows, sample_weight, reference_weight, rng
-        As for `variance_bandwidth`.
-
-    Returns
-    -------
-    Bandwidth
-
-    Examples
-    --------
-    >>> median_bandwidth([[0.0], [1.0], [3.0]]).value
-    2.0
-    """
-    generator = check_rng(0 if rng is None else rng)
-    rows = _drawn_rows(features, reference, sample_weight, reference_weight, max_rows, generator)
-    study = _Study.of(rows, N_RESAMPLES, generator)
-    return study.bandwidth(study.median, "median", "it is the median distance between two different rows")
+    width, reason = study.median, "it is the median distance between two different rows"
+    if rule == "variance":
+        width, reason = study.search(limit)
+    count, variance = study.counts(width)
+    limits = np.finfo(np.float64)
+    return Bandwidth(
+        value=min(max(width * study.unit, float(limits.smallest_subnormal)), float(limits.max)),
+        rule=rule,
+        mode_count=count,
+        variance=variance,
+        n_rows=len(rows),
+        n_resamples=n_resamples,
+        reason=reason,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +182,26 @@ class _Study:
         widest = min(math.sqrt(largest), 64.0 * math.sqrt(middle))
         return cls(squares, halves, unit, widest, math.sqrt(middle), math.sqrt(least) / 4.0)
 
+    def search(self, limit: float) -> tuple[float, str]:
+        """Return the finest bandwidth that the variance rule allows, and what stopped the search."""
+        width = self.widest
+        if self.finest is None:
+            return width, "all rows are equal, so every bandwidth gives the same"
+        if not self.allows(width, limit):
+            return width, "it is the widest that was tried: so few rows tell nothing finer"
+        while width > self.finest and self.allows(width / _STEP, limit):
+            width /= _STEP
+        if width <= self.finest:
+            return self.finest, "it is a quarter of the smallest distance between two different rows"
+        refused = width / _STEP
+        for _ in range(_BISECTIONS):
+            middle = math.sqrt(width * refused)
+            width, refused = (middle, refused) if self.allows(middle, limit) else (width, middle)
+        return (
+            width,
+            f"below it the number of modes varies by more than {limit:g}, or has fewer than 4 rows each",
+        )
+
     def counts(self, width: float) -> tuple[float, float]:
         """Return the number of modes of all rows at a bandwidth, and its variance over the halves."""
         n_rows, size = len(self.squares), len(self.squares) // 2
@@ -224,18 +214,17 @@ class _Study:
         count, variance = self.counts(width)
         return variance <= limit and count * _ROWS_PER_MODE <= len(self.squares)
 
-    def bandwidth(self, width: float, rule: str, reason: str) -> Bandwidth:
-        count, variance = self.counts(width)
-        limits = np.finfo(np.float64)
-        return Bandwidth(
-            value=min(max(width * self.unit, float(limits.smallest_subnormal)), float(limits.max)),
-            rule=rule,
-            mode_count=count,
-            variance=variance,
-            n_rows=len(self.squares),
-            n_resamples=self.halves.shape[1],
-            reason=reason,
-        )
+
+def check_distances(n_rows: int, *, copies: int = 4, argument: str = "max_rows") -> None:
+    """Raise a MemoryError if ``copies`` of the distances among all rows do not fit in half of the free memory."""
+    what = f"{argument}, with {n_rows} rows of both samples,"
+    check_memory(8 * copies * n_rows**2, check_memory_limit(None), what, f"Lower {argument}.")
+
+
+def squared_distances(rows: FloatArray) -> tuple[FloatArray, float]:
+    """Return all squared distances, in units in which no square overflows, and the unit."""
+    unit = float(np.abs(rows).max()) or 1.0
+    return np.square(pairwise_distances(rows / unit, rows / unit)), unit
 
 
 def _drawn_rows(
@@ -247,21 +236,22 @@ def _drawn_rows(
     rng: np.random.Generator,
 ) -> FloatArray:
     """Check both samples and draw at most ``max_rows`` rows of each."""
-    max_rows = check_integer(max_rows, "max_rows", low=2)
-    first = check_matrix(features, "features", min_rows=1 if reference is not None else 2)
+    first = _checked(features, "features", min_rows=1 if reference is not None else 2)
     parts = [_draw(first, check_weights(sample_weight, "sample_weight", int(first.shape[0])), max_rows, rng)]
     if reference is not None:
-        second = check_matrix(reference, "reference")
-        check_same_library(first, second, "features", "reference")
+        second = _checked(reference, "reference", min_rows=1)
+        if not isinstance(first, Batches) and not isinstance(second, Batches):
+            check_same_library(first, second, "features", "reference")
         if first.shape[1] != second.shape[1]:
-            raise ValueError(
-                describe(
-                    "reference", f"of as many columns as features, {first.shape[1]}", f"{second.shape[1]}"
-                )
-            )
+            expected = f"of as many columns as features, {first.shape[1]}"
+            raise ValueError(describe("reference", expected, f"{second.shape[1]}"))
         weights = check_weights(reference_weight, "reference_weight", int(second.shape[0]))
         parts.append(_draw(second, weights, max_rows, rng))
     return np.concatenate(parts)
+
+
+def _checked(value: Any, argument: str, min_rows: int) -> Array:
+    return value if isinstance(value, Batches) else check_matrix(value, argument, min_rows=min_rows)
 
 
 def _draw(array: Array, weights: FloatArray | None, max_rows: int, rng: np.random.Generator) -> FloatArray:
@@ -271,31 +261,3 @@ def _draw(array: Array, weights: FloatArray | None, max_rows: int, rng: np.rando
         share = None if weights is None else weights[kept] / weights[kept].sum()
         kept = np.sort(rng.choice(kept, max_rows, replace=False, p=share))
     return to_float64(take_rows(array, kept))
-
-
-def check_distances(n_rows: int, *, copies: int = 4, argument: str = "max_rows") -> None:
-    """Raise a MemoryError in words if ``copies`` of the distances among all rows do not fit in half of the memory."""
-    check_memory(
-        8 * copies * n_rows**2,
-        check_memory_limit(None),
-        f"{argument}, with {n_rows} rows of both samples,",
-        f"Lower {argument}.",
-    )
-
-
-def squared_distances(rows: FloatArray) -> tuple[FloatArray, float]:
-    """Return all squared distances, in units in which no square overflows, and the unit."""
-    unit = float(np.abs(rows).max())
-    if unit == 0.0 or len(rows) < 2:
-        return np.zeros((len(rows), len(rows))), 1.0
-    rows = rows / unit
-    rows = rows - rows.mean(axis=0)
-    norms = np.einsum("ij,ij->i", rows, rows)
-    sums = norms[:, None] + norms
-    squares: FloatArray = sums - 2.0 * (rows @ rows.T)
-    close = squares < _CANCELLED * sums
-    for row in np.flatnonzero(close.sum(axis=1) > 1):  # each row is close to itself
-        others = np.flatnonzero(close[row])
-        squares[row, others] = ((rows[others] - rows[row]) ** 2).sum(axis=1)
-    np.fill_diagonal(squares, 0.0)
-    return np.maximum(squares, 0.0), unit

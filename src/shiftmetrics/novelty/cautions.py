@@ -1,11 +1,10 @@
-"""What must be said beside a score: bandwidths that tell nothing, too few rows, and pairs that nobody mentioned."""
+"""Warnings beside a novelty score: bandwidths that tell nothing, too few rows, and pairs that were not declared."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shiftmetrics.novelty.problem import Problem, Solution
-from shiftmetrics.novelty.routes import sampling_warnings
+from shiftmetrics.novelty.solution import Problem, Solution
 
 _IDENTITY = 0.5
 _ROWS_PER_MODE = 20
@@ -17,14 +16,7 @@ _LEAST_PAIRS = 20
 _LOOK_PAIRED = 0.9
 
 
-def cautions(
-    problem: Problem,
-    solution: Solution,
-    total: float,
-    *,
-    counts: tuple[int, int] | None = None,
-    unpaired_null: bool,
-) -> tuple[str, ...]:
+def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_null: bool) -> tuple[str, ...]:
     """Return the warnings of a result.
 
     Parameters
@@ -33,44 +25,53 @@ def cautions(
         The samples, and their spectrum.
     total : float
         Sum of the positive eigenvalues.
-    counts : tuple of int, optional
-        Rows of both samples, where ``problem`` holds only those of a stream that were kept.
     unpaired_null : bool
         Whether rows were relabelled as if none belonged together.
     """
-    n_rows = problem.gram.n_rows if counts is None else sum(counts)
-    found = sampling_warnings(solution, problem.n_frequencies, n_rows)
+    # The rows that the score is of, and the modes that they have.
+    part, scored = (problem, solution) if solution.scored is None else solution.scored
+    sizes = (part.gram.n_test, part.gram.n_reference)
+    found = []
+    if part.gram.n_rows < problem.gram.n_rows:
+        found.append(
+            f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, drawn at random: "
+            "compare it only with scores of as many rows. The eigenvalues and modes are of all rows."
+        )
+    if solution.method == "fourier":
+        found.append(
+            f"The eigenvalues and modes come from {problem.n_frequencies} random frequencies: the first ones are "
+            "right within a few percent. The many small ones are cut short, so no score should be made of them."
+        )
     if problem.gram.scale is not None:
         found.append(
             "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
         )
-    # The rows that the score is of, and the modes that they have.
-    part, scored = (problem, solution) if solution.scored is None else solution.scored
-    sizes = (part.gram.n_test, part.gram.n_reference)
     weights = (part.test_weights, part.reference_weights)
-    rows = sizes if counts is None or solution.scored is not None else counts
-    for place, name in enumerate(("features", "reference")):
-        count = scored.mode_counts[place]
-        # Uneven weights make a sample as noisy as one of so many rows.
-        n_effective = rows[place] / sizes[place] / float(weights[place] @ weights[place])
-        uneven = n_effective < _EVEN * rows[place]
+    for name, count, n_rows, share in zip(
+        ("features", "reference"), scored.mode_counts, sizes, weights, strict=True
+    ):
+        n_effective = 1.0 / float(
+            share @ share
+        )  # uneven weights make a sample as noisy as one of so many rows
+        uneven = n_effective < _EVEN * n_rows
         by_weights = f", as good as {n_effective:.3g} by their weights" if uneven else ""
         if count > _IDENTITY * n_effective:
             found.append(
-                f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, "
-                f"{rows[place]} rows{by_weights}): the score is mostly log(n_samples). Widen the bandwidth."
+                f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
+                f"rows{by_weights}): the score is mostly log(n_samples). Widen the bandwidth."
             )
         elif count * _ROWS_PER_MODE > n_effective:
             found.append(
-                f"{name} has few rows, {rows[place]}{by_weights}, for its {count:.3g} modes at this bandwidth: "
-                "much of the score is sampling noise. Take more rows, or widen the bandwidth."
+                f"{name} has few rows, {n_rows}{by_weights}, for its {count:.3g} modes at this bandwidth: much of "
+                "the score is sampling noise. Take more rows, or widen the bandwidth."
             )
     if max(scored.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
         found.append("At this bandwidth all rows are nearly alike, and novelty near 0. Narrow the bandwidth.")
     if unpaired_null and _look_paired(problem):
         found.append(
             "Row i of features is far more like row i of reference than like another: where rows come in pairs, "
-            "relabelled rows differ more than the true samples, and no p-value is right. Pass paired=True."
+            "relabelled rows differ more than the true samples, and no p-value is right. Pass "
+            "resampling=NoveltyResampling(paired=True)."
         )
     return tuple(found)
 
@@ -83,7 +84,6 @@ def _look_paired(problem: Problem) -> bool:
     rows = np.unique(np.linspace(0, gram.n_test - 1, _PAIRS).astype(np.int64))
     both = np.concatenate([rows, rows + gram.n_test])
     similarities = gram.among(gram.take(both), both)[: len(rows), len(rows) :]
-    own = np.diagonal(similarities)
-    # Chance puts the own partner first in one row of all.
-    closest = own > np.sort(similarities, axis=1)[:, -2]
+    # Chance puts the partner first in one row of all.
+    closest = np.diagonal(similarities) > np.sort(similarities, axis=1)[:, -2]
     return bool(np.mean(closest) > _LOOK_PAIRED)

@@ -1,4 +1,4 @@
-"""The kernel matrix of two samples taken together, of which only the blocks that are asked for exist.
+"""The kernel matrix of two samples taken together, computed block by block.
 
 Rows 0 to n - 1 are the test sample, rows n to n + m - 1 the reference.
 """
@@ -20,12 +20,15 @@ from shiftmetrics._core.arrays import (
     IntArray,
     float64_rows,
     namespace,
+    take_rows,
     to_float64,
+    to_numpy,
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, row_blocks
 from shiftmetrics._core.threads import one_blas_thread
-from shiftmetrics._core.validation import check_matrix, check_same_library, describe
-from shiftmetrics.novelty.kernels import EPSILON, CallableKernel, GaussianKernel, Kernel
+from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
+from shiftmetrics.novelty.batches import Batches
+from shiftmetrics.novelty.kernels import EPSILON, CallableKernel, CosineKernel, GaussianKernel, Kernel
 
 TILE_ROWS = 1024
 _PROBES = 64
@@ -33,7 +36,7 @@ _PROBES = 64
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Rows of the two samples whose similarities to others are asked for."""
+    """Some rows of the two samples, to which similarities are computed."""
 
     rows: Any
     """float64 rows in the user's array library, or the positions of the rows for a precomputed kernel."""
@@ -59,6 +62,8 @@ class Gram(ABC):
         Bound on the rounding error of one entry.
     trusted : bool
         Whether the matrix is known to be positive semidefinite.
+    sequential : bool
+        Whether rows are read batch by batch, so that blocks must be taken in order.
     """
 
     n_test: int
@@ -66,6 +71,7 @@ class Gram(ABC):
     scale: FloatArray | None = None
     entry_error: float = EPSILON
     trusted: bool = True
+    sequential: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -169,6 +175,7 @@ class FeatureGram(Gram):
         self.n_test = int(features.shape[0])
         self.n_reference = int(reference.shape[0])
         self.trusted = kernel.positive_semidefinite
+        self.sequential = isinstance(features, Batches) or isinstance(reference, Batches)
         if isinstance(kernel, GaussianKernel):
             kernel = GaussianKernel(kernel.bandwidth, self._center())
         self.kernel = kernel
@@ -192,7 +199,7 @@ class FeatureGram(Gram):
 
     def span(self, rows: slice) -> Landmarks:
         """Return ``rows``, which lie within one sample, as landmarks: as they stand in memory where they can."""
-        return Landmarks(self._rows(rows), None if self.scale is None else self.scale[rows])
+        return Landmarks(self.rows(rows), None if self.scale is None else self.scale[rows])
 
     def subset(self, indices: IntArray) -> FeatureGram:
         """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
@@ -206,9 +213,10 @@ class FeatureGram(Gram):
         array = check_matrix(points, argument)
         if array.shape[1] != self.features.shape[1]:
             raise ValueError(describe(argument, f"of {self.features.shape[1]} columns", f"{array.shape[1]}"))
-        check_same_library(
-            array, self.features, argument, "features" if argument != "features" else "the landmarks"
-        )
+        if not self.sequential:
+            check_same_library(array, self.features, argument, "features")
+        if isinstance(self.kernel, CosineKernel):
+            check_directions(array, argument)
         return array
 
     def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
@@ -216,24 +224,24 @@ class FeatureGram(Gram):
         block = float64_rows(points, rows)
         similarities = self.kernel(block, landmarks.rows)
         if landmarks.scale is not None:
-            diagonal = np.concatenate([_diagonal(self.kernel, block, part) for part in _small_blocks(block)])
-            similarities = similarities * landmarks.scale / np.sqrt(diagonal)[:, None]
+            similarities = similarities * landmarks.scale / np.sqrt(_diagonal(self.kernel, block))[:, None]
         return similarities
 
     def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
-        return self.kernel(self._rows(rows), landmarks.rows)
+        return self.kernel(self.rows(rows), landmarks.rows)
 
     def _among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
         matrix = self.kernel(landmarks.rows, landmarks.rows)
         return 0.5 * (matrix + matrix.T)
 
-    def _rows(self, rows: slice) -> Array:
+    def rows(self, rows: slice) -> Array:
+        """Return ``rows``, which lie within one sample, as float64."""
         if rows.start < self.n_test:
             return float64_rows(self.features, rows)
         return float64_rows(self.reference, slice(rows.start - self.n_test, rows.stop - self.n_test))
 
     def _each_block(self) -> Iterable[Array]:
-        return (self._rows(rows) for rows in self.blocks(8 * int(self.features.shape[1])))
+        return (self.rows(rows) for rows in self.blocks(8 * int(self.features.shape[1])))
 
     def _center(self) -> FloatArray | None:
         """Return the mean row, or None when it overflows."""
@@ -266,24 +274,113 @@ class FeatureGram(Gram):
                     "kernel", "symmetric", f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
                 )
             )
-        blocks = self.blocks(1, block_bytes=_PROBES)
-        self._normalise(np.concatenate([_diagonal(kernel, self._rows(rows), None) for rows in blocks]))
+        self._normalise(np.concatenate([_diagonal(kernel, block) for block in self._each_block()]))
+
+
+class PrecomputedGram(Gram):
+    """A kernel matrix that the user computed.
+
+    Parameters
+    ----------
+    features : array of shape (n, n + m)
+        Similarities of the test rows to the test rows, then to the reference rows.
+    reference : array of shape (m, n + m)
+        Similarities of the reference rows to the same.
+    """
+
+    def __init__(self, features: Array, reference: Array) -> None:
+        self.features = to_numpy(features)
+        self.reference = to_numpy(reference)
+        self.n_test, self.n_reference = int(self.features.shape[0]), int(self.reference.shape[0])
+        self.trusted = False
+        for name, part in (("features", self.features), ("reference", self.reference)):
+            if part.shape[1] != self.n_rows:
+                raise ValueError(
+                    describe(
+                        name,
+                        f"of {self.n_rows} columns with kernel='precomputed' (similarities to the {self.n_test} rows "
+                        f"of features, then to the {self.n_reference} of reference)",
+                        f"{part.shape[1]} columns",
+                    )
+                )
+        dtype = np.result_type(self.features, self.reference)
+        self.entry_error = 4.0 * (float(np.finfo(dtype).eps) if dtype.kind == "f" else EPSILON)
+        self._check_symmetry()
+        diagonal = [np.diagonal(self.features), np.diagonal(self.reference, offset=self.n_test)]
+        self._normalise(np.concatenate(diagonal).astype(np.float64))
+
+    def take(self, indices: IntArray) -> Landmarks:
+        """Return the positions at ``indices`` as landmarks."""
+        indices = np.asarray(indices, dtype=np.int64)
+        return Landmarks(indices, None if self.scale is None else self.scale[indices])
+
+    def subset(self, indices: IntArray) -> PrecomputedGram:
+        """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
+        indices = np.asarray(indices, dtype=np.int64)
+        test = indices < self.n_test
+        features = self.features[np.ix_(indices[test], indices)]
+        return PrecomputedGram(features, self.reference[np.ix_(indices[~test] - self.n_test, indices)])
+
+    def check_points(self, points: Any, argument: str = "points") -> Array:
+        """Return similarities of new points to all rows of both samples."""
+        array = check_matrix(points, argument)
+        if array.shape[1] != self.n_rows:
+            raise ValueError(
+                describe(
+                    argument,
+                    f"of {self.n_rows} columns with kernel='precomputed' (similarities to the rows of features, then "
+                    "of reference)",
+                    f"{array.shape[1]} columns",
+                )
+            )
+        return to_numpy(array)
+
+    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
+        """Return the similarities of a block of new ``points``, whose own diagonal is taken to be 1."""
+        similarities = np.asarray(points[rows][:, landmarks.rows], dtype=np.float64)
+        return similarities if landmarks.scale is None else similarities * landmarks.scale
+
+    def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
+        return np.asarray(self._rows(rows)[:, landmarks.rows], dtype=np.float64)
+
+    def _among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
+        test = indices < self.n_test
+        matrix = np.empty((len(indices), len(indices)))
+        matrix[test] = self.features[np.ix_(indices[test], indices)]
+        matrix[~test] = self.reference[np.ix_(indices[~test] - self.n_test, indices)]
+        return 0.5 * (matrix + matrix.T)
+
+    def _rows(self, rows: slice) -> Any:
+        if rows.start < self.n_test:
+            return self.features[rows]
+        return self.reference[rows.start - self.n_test : rows.stop - self.n_test]
+
+    def _check_symmetry(self) -> None:
+        for tile in self.blocks(8, block_bytes=8 * TILE_ROWS):
+            for other in self.blocks(8, block_bytes=8 * TILE_ROWS):
+                if other.start <= tile.start:
+                    first, second = self._rows(tile)[:, other], self._rows(other)[:, tile].T
+                    with np.errstate(over="ignore"):
+                        gap = np.abs(first.astype(np.float64) - second)
+                    scale = max(1.0, float(np.abs(first).max()))
+                    if gap.max() > max(1e-8, 64.0 * self.entry_error) * scale:
+                        row, column = np.unravel_index(int(gap.argmax()), gap.shape)
+                        raise ValueError(
+                            describe(
+                                "features and reference",
+                                "two blocks of rows of one symmetric matrix with kernel='precomputed'",
+                                f"entries ({row + tile.start}, {column + other.start}) and their mirror image "
+                                f"that differ by {gap.max():.2g}",
+                            )
+                        )
 
 
 def rows_at(array: Array, indices: IntArray) -> Array:
-    """Return the rows at ``indices`` of an array of any library as float64."""
-    if isinstance(array, np.ndarray):
-        return array[indices].astype(np.float64, copy=False)
-    xp = namespace(array)
-    positions = xp.asarray(indices, device=getattr(array, "device", None))
-    return float64_rows(xp.take(array, positions, axis=0), slice(None))
+    """Return the rows at ``indices`` of an array of any library, or of batches, as float64."""
+    return float64_rows(take_rows(array, indices), slice(None))
 
 
-def _small_blocks(rows: Array) -> list[slice]:
-    return row_blocks(int(rows.shape[0]), 1, block_bytes=_PROBES)
-
-
-def _diagonal(kernel: Kernel, rows: Array, part: slice | None) -> FloatArray:
-    """Return k(z, z) of a few rows."""
-    few = rows if part is None else rows[part, ...]
-    return np.diagonal(kernel(few, few)).copy()
+def _diagonal(kernel: Kernel, rows: Array) -> FloatArray:
+    """Return k(z, z) of each row."""
+    parts = row_blocks(int(rows.shape[0]), 1, block_bytes=_PROBES)
+    return np.concatenate([np.diagonal(kernel(rows[part, ...], rows[part, ...])) for part in parts])

@@ -1,4 +1,4 @@
-"""What comes in: two samples, their weights, a kernel and its bandwidth, checked and made into a kernel matrix."""
+"""Validate two samples, their weights, a kernel and its bandwidth, and make the joint kernel matrix."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray
-from shiftmetrics._core.tables import Align, align_tables
+from shiftmetrics._core.arrays import Array, FloatArray, to_numpy
+from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_choice,
     check_directions,
@@ -18,17 +18,20 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.novelty.bandwidth import Bandwidth, median_bandwidth, variance_bandwidth
-from shiftmetrics.novelty.gram import FeatureGram, Gram
+from shiftmetrics.novelty.bandwidth import Bandwidth, choose_bandwidth
+from shiftmetrics.novelty.batches import Batches, is_batches
+from shiftmetrics.novelty.gram import FeatureGram, Gram, PrecomputedGram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
-from shiftmetrics.novelty.precomputed import PrecomputedGram
-from shiftmetrics.novelty.subsample import pairs_of
 
 KernelChoice = Literal["gaussian", "cosine", "precomputed"] | Callable[[Any, Any], Any]
 
-_KERNELS = ("gaussian", "cosine", "precomputed")
 MAX_ETA = 1e12
 """Beyond it the reference's rounding errors outweigh the test sample."""
+
+JOINED_ROWS = 16_384
+"""Batches of so many rows in all are joined to one array: every route takes them."""
+
+_KERNELS = ("gaussian", "cosine", "precomputed")
 
 
 def check_eta(eta: Any) -> float:
@@ -49,30 +52,36 @@ def check_kernel(kernel: Any) -> KernelChoice:
     raise ValueError(describe("kernel", f"one of {listed}, or a function of two arrays", repr(kernel)))
 
 
-def check_samples(features: Any, reference: Any, kernel: KernelChoice, align: Align) -> tuple[Array, Array]:
+def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[Array, Array]:
     """Return both samples as finite arrays of one library, with at least two rows each and matching columns.
+
+    Iterables of batches become arrays, or `Batches` where they have many rows.
 
     Raises
     ------
     ValueError, TypeError
-        Naming the argument that is not so.
+        Naming the argument that is wrong.
     """
-    features, reference = align_tables(features, reference, "features", "reference", align=align, rows=False)
-    test = check_matrix(features, "features", min_rows=2)
-    base = check_matrix(reference, "reference", min_rows=2)
-    check_same_library(test, base, "features", "reference")
-    if test.shape[1] != base.shape[1]:
-        raise ValueError(
-            describe(
-                "reference",
-                f"of as many columns as features, {test.shape[1]}",
-                f"{base.shape[1]}",
-                "Compute both by the same features, and drop columns of labels.",
-            )
-        )
-    if kernel == "cosine":
-        for array, name in ((test, "features"), (base, "reference")):
+    if is_batches(features) or is_batches(reference):
+        test, base = _batches(features, "features"), _batches(reference, "reference")
+        if test.shape[0] + base.shape[0] <= JOINED_ROWS:
+            test, base = (part.whole() if isinstance(part, Batches) else part for part in (test, base))
+        elif kernel == "precomputed":
+            raise ValueError(describe("features", "an array with kernel='precomputed'", "batches"))
+    else:
+        features, reference = align_tables(features, reference, "features", "reference", rows=False)
+        test = check_matrix(features, "features", min_rows=2)
+        base = check_matrix(reference, "reference", min_rows=2)
+        check_same_library(test, base, "features", "reference")
+    for array, name in ((test, "features"), (base, "reference")):
+        if array.shape[0] < 2:
+            raise ValueError(describe(name, "an array of at least 2 row(s)", array.shape[0]))
+        if kernel == "cosine":
             check_directions(array, name)
+    if test.shape[1] != base.shape[1]:
+        expected = f"of as many columns as features, {test.shape[1]}"
+        remedy = "Compute both by the same features, and drop columns of labels."
+        raise ValueError(describe("reference", expected, f"{base.shape[1]}", remedy))
     return test, base
 
 
@@ -83,10 +92,10 @@ def shares(weights: Any, argument: str, array: Array) -> FloatArray:
     return np.full(n_rows, 1.0 / n_rows) if checked is None else checked / n_rows
 
 
-def choose_bandwidth(
-    bandwidth: Any, kernel: KernelChoice, test: Array, base: Array, *, rng: Any, **weights: Any
+def bandwidth_of(
+    bandwidth: float | str, kernel: KernelChoice, test: Array, base: Array, **options: Any
 ) -> tuple[float | None, Bandwidth | None]:
-    """Return the bandwidth, and how it was found when a rule found it; None for kernels without one.
+    """Return the bandwidth, and how a rule chose it; None for kernels without one.
 
     Raises
     ------
@@ -94,25 +103,21 @@ def choose_bandwidth(
         If it is not positive, not a known rule, or given for another kernel than the Gaussian.
     """
     if isinstance(bandwidth, str):
-        rule = check_choice(bandwidth, "bandwidth", ("auto", "median"))
-        if kernel != "gaussian" and rule == "auto":
-            return None, None
+        bandwidth = check_choice(bandwidth, "bandwidth", ("auto", "median"))
     if kernel != "gaussian":
-        name = kernel if isinstance(kernel, str) else "a function"
+        if bandwidth == "auto":
+            return None, None
+        expected = (
+            f"left out with kernel={kernel!r}"
+            if isinstance(kernel, str)
+            else "left out when kernel is a function"
+        )
         raise ValueError(
-            describe(
-                "bandwidth",
-                f"left out with kernel={name!r}"
-                if isinstance(kernel, str)
-                else "left out when kernel is a function",
-                repr(bandwidth),
-                "Only the Gaussian kernel has one.",
-            )
+            describe("bandwidth", expected, repr(bandwidth), "Only the Gaussian kernel has one.")
         )
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
-    rule_of = variance_bandwidth if bandwidth == "auto" else median_bandwidth
-    choice = rule_of(test, base, rng=rng, **weights)
+    choice = choose_bandwidth(test, base, rule="median" if bandwidth == "median" else "variance", **options)
     return choice.value, choice
 
 
@@ -130,13 +135,16 @@ def make_gram(test: Array, base: Array, kernel: KernelChoice, bandwidth: float |
 def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None:
     """Raise a ValueError if two samples cannot be paired row by row."""
     sizes = (len(test_weights), len(reference_weights))
-    expected, remedy = (
-        "False unless both samples have as many rows",
-        "Give the partner of each row at its place.",
-    )
     if sizes[0] != sizes[1]:
+        expected = "False unless both samples have as many rows"
+        remedy = "Give the partner of each row at its place."
         raise ValueError(describe("paired", expected, f"{sizes[0]} and {sizes[1]} rows", remedy))
-    n_pairs = len(pairs_of(test_weights, reference_weights))
+    n_pairs = int(np.count_nonzero((test_weights > 0.0) & (reference_weights > 0.0)))
     if n_pairs < 2:
         expected = "False unless at least 2 pairs have weight in both samples"
         raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
+
+
+def _batches(value: Any, name: str) -> Array:
+    """Return batches as one virtual array, and an array of any library as NumPy."""
+    return Batches(value, name) if is_batches(value) else to_numpy(check_matrix(value, name))

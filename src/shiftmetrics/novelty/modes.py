@@ -1,4 +1,4 @@
-"""Novel modes: patterns that the test sample shows more often than the reference, row by row and at new points."""
+"""Modes: patterns that one sample shows more often than the other, row by row and at new points."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray
-from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.threads import one_blas_thread
-from shiftmetrics._core.validation import check_choice, check_integer
-from shiftmetrics.novelty.gram import Gram, Landmarks
-from shiftmetrics.novelty.problem import PointFunctions
+from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.maps import PointFunctions
+from shiftmetrics.novelty.null import Null
 from shiftmetrics.novelty.rotation import varimax
+from shiftmetrics.novelty.solution import MOST_MODES, N_MODES, Problem, Solution
 
 MEMBERSHIP = 0.25
 """Rows whose membership is at least this count as members of a mode."""
@@ -24,32 +24,23 @@ N_EXEMPLARS = 25
 
 Sample = Literal["test", "reference"]
 
+_TYPICAL = 100
+"""Rows with the largest membership that stand for a mode when modes are grouped."""
 
-@dataclass(frozen=True, eq=False)
-class KernelFunctions:
-    """Functions of a point t: weighted sums of the similarities k(t, z) to some rows z of the data."""
+_ROTATION_ROWS = 20_000
+"""Rows that decide the rotation, evenly spaced where there are more."""
 
-    gram: Gram
-    landmarks: Landmarks
-
-    def evaluate(self, points: Any, coefficients: FloatArray) -> FloatArray:
-        """Return the value of each function, a column of ``coefficients``, at each point: shape (n_points, k)."""
-        array: Array = self.gram.check_points(points)
-        n_points = int(array.shape[0])
-        blocks = row_blocks(n_points, 8 * (self.landmarks.size + int(array.shape[1])))
-
-        def values(rows: slice) -> FloatArray:
-            return np.asarray(self.gram.against(array, rows, self.landmarks) @ coefficients)
-
-        with one_blas_thread():
-            return np.concatenate(list(map_blocks(values, blocks)))
+_READ_BACK = (
+    "The mode must come from a computation, got one read from a file. Compute the novelty again to rank rows."
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mode(Record):
     """One mode: a unit function u of a row, an eigenfunction of the excess or a rotation of several.
 
-    The membership of a row in the mode is u^2, from 0 to 1.
+    The membership of a row in the mode is u^2, from 0 to 1. A group of modes is a mode too: memberships, excess and
+    frequencies are the sums of those of its parts.
 
     Attributes
     ----------
@@ -77,6 +68,8 @@ class Mode(Record):
         Its similarity, at most 1.
     membership, reference_membership : ndarray of shape (n_rows,) or None
         Membership of each row of the test sample and of the reference. Not written to files: None after reading back.
+    parts : tuple of int
+        For a group, the positions of its modes in ``result.modes`` or ``result.lost_modes``; empty for one mode.
     """
 
     index: int
@@ -92,6 +85,7 @@ class Mode(Record):
     lost: bool = False
     nearest_reference: int | None = None
     nearest_similarity: float | None = None
+    parts: tuple[int, ...] = ()
     membership: FloatArray | None = field(default=None, repr=False)
     reference_membership: FloatArray | None = field(default=None, repr=False)
     functions: PointFunctions | None = field(default=None, repr=False)
@@ -122,10 +116,8 @@ class Mode(Record):
         if membership is not None:
             return largest(membership, k)
         if k > len(exemplars) == N_EXEMPLARS:
-            raise ValueError(
-                f"k must be at most {N_EXEMPLARS} for a mode that was read from a file, got {k}. "
-                "Compute the novelty again to rank all rows."
-            )
+            expected = f"at most {N_EXEMPLARS} for a mode that was read from a file"
+            raise ValueError(describe("k", expected, k, "Compute the novelty again to rank all rows."))
         return exemplars[:k]
 
     def members(self, *, of: Sample = "test", threshold: float = MEMBERSHIP) -> IntArray:
@@ -166,9 +158,12 @@ class Mode(Record):
         return membership
 
     def __str__(self) -> str:
+        name = (
+            ("Lost group" if self.lost else "Group") if self.parts else ("Lost mode" if self.lost else "Mode")
+        )
+        count = f" ({len(self.parts)} mode{'' if len(self.parts) == 1 else 's'})" if self.parts else ""
         return (
-            f"{'Lost mode' if self.lost else 'Mode'} {self.index + 1}: "
-            f"{100 * self.frequency:.1f} % of the test sample against "
+            f"{name} {self.index + 1}{count}: {100 * self.frequency:.1f} % of the test sample against "
             f"{100 * self.reference_frequency:.1f} % of the reference, "
             f"{self.n_members} and {self.n_reference_members} members."
         )
@@ -179,155 +174,185 @@ class Mode(Record):
         return self.reference_membership, self.reference_exemplars
 
 
-_READ_BACK = (
-    "The mode must come from a computation, got one read from a file. Compute the novelty again to rank rows."
-)
-
-
 def describe_modes(
-    eigenvalues: FloatArray,
-    values: FloatArray,
-    n_test: int,
-    test_weights: FloatArray,
-    reference_weights: FloatArray,
-    functions: PointFunctions,
-    coefficients: FloatArray,
-    *,
-    n_significant: int | None = None,
-    rotate: bool = False,
-    gram: Gram | None = None,
+    problem: Problem, solution: Solution, null: Null | None, *, lost: bool = False
 ) -> tuple[Mode, ...]:
-    """Turn eigenfunctions into modes.
+    """Turn eigenfunctions into modes: the significant ones, rotated by varimax, or the first few.
 
     Parameters
     ----------
-    eigenvalues : ndarray of shape (k,)
-        Excess weights, largest first.
-    values : ndarray of shape (n_rows, k)
-        Values of the eigenfunctions at the rows of both samples.
-    n_test : int
-        Rows of the test sample.
-    test_weights, reference_weights : ndarray
-        Weights of the rows of each sample, summing to 1.
-    functions : PointFunctions
-        What evaluates them elsewhere.
-    coefficients : ndarray of shape (rank, k)
-        Their coefficients there.
-    n_significant : int, optional
-        How many of the eigenvalues are significant. Default: not known.
-    rotate : bool, default False
-        Whether to rotate the significant eigenfunctions by varimax.
-    gram : Gram, optional
-        Finds the reference row nearest to each mode.
+    problem, solution : Problem, Solution
+        The samples, and their spectrum.
+    null : Null or None
+        Tells which eigenvalues are significant.
+    lost : bool, default False
+        Whether to describe what the reference has in excess, at eta = 1.
     """
-    k = len(eigenvalues)
-    turned = min(n_significant or 0, k) if rotate else 0
+    n_test = problem.gram.n_test
+    eigenvalues = -solution.eigenvalues[::-1] if lost else solution.eigenvalues
+    vectors = solution.lost_vectors if lost else solution.vectors
+    n_significant = None if null is None else null.significant(eigenvalues)
+    shown = min(vectors.shape[1], max(N_MODES, min(n_significant or 0, MOST_MODES)))
+    excess, vectors = eigenvalues[:shown], vectors[:, :shown]
+    values = solution.basis.values(vectors, executor=problem.executor)
+    weights, other_weights = problem.test_weights, problem.reference_weights
+    own, other = slice(0, n_test), slice(n_test, None)
+    if lost:
+        weights, other_weights, own, other = other_weights, weights, other, own
+    turned = min(n_significant or 0, shown)
     if turned > 1:
-        rotation = varimax(values[:n_test, :turned], test_weights)
+        step = len(weights) // _ROTATION_ROWS + 1
+        few = weights[::step]
+        rotation = varimax(values[own, :turned][::step], few / few.sum()) if few.any() else np.eye(turned)
         # The diagonal of R' diag(l) R: what each rotated mode has in excess. Its sum is that of the eigenvalues.
-        excess = eigenvalues[:turned] @ (rotation * rotation)
-        order = np.argsort(-excess, kind="stable")
+        rotated = excess[:turned] @ (rotation * rotation)
+        order = np.argsort(-rotated, kind="stable")
         rotation = rotation[:, order]
-        eigenvalues = np.concatenate([excess[order], eigenvalues[turned:]])
-        values, coefficients = (
-            np.hstack([part[:, :turned] @ rotation, part[:, turned:k]]) for part in (values, coefficients)
+        excess = np.concatenate([rotated[order], excess[turned:]])
+        values, vectors = (
+            np.hstack([part[:, :turned] @ rotation, part[:, turned:]]) for part in (values, vectors)
         )
+    functions, coefficients = solution.basis.functions(vectors)
     modes = []
-    for index, eigenvalue in enumerate(eigenvalues):
+    for index, eigenvalue in enumerate(excess):
         column = values[:, index]
-        # The sign of an eigenfunction is free: it points to where most of the test sample's mass is.
-        squares = column * column
-        sign = 1.0 if float((test_weights * column[:n_test]) @ squares[:n_test]) >= 0.0 else -1.0
-        membership = np.minimum(squares, 1.0)
-        test, reference = membership[:n_test], membership[n_test:]
+        # The sign of an eigenfunction is free: it points to where most of the mass of its sample is.
+        squares = np.minimum(column * column, 1.0)
+        sign = 1.0 if float((weights * column[own]) @ squares[own]) >= 0.0 else -1.0
+        memberships = squares[own], squares[other]
+        frequencies = float(weights @ memberships[0]), float(other_weights @ memberships[1])
         modes.append(
-            Mode(
-                index=index,
-                eigenvalue=float(eigenvalue),
-                frequency=float(test_weights @ test),
-                reference_frequency=float(reference_weights @ reference),
-                n_members=int((test >= MEMBERSHIP).sum()),
-                n_reference_members=int((reference >= MEMBERSHIP).sum()),
-                exemplars=largest(test, N_EXEMPLARS),
-                reference_exemplars=largest(reference, N_EXEMPLARS),
+            _mode(
+                index,
+                float(eigenvalue),
+                *(memberships[::-1] if lost else memberships),
+                *(frequencies[::-1] if lost else frequencies),
                 significant=None if n_significant is None else index < n_significant,
                 rotated=turned > 1 and index < turned,
-                membership=test,
-                reference_membership=reference,
+                lost=lost,
                 functions=functions,
                 coefficients=sign * coefficients[:, index],
             )
         )
-    return tuple(modes) if gram is None else _with_nearest(tuple(modes), gram)
+    return tuple(modes) if lost else _with_nearest(modes, problem.gram)
 
 
-def describe_lost_modes(
-    eigenvalues: FloatArray,
-    values: FloatArray,
-    n_test: int,
-    test_weights: FloatArray,
-    reference_weights: FloatArray,
-    functions: PointFunctions,
-    coefficients: FloatArray,
-    *,
-    n_significant: int | None = None,
-    rotate: bool = False,
+def group_modes(
+    modes: tuple[Mode, ...], gram: Gram, *, similarity: float, n_groups: int | None
 ) -> tuple[Mode, ...]:
-    """Turn eigenfunctions of C_Y - eta C_X into modes, as `describe_modes` does; ``frequency`` stays the test's."""
-    modes = describe_modes(
-        eigenvalues,
-        np.concatenate([values[n_test:], values[:n_test]]),
-        len(values) - n_test,
-        reference_weights,
-        test_weights,
-        functions,
-        coefficients,
-        n_significant=n_significant,
-        rotate=rotate,
-    )
-    return tuple(
-        replace(
-            mode,
-            lost=True,
-            frequency=mode.reference_frequency,
-            reference_frequency=mode.frequency,
-            n_members=mode.n_reference_members,
-            n_reference_members=mode.n_members,
-            exemplars=mode.reference_exemplars,
-            reference_exemplars=mode.exemplars,
-            membership=mode.reference_membership,
-            reference_membership=mode.membership,
-        )
-        for mode in modes
+    """Put modes of one kind of rows together, by average linkage of the similarities of their members.
+
+    Two modes are as similar as the means of their members, weighted by membership, in the feature space of the
+    kernel: the cosine of the two means.
+    """
+    labels = _linked(_similarities(modes, gram), similarity, n_groups)
+    groups = [[modes[i] for i in np.flatnonzero(labels == label)] for label in np.unique(labels)]
+    groups.sort(key=lambda group: -sum(mode.eigenvalue for mode in group))
+    return tuple(_joined(group, index) for index, group in enumerate(groups))
+
+
+def largest(values: FloatArray, k: int) -> IntArray:
+    """Return the positions of the ``k`` largest values, largest first, ties in the order of the rows."""
+    return np.argsort(-values, kind="stable")[:k]
+
+
+def _mode(
+    index: int,
+    eigenvalue: float,
+    test: FloatArray,
+    reference: FloatArray,
+    frequency: float,
+    reference_frequency: float,
+    **others: Any,
+) -> Mode:
+    """Return a mode of these memberships and frequencies."""
+    return Mode(
+        index=index,
+        eigenvalue=eigenvalue,
+        frequency=frequency,
+        reference_frequency=reference_frequency,
+        n_members=int((test >= MEMBERSHIP).sum()),
+        n_reference_members=int((reference >= MEMBERSHIP).sum()),
+        exemplars=largest(test, N_EXEMPLARS),
+        reference_exemplars=largest(reference, N_EXEMPLARS),
+        membership=test,
+        reference_membership=reference,
+        **others,
     )
 
 
-def _with_nearest(modes: tuple[Mode, ...], gram: Gram) -> tuple[Mode, ...]:
+def _with_nearest(modes: list[Mode], gram: Gram) -> tuple[Mode, ...]:
     """Find the reference row most similar to the first exemplar of each mode."""
     if not modes:
-        return modes
+        return ()
     landmarks = gram.take(np.array([mode.exemplars[0] for mode in modes]))
-    blocks = [rows for rows in gram.blocks(8 * landmarks.size) if rows.start >= gram.n_test]
     best, place = np.full(len(modes), -np.inf), np.zeros(len(modes), dtype=np.int64)
-    for rows in blocks:
-        similarities = gram.block(rows, landmarks)
-        top = similarities.argmax(axis=0)
-        highest = similarities[top, np.arange(len(modes))]
-        closer = highest > best
-        best, place = np.where(closer, highest, best), np.where(closer, rows.start - gram.n_test + top, place)
+    for rows in gram.blocks(8 * landmarks.size):
+        if rows.start >= gram.n_test:
+            similarities = gram.block(rows, landmarks)
+            top = similarities.argmax(axis=0)
+            highest = similarities[top, np.arange(len(modes))]
+            closer = highest > best
+            best = np.where(closer, highest, best)
+            place = np.where(closer, rows.start - gram.n_test + top, place)
     return tuple(
         replace(mode, nearest_reference=int(row), nearest_similarity=float(similarity))
         for mode, row, similarity in zip(modes, place, best, strict=True)
     )
 
 
-def largest(values: FloatArray, k: int) -> IntArray:
-    """Return the positions of the ``k`` largest values, largest first, ties in the order of the rows."""
-    if k < len(values):
-        least = np.partition(values, len(values) - k - 1)[len(values) - k - 1] if k else np.inf
-        candidates = np.flatnonzero(values > least)
-        ties = np.flatnonzero(values == least)[: k - len(candidates)]
-        candidates = np.sort(np.concatenate([candidates, ties]))
-    else:
-        candidates = np.arange(len(values))
-    return candidates[np.argsort(-values[candidates], kind="stable")]
+def _similarities(modes: tuple[Mode, ...], gram: Gram) -> FloatArray:
+    """Return the cosines of the kernel means of the members of each two modes."""
+    own: Sample = "reference" if modes[0].lost else "test"
+    start = gram.n_test if modes[0].lost else 0
+    members = [mode.top(_TYPICAL, of=own) for mode in modes]
+    rows = np.unique(np.concatenate(members))
+    weights = np.zeros((len(rows), len(modes)))
+    for column, (mode, top) in enumerate(zip(modes, members, strict=True)):
+        membership = mode.reference_membership if mode.lost else mode.membership
+        assert membership is not None
+        weights[np.searchsorted(rows, top), column] = membership[top]
+    products = weights.T @ gram.among(gram.take(rows + start), rows + start) @ weights
+    lengths = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
+    cosines: FloatArray = products / np.outer(lengths, lengths)
+    return np.clip(0.5 * (cosines + cosines.T), 0.0, 1.0)
+
+
+def _linked(similarities: FloatArray, least: float, n_groups: int | None) -> IntArray:
+    """Return a label for each mode, by average linkage."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(similarities) == 1:
+        return np.zeros(1, dtype=np.int64)
+    distances = 1.0 - similarities
+    np.fill_diagonal(distances, 0.0)
+    tree = linkage(squareform(distances, checks=False), method="average")
+    if n_groups is None:
+        return np.asarray(fcluster(tree, 1.0 - least, criterion="distance"), dtype=np.int64)
+    return np.asarray(fcluster(tree, n_groups, criterion="maxclust"), dtype=np.int64)
+
+
+def _joined(modes: list[Mode], index: int) -> Mode:
+    """Add up modes, which are orthogonal functions: their memberships, frequencies and excess."""
+    first = modes[0]
+    test, reference = (
+        np.minimum(np.sum([getattr(mode, name) for mode in modes], axis=0), 1.0)
+        for name in ("membership", "reference_membership")
+    )
+    return _mode(
+        index,
+        sum(mode.eigenvalue for mode in modes),
+        test,
+        reference,
+        sum(mode.frequency for mode in modes),
+        sum(mode.reference_frequency for mode in modes),
+        parts=tuple(mode.index for mode in modes),
+        significant=first.significant,
+        rotated=any(mode.rotated for mode in modes),
+        lost=first.lost,
+        nearest_reference=first.nearest_reference,
+        nearest_similarity=first.nearest_similarity,
+        functions=first.functions,
+        coefficients=np.column_stack([mode.coefficients for mode in modes if mode.coefficients is not None]),
+    )

@@ -1,128 +1,159 @@
-"""Novelty between each two of several samples of one size: scores both ways, relabelled rows, top modes."""
+"""Several samples by name, and the novelty of each two of them: both ways, relabelled rows, top modes."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.threads import one_blas_thread
-from shiftmetrics.novelty.calibration import relabelled
+from shiftmetrics._core.validation import check_matrix, check_number, describe
+from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.factor import Factor, dense_factor
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
-from shiftmetrics.novelty.spectrum import difference
+from shiftmetrics.novelty.null import relabelled
+from shiftmetrics.novelty.spectrum import difference, eigenvalues_and_vectors
+
+FACTORS = (math.sqrt(0.5), 1.0, math.sqrt(2.0))
+"""Around the bandwidth of the variance rule, by default."""
+
+ONE_SET = "features"
+"""Name of the only feature set, where the samples are plain arrays."""
 
 
-@dataclass(frozen=True, eq=False)
-class PairScores:
-    """Scores of two samples of one size, each against the other.
-
-    Attributes
-    ----------
-    scores : tuple of float
-        Novelty of the first against the second, and of the second against the first, in nats.
-    null : float
-        Mean score of two samples dealt anew from the rows of both, 0 without any.
-    top_modes : tuple of ndarray
-        Rows of the first sample that show what it has most in excess, and of the second; none where it has nothing.
-    """
-
-    scores: tuple[float, float]
-    null: float
-    top_modes: tuple[IntArray, IntArray]
-
-
-@dataclass(frozen=True, eq=False)
-class ScoreMatrix:
-    """Scores of each sample (row) against each other (column), with 0 on the diagonals."""
-
-    scores: FloatArray
-    null: FloatArray
-    top_modes: IntArray
-    """Of shape (k, k, n_exemplars): rows of the row's sample, -1 where there is none."""
-
-
-def pair_scores(
-    first: FloatArray,
-    second: FloatArray,
-    bandwidth: float,
-    *,
-    n_relabelled: int,
-    n_exemplars: int,
-    rng: np.random.Generator,
-) -> PairScores:
-    """Score two samples of one size against each other, and relabellings of their rows.
-
-    One factor of the joint kernel matrix serves all. What is lost by the first is gained by the second.
-    """
-    n_rows = len(first)
-    factor = dense_factor(FeatureGram(first, second, GaussianKernel(bandwidth)))
-    weights = np.ones(2 * n_rows)
-    nulls = relabelled(
-        factor.values, weights, n_rows, 1.0, n_permutations=n_relabelled, reverse=True, rng=rng
-    )
-    assert nulls.lost is not None
-    return PairScores(
-        scores=(nulls.gained.observed, nulls.lost.observed),
-        null=0.5 * (nulls.gained.mean + nulls.lost.mean),
-        top_modes=_top_rows(factor, n_rows, n_exemplars),
-    )
+def check_named_samples(samples: Mapping[str, Any]) -> tuple[dict[str, list[Array]], tuple[int, ...]]:
+    """Return the arrays of each feature set in the order of the samples, and the rows of each sample."""
+    if not isinstance(samples, Mapping) or len(samples) < 2:
+        got = f"{len(samples)}" if isinstance(samples, Mapping) else type(samples).__name__
+        raise ValueError(describe("samples", "a mapping from names to at least two samples", got))
+    nested = [isinstance(sample, Mapping) for sample in samples.values()]
+    if any(nested) != all(nested):
+        raise ValueError(describe("samples", "all arrays or all mappings of feature sets", "both"))
+    by_name = {
+        str(name): dict(sample) if all(nested) else {ONE_SET: sample} for name, sample in samples.items()
+    }
+    first_name, first = next(iter(by_name.items()))
+    arrays: dict[str, list[Array]] = {name: [] for name in first}
+    sizes = []
+    for sample_name, sets in by_name.items():
+        argument = f"samples[{sample_name!r}]"
+        if set(sets) != set(first):
+            expected = f"of the feature sets of {first_name!r}, {sorted(first)}"
+            raise ValueError(describe(argument, expected, sorted(sets)))
+        for set_name, known in arrays.items():
+            name = f"{argument}[{set_name!r}]" if all(nested) else argument
+            names = f"samples[{first_name!r}]", name
+            _, value = align_tables(first[set_name], sets[set_name], *names, rows=False)
+            known.append(check_matrix(value, name, min_rows=2))
+            columns = int(known[0].shape[1])
+            if known[-1].shape[1] != columns:
+                expected = f"of as many columns as {names[0]}, {columns}"
+                raise ValueError(describe(name, expected, f"{known[-1].shape[1]}"))
+        counts = {int(known[-1].shape[0]) for known in arrays.values()}
+        if len(counts) > 1:
+            raise ValueError(describe(argument, "of the same rows in every feature set", sorted(counts)))
+        sizes.append(counts.pop())
+    return arrays, tuple(sizes)
 
 
-def score_matrix(
+def check_bandwidths(
+    bandwidths: Any, features: dict[str, list[Array]], positions: list[IntArray]
+) -> FloatArray:
+    """Return the bandwidths of each feature set: (n_sets, n_bandwidths)."""
+    if bandwidths is None:
+        centers = []
+        for arrays in features.values():
+            pooled = [
+                to_float64(take_rows(array, rows)) for array, rows in zip(arrays, positions, strict=True)
+            ]
+            centers.append(choose_bandwidth(np.concatenate(pooled)).value)
+        return np.outer(centers, FACTORS)
+    given = bandwidths if isinstance(bandwidths, Mapping) else dict.fromkeys(features, bandwidths)
+    if set(given) != set(features):
+        raise ValueError(
+            describe("bandwidths", f"given for {', '.join(features)}", ", ".join(given) or "none")
+        )
+    rows = [
+        [check_number(width, f"bandwidths[{name!r}]", low=0.0, open_low=True) for width in given[name]]
+        for name in features
+    ]
+    if not rows[0] or len({len(row) for row in rows}) > 1:
+        raise ValueError(
+            describe("bandwidths", "as many, at least one, for each feature set", [len(row) for row in rows])
+        )
+    return np.array(rows)
+
+
+def score_pairs(
     samples: Sequence[FloatArray],
     bandwidth: float,
     *,
-    n_relabelled: int,
+    n_permutations: int,
     n_exemplars: int,
     rng: np.random.Generator,
-) -> ScoreMatrix:
-    """Score all pairs of samples of one size; each pair has random numbers of its own."""
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Score each two of several samples of one size; each pair has random numbers of its own.
+
+    Returns
+    -------
+    scores : ndarray of shape (k, k)
+        Novelty of the row's sample against the column's, in nats.
+    null : ndarray of shape (k, k)
+        Mean score of the relabelled rows of each pair, 0 without any.
+    top_modes : ndarray of shape (k, k, n_exemplars)
+        Rows of the row's sample that show what it has most in excess; -1 where there is none.
+    """
     count = len(samples)
     pairs = list(itertools.combinations(range(count), 2))
-    streams = rng.spawn(len(pairs))
-
-    def score(place: slice) -> PairScores:
-        i, j = pairs[place.start]
-        return pair_scores(
-            samples[i],
-            samples[j],
-            bandwidth,
-            n_relabelled=n_relabelled,
-            n_exemplars=n_exemplars,
-            rng=streams[place.start],
-        )
-
+    generators = rng.spawn(len(pairs))
     scores, null = np.zeros((count, count)), np.zeros((count, count))
     top_modes = np.full((count, count, n_exemplars), -1)
+
+    def score(place: slice) -> None:
+        # One factor of the joint kernel matrix serves both directions and all relabellings.
+        i, j = pairs[place.start]
+        n_rows = len(samples[i])
+        factor = dense_factor(FeatureGram(samples[i], samples[j], GaussianKernel(bandwidth)))
+        gained, lost = relabelled(
+            factor.values,
+            np.ones(2 * n_rows),
+            n_rows,
+            1.0,
+            n_permutations=n_permutations,
+            rng=generators[place.start],
+        )
+        assert lost is not None
+        scores[i, j], scores[j, i] = gained.observed, lost.observed
+        null[i, j] = null[j, i] = 0.5 * (gained.mean + lost.mean)
+        if n_exemplars:
+            for row, column, top in ((i, j, 0), (j, i, 1)):
+                rows = _top_rows(factor, n_rows)[top][:n_exemplars]
+                top_modes[row, column, : len(rows)] = rows
+
     with one_blas_thread():
-        found = map_blocks(score, [slice(place, place + 1) for place in range(len(pairs))])
-        for (i, j), pair in zip(pairs, found, strict=True):
-            scores[i, j], scores[j, i] = pair.scores
-            null[i, j] = null[j, i] = pair.null
-            for row, column, top in ((i, j, pair.top_modes[0]), (j, i, pair.top_modes[1])):
-                top_modes[row, column, : len(top)] = top
-    return ScoreMatrix(scores, null, top_modes)
+        for _ in map_blocks(score, [slice(place, place + 1) for place in range(len(pairs))]):
+            pass
+    return scores, null, top_modes
 
 
-def _top_rows(factor: Factor, n_rows: int, n_exemplars: int) -> tuple[IntArray, IntArray]:
-    """Return the rows of each sample with the largest membership in the mode that it has most in excess."""
-    from scipy.linalg import eigh
-
-    none = np.empty(0, dtype=np.int64)
-    if not n_exemplars:
-        return none, none
+def _top_rows(factor: Factor, n_rows: int) -> list[IntArray]:
+    """Return the rows of each sample, largest membership in the mode that it has most in excess first."""
     shares = np.full(n_rows, 1.0 / n_rows)
     matrix, _ = difference(factor, n_rows, shares, shares, 1.0)
+    eigenvalues, top, bottom = eigenvalues_and_vectors(matrix, 1, 1)
     found = []
-    for end, rows in ((len(matrix) - 1, slice(0, n_rows)), (0, slice(n_rows, None))):
-        eigenvalue, vector = eigh(matrix, lower=True, subset_by_index=[end, end])
-        membership = np.square(factor.values[rows] @ vector[:, 0])
-        novel = abs(float(eigenvalue[0])) > EPSILON * len(matrix)
-        found.append(np.argsort(-membership, kind="stable")[:n_exemplars] if novel else none)
-    return found[0], found[1]
+    for eigenvalue, vector, rows in (
+        (eigenvalues[0], top[:, 0], slice(0, n_rows)),
+        (-eigenvalues[-1], bottom[:, 0], slice(n_rows, None)),
+    ):
+        membership = np.square(factor.values[rows] @ vector)
+        order = np.argsort(-membership, kind="stable")
+        found.append(order if eigenvalue > EPSILON * factor.rank else order[:0])
+    return found

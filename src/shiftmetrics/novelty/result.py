@@ -10,75 +10,80 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result, format_number
-from shiftmetrics.novelty.calibration import Null
-from shiftmetrics.novelty.modes import Mode
-from shiftmetrics.novelty.problem import Problem, Solution
-from shiftmetrics.novelty.routes import solve
+from shiftmetrics._core.status import Status
+from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics.novelty.confirm import ModeTest
+from shiftmetrics.novelty.maps import PointFunctions
+from shiftmetrics.novelty.modes import Mode, group_modes
+from shiftmetrics.novelty.null import Null
+from shiftmetrics.novelty.routes import Method, solve
+from shiftmetrics.novelty.solution import Problem, Solution
 
 _NOTHING = 1e-9
 """A sum of the eigenvalues below this is rounding: nothing is novel."""
 
+_READ_BACK = (
+    "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
+)
 
-class NoveltyStatus(Status):
-    """How the computation of novelty ended."""
-
-    EXACT = ("exact", True, "All rows were factored: the value is exact up to rounding.")
-    CERTIFIED = (
-        "certified",
-        True,
-        "The factor reached its tolerance: the error bound covers what it leaves out.",
-    )
-    RANK_LIMITED = (
-        "rank_limited",
-        False,
-        "The rank limit came before the tolerance: the value is a lower bound, and the error bound says how much may "
-        "be missing. Raise max_rank, widen the bandwidth, take fewer rows, or choose method='dense'.",
-    )
-    SAMPLED = (
-        "sampled",
-        True,
-        "The score is exact for a random part of the rows; the eigenvalues and modes are those of all rows.",
-    )
-    NOT_CONVERGED = (
-        "not_converged",
-        False,
-        "Some eigenvalues did not reach their tolerance: eigenvalue_error_bound says how far they may be. Ask for "
-        "fewer modes, raise rtol, or choose another method.",
-    )
-    INDEFINITE = (
-        "indefinite",
-        False,
-        "The kernel is not positive semidefinite, so novelty is not defined for it: the value is that of the nearest "
-        "kernel that is. Use a positive semidefinite kernel, such as 'gaussian'.",
-    )
+EXACT = Status("exact", "All rows were factored: the value is exact up to rounding.")
+CERTIFIED = Status(
+    "certified", "The factor reached its tolerance: the error bound covers what it leaves out."
+)
+RANK_LIMITED = Status(
+    "rank_limited",
+    "The rank limit came before the tolerance: the value is a lower bound, and the error bound says how much may be "
+    "missing.",
+    "Widen the bandwidth, take fewer rows or more landmarks, or choose method='dense'.",
+    ok=False,
+)
+SAMPLED = Status(
+    "sampled",
+    "The score is exact for a random part of the rows; the eigenvalues and modes are those of all rows.",
+)
+INDEFINITE = Status(
+    "indefinite",
+    "The kernel is not positive semidefinite, so novelty is not defined for it: the value is that of the nearest "
+    "kernel that is.",
+    "Use a positive semidefinite kernel, such as 'gaussian'.",
+    ok=False,
+)
 
 
-def status_of(solution: Solution, n_rows: int) -> NoveltyStatus:
+def status_of(solution: Solution, n_rows: int) -> Status:
     """Return how a route ended on ``n_rows`` rows of both samples."""
     if solution.indefinite:
-        return NoveltyStatus.INDEFINITE
+        return INDEFINITE
     if not solution.converged:
-        return NoveltyStatus.NOT_CONVERGED if solution.method == "krylov" else NoveltyStatus.RANK_LIMITED
+        return RANK_LIMITED
     if solution.scored is not None:
         part, scored = solution.scored
-        return NoveltyStatus.SAMPLED if part.gram.n_rows < n_rows else status_of(scored, n_rows)
-    return NoveltyStatus.EXACT if solution.method in ("dense", "cosine") else NoveltyStatus.CERTIFIED
+        return SAMPLED if part.gram.n_rows < n_rows else status_of(scored, n_rows)
+    return EXACT if solution.method in ("dense", "cosine") else CERTIFIED
 
 
 @dataclass(eq=False)
 class PointSource:
-    """What scores new points: the problem, and all positive modes once they are known."""
+    """What scores new points and groups modes: the problem, and all positive modes once they are known."""
 
-    problem: Problem | None
-    solution: Solution
+    problem: Problem
+    method: Method
+    functions: PointFunctions
+    coefficients: FloatArray
+    complete: bool
+
+    @classmethod
+    def of(cls, problem: Problem, solution: Solution) -> PointSource:
+        """Return what a solution knows of points."""
+        functions, coefficients = solution.basis.functions(solution.vectors)
+        return cls(problem, solution.basis.method, functions, coefficients, solution.complete)
 
     def point_novelty(self, points: Any) -> FloatArray:
         """Return the membership of points in all positive modes together."""
-        if self.problem is not None and not self.solution.complete:
-            self.solution = solve(self.problem, self.solution.method, n_modes=0, complete=True)
-        values = self.solution.functions.evaluate(points, self.solution.coefficients)
+        if not self.complete:
+            vars(self).update(vars(self.of(self.problem, solve(self.problem, self.method, n_vectors=None))))
+        values = self.functions.evaluate(points, self.coefficients)
         novelty: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
         return novelty
 
@@ -95,7 +100,7 @@ class NoveltyResult(Drawn, Result):
         Certificate of the factor, and rounding: up to rounding, the exact value lies between ``value`` and
         ``value + error_bound``.
     reverse : float or None
-        Novelty of the reference against the sample: at eta = 1, or when asked for.
+        Novelty of the reference against the sample, at eta = 1. At another eta, swap the samples.
     reverse_error_bound : float or None
         Its error bound.
     total : float
@@ -103,12 +108,12 @@ class NoveltyResult(Drawn, Result):
     eigenvalues : ndarray
         Positive eigenvalues of C_X - eta C_Y, largest first: the excess weights of the modes.
     reverse_eigenvalues : ndarray or None
-        Those of C_Y - eta C_X.
+        Those of C_Y - C_X, at eta = 1.
     modes : tuple of Mode
-        The first modes: those that are significant by ``n_significant`` are rotated, unless ``rotation="none"``.
+        The first 10 modes, or all significant ones up to 20; those that are significant are rotated by varimax, so
+        that each row belongs to few of them.
     lost_modes : tuple of Mode
-        The first modes that the reference has in excess: at eta = 1, or when ``reverse`` was asked for. None by the
-        route "krylov", which finds them with the samples swapped.
+        The modes that the reference has in excess, at eta = 1.
     eta : float
         Multiplier of the reference.
     kernel : str
@@ -127,15 +132,19 @@ class NoveltyResult(Drawn, Result):
         Rows of both samples that ``value``, ``reverse`` and ``total`` are of, where the route gives no score of all.
     n_frequencies : int or None
         Random frequencies that ``eigenvalues`` and ``modes`` come from.
-    eigenvalue_error_bound : float or None
-        How far an eigenvalue may be from an exact one, where the route finds the first ones only.
     null, reverse_null : Null or None
         What relabelled rows score, for ``value`` and for ``reverse``; None with ``n_permutations=0``.
     total_interval, top_interval : Interval or None
-        Of ``total`` and of the first eigenvalue, where ``interval`` was asked for.
-    resampled : ndarray of shape (n_resamples,) or None
+        Of ``total`` and of the first eigenvalue, with a ``level``.
+    resampled : ndarray of shape (n_draws,) or None
         The score in each subsample, moved and scaled to spread around ``value`` as samples of these sizes would;
         draws of results with one seed are of the same rows.
+    tests : tuple of ModeTest or None
+        The groups of modes, counted on ``held_out`` rows: whether each is more than eta times as frequent.
+    tested_level : float or None
+        Confidence level of all tests together.
+    tested_rows : tuple of int or None
+        Held-out rows of each sample.
     """
 
     measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
@@ -144,12 +153,11 @@ class NoveltyResult(Drawn, Result):
     higher_is_better: ClassVar[bool] = True
     ranked_as: ClassVar[tuple[str, str, str]] = ("samples", "most novel", "more novel")
 
-    reverse: float | None
-    reverse_error_bound: float | None
+    status: Status
     total: float
     eigenvalues: FloatArray
-    reverse_eigenvalues: FloatArray | None
     modes: tuple[Mode, ...]
+    lost_modes: tuple[Mode, ...] = ()
     eta: float
     kernel: str
     bandwidth: float | None
@@ -158,16 +166,19 @@ class NoveltyResult(Drawn, Result):
     n_reference: int
     mode_count: float
     reference_mode_count: float
-    status: NoveltyStatus
+    reverse: float | None = None
+    reverse_error_bound: float | None = None
+    reverse_eigenvalues: FloatArray | None = None
     score_rows: tuple[int, int] | None = None
     n_frequencies: int | None = None
-    eigenvalue_error_bound: float | None = None
     null: Null | None = None
     reverse_null: Null | None = None
-    lost_modes: tuple[Mode, ...] = ()
     total_interval: Interval | None = None
     top_interval: Interval | None = None
     resampled: FloatArray | None = None
+    tests: tuple[ModeTest, ...] | None = None
+    tested_level: float | None = None
+    tested_rows: tuple[int, int] | None = None
     source: PointSource | None = field(default=None, repr=False)
 
     @property
@@ -214,7 +225,7 @@ class NoveltyResult(Drawn, Result):
                 "replace=False)], or leave that to compare_novelty.",
             ),
             "kernel": (self.kernel, "Choose one kernel for all."),
-            "bandwidth": (self.bandwidth, "Choose one for all: bandwidth=variance_bandwidth(pooled).value."),
+            "bandwidth": (self.bandwidth, "Choose one for all: bandwidth=choose_bandwidth(pooled).value."),
             "eta": (self.eta, "Choose one for all."),
         }
 
@@ -222,8 +233,7 @@ class NoveltyResult(Drawn, Result):
         """Return how novel each point is: its membership in all novel modes together, from 0 to 1.
 
         Its mean over the test sample minus eta times its mean over the reference is the sum of ``eigenvalues``: that
-        is ``total``, unless the score is of a part of the rows. By the route "krylov" only the modes that were found
-        count.
+        is ``total``, unless the score is of a part of the rows.
 
         Parameters
         ----------
@@ -244,10 +254,7 @@ class NoveltyResult(Drawn, Result):
         With many rows and no low rank, the first call repeats the decomposition, for all eigenvectors this time.
         """
         if self.source is None:
-            raise ValueError(
-                "The result must come from a computation, got one read from a file. Compute the novelty again to "
-                "score points."
-            )
+            raise ValueError(_READ_BACK.format(what="score points"))
         return self.source.point_novelty(points)
 
     @property
@@ -257,15 +264,82 @@ class NoveltyResult(Drawn, Result):
         return null is not None and null.n_test + null.n_reference < self.n_samples + self.n_reference
 
     @property
-    def kept_note(self) -> str:
-        """Return a sentence where modes are of the rows that a stream kept, else nothing."""
-        kept = self.settings.get("kept_rows")
-        if kept is None or max(self.n_samples, self.n_reference) <= kept:
-            return ""
-        return (
-            f"Members and exemplars of modes are among the rows that were kept, at most {kept} of each sample; their "
-            "frequencies are those of all rows."
-        )
+    def n_confirmed(self) -> int | None:
+        """Return how many modes are more than eta times as frequent on held-out rows; None without a test."""
+        return None if self.tests is None else sum(test.confirmed for test in self.tests)
+
+    def grouped_modes(
+        self, *, lost: bool = False, similarity: float = 0.5, n_groups: int | None = None
+    ) -> tuple[Mode, ...]:
+        """Put modes of one kind of rows together: at large eta one kind shows as several modes.
+
+        Parameters
+        ----------
+        lost : bool, default False
+            Whether to group ``lost_modes`` instead.
+        similarity : float, default 0.5
+            Modes go together while the mean similarity of their members is at least this, from 0 (nothing in common
+            under the kernel) to 1 (the same).
+        n_groups : int, optional
+            Number of groups, instead of ``similarity``.
+
+        Returns
+        -------
+        tuple of Mode
+            Largest excess first: the significant modes in groups, or all that are described without a null.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or the result was read back from a file, which holds no kernel.
+
+        Examples
+        --------
+        Two kinds that the reference lacks, each of which is several modes at eta = 10:
+
+        >>> import numpy as np
+        >>> from shiftmetrics import kernel_entropic_novelty
+        >>> rng = np.random.default_rng(0)
+        >>> features, reference = rng.normal(size=(2, 300, 2))
+        >>> features[:100] += [9.0, 0.0]
+        >>> features[100:180] += [0.0, 9.0]
+        >>> result = kernel_entropic_novelty(features, reference, eta=10, bandwidth=2.0)
+        >>> groups = result.grouped_modes()
+        >>> len(groups), result.n_significant > 4, [group.n_members for group in groups]
+        (2, True, [100, 80])
+        """
+        similarity = check_number(similarity, "similarity", low=0.0, high=1.0)
+        n_groups = None if n_groups is None else check_integer(n_groups, "n_groups", low=1)
+        found = self.lost_modes if lost else self.modes
+        modes = tuple(mode for mode in found if mode.significant is not False)
+        if not modes:
+            return ()
+        if self.source is None:
+            raise ValueError(_READ_BACK.format(what="group its modes"))
+        return group_modes(modes, self.source.problem.gram, similarity=similarity, n_groups=n_groups)
+
+    def tests_frame(self) -> Any:
+        """Return a DataFrame with a row for each mode that was tested on held-out rows.
+
+        Raises
+        ------
+        ValueError
+            If no rows were held out.
+        """
+        import pandas as pd
+
+        if self.tests is None:
+            raise ValueError(
+                "tests must be of held-out rows, got none. Pass resampling=NoveltyResampling(held_out=0.5)."
+            )
+        columns = (
+            "member_share", "reference_member_share", "n_members", "n_reference_members", "ratio", "ratio_low",
+            "p_value", "p_adjusted", "confirmed", "threshold", "frequency", "reference_frequency",
+        )  # fmt: skip
+        rows = [
+            {"mode": test.index + 1, **{name: getattr(test, name) for name in columns}} for test in self.tests
+        ]
+        return pd.DataFrame(rows, columns=["mode", *columns])
 
     def headline(self) -> str:
         """Return one sentence with the value and what it means."""
@@ -301,8 +375,8 @@ class NoveltyResult(Drawn, Result):
         )
 
     def notes(self) -> list[str]:
-        """Return the sentences after the headline: the other direction, the first mode, what to compare with."""
-        sentences = []
+        """Return the sentences after the headline: tests, the other direction, the first mode, what to compare."""
+        sentences = self.test_notes()
         if self.reverse is not None:
             text = f"The reference against the test sample: {format_number(self.reverse)} nats"
             if self.reverse_null is not None:
@@ -317,10 +391,8 @@ class NoveltyResult(Drawn, Result):
             sentences.append(str(self.lost_modes[0]))
         if (self.n_significant or 0) > len(self.modes) > 0:
             sentences.append(
-                f"{self.n_significant} modes are significant and {len(self.modes)} described: raise n_modes."
+                f"{self.n_significant} modes are significant; the first {len(self.modes)} are described."
             )
-        if self.modes and self.kept_note:
-            sentences.append(self.kept_note)
         if self.null is not None and self._relabelled_part:
             sentences.append(
                 f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random: fewer rows "
@@ -333,15 +405,29 @@ class NoveltyResult(Drawn, Result):
             sentences.append(
                 "Two samples of one distribution score more than 0: set n_permutations to see how much."
             )
-        elif self.eta > 1.0 and self.n_significant:
+        elif self.eta > 1.0 and self.n_significant and self.tests is None:
             sentences.append(
                 "Relabelled rows tell whether the samples differ, not whether a mode is more than "
-                f"{self.eta:g} times as frequent: confirm_modes tests that on held-out rows."
+                f"{self.eta:g} times as frequent: NoveltyResampling(held_out=0.5) tests that on held-out rows."
             )
         sentences.append("Compare scores of equal sizes and bandwidths only.")
         if self.interval is not None:
             common[1] += " It is for the expected score of samples of these sizes."
         return sentences + common[1:]
+
+    def test_notes(self) -> list[str]:
+        """Return how many modes hold on held-out rows, and a sentence for each of the first."""
+        if self.tests is None or self.tested_rows is None or self.tested_level is None:
+            return []
+        rows = f"{self.tested_rows[0]:,} and {self.tested_rows[1]:,} held-out rows"
+        if not self.tests:
+            return [f"No mode stood out, so none was tested on the {rows}."]
+        times = "" if self.eta == 1.0 else f"{self.eta:g} times "
+        count = f"{self.n_confirmed} of {len(self.tests)} modes {'is' if self.n_confirmed == 1 else 'are'}"
+        frequent = f"more than {times}as frequent" if times else "more frequent"
+        than = f"{frequent} in the test sample {'as' if times else 'than'} in the reference"
+        level = f"{100 * self.tested_level:g} %, for all of them together"
+        return [f"{count} {than} ({rows}; {level}).", *(str(test) for test in self.tests[:5])]
 
 
 def _percent(share: float) -> str:

@@ -1,78 +1,89 @@
-"""The choice of a route to the spectrum, and what each needs.
+"""The choice of a route to the spectrum, and the memory that each needs.
 
-Exact: "dense", and "cosine" for that kernel. With a certificate: "cholesky" and "landmarks". For modes, while the
-score is that of a part of the rows: "krylov" and "fourier". Each estimates its memory before it allocates, and is
-refused in words when it would not fit.
+Exact: "dense", and "cosine" for that kernel. With an error bound: "cholesky" and "landmarks". For modes, while the
+score is that of a part of the rows: "fourier". Each estimates its memory before it allocates, and is refused with the
+figure and the alternative when it would not fit.
 """
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics._core.memory import check_memory, format_bytes
-from shiftmetrics._core.validation import describe
-from shiftmetrics.novelty.factored import (
-    by_factor,
-    cholesky_bytes,
-    cholesky_rank,
-    dense,
-    dense_bytes,
-    pivoted,
-)
-from shiftmetrics.novelty.feature_map import sums_bytes
-from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
+from shiftmetrics.novelty.gram import TILE_ROWS, FeatureGram
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
-from shiftmetrics.novelty.krylov import KernelProduct, krylov_bytes, top_modes
-from shiftmetrics.novelty.landmarks import MAX_RANK, PILOT_ROWS
-from shiftmetrics.novelty.mapped import by_columns, by_frequencies, by_landmarks, choose_landmarks
-from shiftmetrics.novelty.modes import KernelFunctions
-from shiftmetrics.novelty.problem import Method, Problem, Solution, progress_bar
-from shiftmetrics.novelty.spectrum import rounding
-from shiftmetrics.novelty.subsample import draw_both
+from shiftmetrics.novelty.maps import (
+    CosineFeatures,
+    FeatureMap,
+    FourierFeatures,
+    LandmarkFeatures,
+    moments_bytes,
+)
+from shiftmetrics.novelty.options import FourierMap, LandmarkMap
+from shiftmetrics.novelty.solution import MOST_MODES, FactorMap, Problem, Solution, progress_bar, solve_in
+
+Method = Literal["auto", "dense", "cholesky", "landmarks", "fourier", "cosine"]
+METHODS: tuple[Method, ...] = ("auto", "dense", "cholesky", "landmarks", "fourier", "cosine")
+
+DENSE_ROWS = 16_384
+"""Beyond it the dense route takes many minutes, and is taken only when it is chosen by name."""
 
 _FEW_ROWS = 1024
 """So many rows are factored whole in less than a second."""
 
-_DENSE_ROWS = 16_384
-"""Beyond it the dense route takes many minutes, and is taken only when asked for."""
-
 _DEFAULT_RANK = 4096
 _LEAST_RANK = 256
+_MAX_LANDMARKS = 1024
+_PILOT_ROWS = 4096
+"""Rows of each sample that landmarks are chosen from."""
 
 _VACUOUS = 0.1
-"""Landmarks that leave out more than this share of the trace have a certificate that says little."""
+"""Landmarks that leave out more than this share of the trace have an error bound that says little."""
+
+_OVERHEAD = 64 << 20
 
 
-def check_method(method: Method, kernel: Any) -> None:
-    """Raise a ValueError for a route that does not serve a kernel."""
-    needed = {"fourier": "gaussian", "cosine": "cosine"}.get(method)
+def check_method(method: Any, kernel: Any) -> tuple[Method, dict[str, int]]:
+    """Return the name of a route, and the sizes that the user set.
+
+    Raises
+    ------
+    ValueError
+        If the route is unknown, or does not serve the kernel.
+    """
+    sizes: dict[str, int] = {}
+    if isinstance(method, FourierMap):
+        sizes, method = vars(method), "fourier"
+    elif isinstance(method, LandmarkMap):
+        sizes, method = {"max_rank": method.n_landmarks}, "landmarks"
+    name = check_choice(method, "method", METHODS)
+    needed = {"fourier": "gaussian", "cosine": "cosine"}.get(name)
     if needed is not None and kernel != needed:
         got = kernel if isinstance(kernel, str) else "a function"
-        raise ValueError(
-            describe("kernel", f"{needed!r} with method={method!r}", repr(got), "Choose method='auto'.")
-        )
+        expected = f"{needed!r} with method={name!r}"
+        raise ValueError(describe("kernel", expected, repr(got), "Choose method='auto'."))
+    return name, sizes
 
 
-def solve(
-    problem: Problem, method: Method, *, n_modes: int, reverse: bool = False, complete: bool = False
-) -> Solution:
+def solve(problem: Problem, method: Method, *, n_vectors: int | None = MOST_MODES) -> Solution:
     """Find the spectrum by ``method``.
 
     Parameters
     ----------
     problem : Problem
         The samples.
-    method : {"auto", "dense", "cholesky", "landmarks", "krylov", "fourier", "cosine"}
+    method : {"auto", "dense", "cholesky", "landmarks", "fourier", "cosine"}
         The route.
-    n_modes : int
-        How many eigenfunctions to evaluate at the rows.
-    reverse : bool, default False
-        Whether the spectrum of C_Y - eta C_X is wanted too; at eta = 1 it comes for nothing.
-    complete : bool, default False
-        Whether the coefficients of all positive modes are wanted, however many.
+    n_vectors : int or None
+        How many eigenvectors, 0 for a score alone; None for those of all positive eigenvalues.
 
     Raises
     ------
@@ -80,229 +91,215 @@ def solve(
         If the route does not fit in the memory limit.
     """
     if method == "auto":
-        return _chosen(problem, n_modes, reverse, complete)
-    _refuse(problem, method, n_modes)
-    if method == "dense":
-        return by_factor(problem, dense(problem), "dense", "asked for", n_modes, reverse, complete)
-    if method == "cholesky":
-        factor = pivoted(problem, _rank_cap(problem, quarter=False))
-        return by_factor(problem, factor, "cholesky", "asked for", n_modes, reverse, complete)
-    if method == "landmarks":
-        landmarks = choose_landmarks(problem, _landmark_rank(problem))
-        return by_landmarks(problem, landmarks, "asked for", n_modes, reverse)
-    if method == "cosine":
-        return by_columns(problem, "asked for", n_modes, reverse)
-    if method == "fourier":
-        solution = by_frequencies(problem, "asked for", n_modes, complete=complete)
+        basis, reason = _chosen(problem)
     else:
-        solution = _by_krylov(problem, n_modes)
-    return solution if complete else _with_score(problem, solution, reverse)
+        basis, reason = _by_name(problem, method), "chosen by name"
+    solution = solve_in(basis, problem, reason, n_vectors)
+    if basis.method == "fourier" and n_vectors is not None:
+        return _with_score(problem, solution)
+    return solution
 
 
-def sampling_warnings(solution: Solution, n_frequencies: int, n_rows: int) -> list[str]:
-    """Return what must be said beside a score that does not come from the eigenvalues of all ``n_rows`` rows."""
-    if solution.scored is None:
-        return []
-    found = []
-    gram = solution.scored[0].gram
-    if gram.n_rows < n_rows:
-        found.append(
-            f"The score is that of {gram.n_test} rows of the sample and {gram.n_reference} of the reference, drawn "
-            "at random: compare it only with scores of as many rows. The eigenvalues and modes are of all rows."
-        )
-    if solution.method == "fourier":
-        found.append(
-            f"The eigenvalues and modes come from {n_frequencies} random frequencies: the first ones are right "
-            "within a few percent. The many small ones are cut short, so no score should be made of them."
-        )
-    return found
+def draw_rows(
+    problem: Problem, size: int, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Draw at most ``size`` rows of positive weight of each sample; the same rows of both where they are paired.
+
+    Returns
+    -------
+    tuple
+        Positions among the rows of both samples, test rows first, and the weights of the rows drawn of each sample,
+        scaled to sum 1.
+    """
+    weights = (problem.test_weights, problem.reference_weights)
+    rows = rows_of_weight(problem)
+    drawn = [part if len(part) <= size else np.sort(rng.choice(part, size, replace=False)) for part in rows]
+    if problem.paired:
+        drawn[1] = drawn[0]
+    shares = [side[part] / side[part].sum() for side, part in zip(weights, drawn, strict=True)]
+    return np.concatenate([drawn[0], drawn[1] + len(weights[0])]), shares[0], shares[1]
 
 
-def _chosen(problem: Problem, n_modes: int, reverse: bool, complete: bool) -> Solution:
+def rows_of_weight(problem: Problem) -> list[IntArray]:
+    """Return the rows of each sample that have weight; in both samples where they are paired."""
+    having = [problem.test_weights > 0.0, problem.reference_weights > 0.0]
+    if problem.paired:
+        having = [having[0] & having[1]] * 2
+    return [np.flatnonzero(part) for part in having]
+
+
+def part_of(problem: Problem, size: int, rng: np.random.Generator) -> Problem:
+    """Return a problem of at most ``size`` rows of each sample, drawn at random."""
+    rows, test, reference = draw_rows(problem, size, rng)
+    gram = problem.gram if len(rows) == problem.gram.n_rows else problem.gram.subset(rows)
+    return replace(problem, gram=gram, test_weights=test, reference_weights=reference, max_rank=None)
+
+
+def _by_name(problem: Problem, method: Method) -> FeatureMap:
+    _refuse(problem, method)
+    if method == "dense":
+        return _dense(problem)
+    if method == "cholesky":
+        return _pivoted(problem, _rank_cap(problem, quarter=False))
+    if method == "landmarks":
+        return _landmarks(problem)
+    if method == "cosine":
+        return CosineFeatures(cast(FeatureGram, problem.gram))
+    return _fourier(problem)
+
+
+def _chosen(problem: Problem) -> tuple[FeatureMap, str]:
     """Choose the route that gives most for the memory and for minutes of time, and say why."""
-    gram = problem.gram
+    gram, limit = problem.gram, problem.memory_limit
     n_rows = gram.n_rows
-    kernel = getattr(gram, "kernel", None)
-    if isinstance(gram, FeatureGram) and isinstance(kernel, CosineKernel):
+    if isinstance(gram, FeatureGram) and isinstance(gram.kernel, CosineKernel):
         columns = int(gram.features.shape[1])
-        if columns < n_rows and _needs(problem, "cosine", n_modes) <= problem.memory_limit:
-            return by_columns(problem, f"the cosine kernel is exact in {columns} columns", n_modes, reverse)
-    needed = dense_bytes(problem)
-    if n_rows <= _FEW_ROWS and needed <= problem.memory_limit:
-        reason = f"{n_rows} rows are few enough to factor the whole matrix"
-        return by_factor(problem, dense(problem), "dense", reason, n_modes, reverse, complete)
-    if n_rows > _DENSE_ROWS and _needs(problem, "landmarks", n_modes) <= problem.memory_limit:
-        return _chosen_for_many(problem, n_modes, reverse, complete)
-    fits = needed <= problem.memory_limit and n_rows <= _DENSE_ROWS
-    factor = pivoted(problem, _rank_cap(problem, quarter=fits))
-    reason = f"{factor.rank} pivots explain all {n_rows} rows to the tolerance"
-    if not factor.converged or factor.indefinite:
-        found = (
-            "the kernel is not positive semidefinite"
-            if factor.indefinite
-            else f"{factor.rank} pivots were not enough"
-        )
-        if fits:
-            del factor
-            reason = f"{found}, and {n_rows} rows fit in memory"
-            return by_factor(problem, dense(problem), "dense", reason, n_modes, reverse, complete)
-        reason = f"{found}, but the dense route would need {format_bytes(needed)} for {n_rows} rows"
-    return by_factor(problem, factor, "cholesky", reason, n_modes, reverse, complete)
+        if columns < n_rows and _needs(problem, "cosine") <= limit:
+            return CosineFeatures(gram), f"the cosine kernel is exact in {columns} columns"
+    needed = _needs(problem, "dense")
+    if n_rows <= _FEW_ROWS and needed <= limit:
+        return _dense(problem), f"{n_rows} rows are few enough to factor the whole matrix"
+    if gram.sequential or (n_rows > DENSE_ROWS and _needs(problem, "landmarks") <= limit):
+        return _chosen_for_many(problem)
+    fits = needed <= limit and n_rows <= DENSE_ROWS
+    basis = _pivoted(problem, _rank_cap(problem, quarter=fits))
+    if basis.factor.converged and not basis.indefinite:
+        return basis, f"{basis.size} pivots explain all {n_rows} rows to the tolerance"
+    why = (
+        "the kernel is not positive semidefinite"
+        if basis.indefinite
+        else f"{basis.size} pivots were not enough"
+    )
+    if not fits:
+        return basis, f"{why}, but the dense route would need {format_bytes(needed)} for {n_rows} rows"
+    del basis
+    return _dense(problem), f"{why}, and {n_rows} rows fit in memory"
 
 
-def _chosen_for_many(problem: Problem, n_modes: int, reverse: bool, complete: bool) -> Solution:
+def _chosen_for_many(problem: Problem) -> tuple[FeatureMap, str]:
     """Choose for more rows than the dense route can take: landmarks of a part of them tell what will do."""
-    n_rows = problem.gram.n_rows
-    landmarks = choose_landmarks(problem, _landmark_rank(problem))
-    found = f"{landmarks.size} landmarks leave out {landmarks.left_out:.1e} of a part of the {n_rows} rows"
-    rank = min(2 * landmarks.size, _DEFAULT_RANK, n_rows)
-    if landmarks.size < _landmark_rank(problem) and cholesky_bytes(n_rows, rank) <= problem.memory_limit:
-        factor = pivoted(problem, rank)
-        if factor.converged:
-            reason = f"{factor.rank} pivots explain all {n_rows} rows to the tolerance"
-            return by_factor(problem, factor, "cholesky", reason, n_modes, reverse, complete)
-        del factor
-    kernel = getattr(problem.gram, "kernel", None)
-    if (
-        landmarks.left_out > _VACUOUS
-        and isinstance(kernel, GaussianKernel)
-        and _needs(problem, "fourier", n_modes) <= problem.memory_limit
-    ):
-        reason = f"{found}: too much for a certificate that says something"
-        solution = by_frequencies(problem, reason, n_modes, complete=complete)
-        return solution if complete else _with_score(problem, solution, reverse)
-    reason = f"{found}, and the dense route would need {format_bytes(dense_bytes(problem))}"
-    return by_landmarks(problem, landmarks, reason, n_modes, reverse)
-
-
-def _by_krylov(problem: Problem, n_modes: int) -> Solution:
-    """Find the first modes from products with the whole kernel matrix."""
     gram = problem.gram
-    wanted = max(1, n_modes)
-    stored = krylov_bytes(gram.n_rows, wanted, stored=True) <= problem.memory_limit
-    weights = np.concatenate([problem.test_weights, -problem.eta * problem.reference_weights])
-    with progress_bar(problem.progress, None, "block Krylov") as bar:
+    landmarks = _landmarks(problem)
+    what = (
+        f"{landmarks.size} landmarks leave out {landmarks.left_out:.1e} of a part of the {gram.n_rows} rows"
+    )
+    rank = min(2 * landmarks.size, _DEFAULT_RANK, gram.n_rows)
+    few = landmarks.size < _landmark_rank(problem) and not gram.sequential
+    if few and _cholesky_bytes(gram.n_rows, rank) <= problem.memory_limit:
+        basis = _pivoted(problem, rank)
+        if basis.factor.converged:
+            return basis, f"{basis.size} pivots explain all {gram.n_rows} rows to the tolerance"
+        del basis
+    gaussian = isinstance(gram, FeatureGram) and isinstance(gram.kernel, GaussianKernel)
+    if landmarks.left_out > _VACUOUS and gaussian and _needs(problem, "fourier") <= problem.memory_limit:
+        return _fourier(problem), f"{what}: too much for an error bound that says something"
+    return landmarks, f"{what}, and the dense route would need {format_bytes(_needs(problem, 'dense'))}"
 
-        def report(bound: float) -> None:
-            bar.update()
-            bar.set_postfix(bound=f"{bound:.1e}", refresh=False)
 
-        product = KernelProduct(gram, stored=stored, executor=problem.executor)
-        top = top_modes(
-            product,
-            weights,
-            wanted,
-            tolerance=max(problem.rtol, 1e-10),
-            trusted=gram.trusted,
-            rng=problem.rng(),
+def _with_score(problem: Problem, solution: Solution) -> Solution:
+    """Add an exact route on a random part of the rows, for the score."""
+    part = part_of(problem, problem.score_rows, problem.rng())
+    basis, reason = _chosen(part)
+    scored = solve_in(basis, part, reason, n_vectors=0)
+    return replace(solution, scored=(part, scored), indefinite=solution.indefinite or scored.indefinite)
+
+
+def _dense(problem: Problem) -> FactorMap:
+    with progress_bar(problem.progress, None, "dense Cholesky"):
+        return FactorMap(problem.gram, dense_factor(problem.gram, executor=problem.executor), "dense")
+
+
+def _pivoted(problem: Problem, max_rank: int) -> FactorMap:
+    """Factor the kernel matrix from at most ``max_rank`` of its columns."""
+    with progress_bar(problem.progress, max_rank, "pivoted Cholesky") as bar:
+
+        def report(rank: int, trace: float) -> None:
+            bar.update(rank - bar.n)
+            bar.set_postfix(residual=f"{trace:.1e}", refresh=False)
+
+        factor = pivoted_factor(
+            problem.gram,
+            problem.row_weights,
+            rtol=problem.rtol,
+            max_rank=max_rank,
+            executor=problem.executor,
             report=report,
         )
-        counts = product.mode_counts(problem.test_weights, problem.reference_weights)
-    errors = rounding(np.ones(1), gram.n_test, gram.n_reference, problem.eta, gram.entry_error)
-    positive = int((top.eigenvalues > errors[1] + top.bounds).sum())
-    return Solution(
-        method="krylov",
-        reason="asked for" + ("" if stored else "; the kernel matrix is made anew for each product"),
-        rank=len(top.eigenvalues),
-        eigenvalues=top.eigenvalues[:positive],
-        reverse_eigenvalues=None,
-        values=top.values[:, : min(positive, n_modes)],
-        coefficients=top.coefficients[:, :positive],
-        functions=KernelFunctions(gram, gram.take(np.arange(gram.n_rows))),
-        complete=True,
-        mode_counts=counts,
-        rounding=errors[0],
-        cutoff=errors[2],
-        converged=top.converged,
-        indefinite=top.indefinite or product.contradicted,
-        bound=float(top.bounds.max(initial=0.0)) + errors[1],
+    return FactorMap(problem.gram, factor, "cholesky")
+
+
+def _landmarks(problem: Problem) -> LandmarkFeatures:
+    """Choose landmarks among a random part of the rows."""
+    rows, test, reference = draw_rows(replace(problem, paired=False), _PILOT_ROWS, problem.rng())
+    return LandmarkFeatures(
+        problem.gram,
+        rows,
+        np.concatenate([test, problem.eta * reference]),
+        max_rank=_landmark_rank(problem),
+        rtol=problem.rtol,
+        executor=problem.executor,
     )
 
 
-def _with_score(problem: Problem, solution: Solution, reverse: bool) -> Solution:
-    """Add an exact route on a random part of the rows, for the score."""
-    rows, test, reference = draw_both(
-        problem.test_weights,
-        problem.reference_weights,
-        problem.score_rows,
-        problem.rng(),
-        paired=problem.paired,
-    )
-    part = replace(
-        problem,
-        gram=problem.gram.subset(rows),
-        test_weights=test,
-        reference_weights=reference,
-        max_rank=None,
-    )
-    scored = _chosen(part, 0, reverse, complete=False)
-    indefinite = solution.indefinite or scored.indefinite
-    return replace(solution, scored=(part, scored), indefinite=indefinite)
+def _fourier(problem: Problem) -> FourierFeatures:
+    return FourierFeatures(cast(FeatureGram, problem.gram), problem.n_frequencies, problem.rng())
 
 
-def _needs(problem: Problem, method: Method, n_modes: int) -> int:
+def _needs(problem: Problem, method: Method) -> int:
     """Estimate the peak memory of a route."""
     gram = problem.gram
     columns = int(gram.features.shape[1]) if isinstance(gram, FeatureGram) else 1
-    values = 24 * gram.n_rows * n_modes
-    if method == "dense":
-        return dense_bytes(problem)
+    if method == "dense":  # the factor, and the matrix of the eigenproblem
+        tiles = 32 * TILE_ROWS * columns * cpu_count()
+        return (20 if gram.trusted else 44) * gram.n_rows**2 + tiles + _OVERHEAD
+    values = 24 * gram.n_rows * MOST_MODES
     if method == "cosine":
-        return values + sums_bytes(columns, columns)
+        return values + moments_bytes(columns, columns)
     if method == "fourier":
-        return values + sums_bytes(2 * problem.n_frequencies, columns) + 160 * problem.score_rows**2
-    if method == "krylov":
-        return krylov_bytes(gram.n_rows, max(1, n_modes), stored=False) + 160 * problem.score_rows**2
+        return values + moments_bytes(2 * problem.n_frequencies, columns) + 160 * problem.score_rows**2
     rank = _landmark_rank(problem)
-    return values + sums_bytes(rank, columns) + 32 * min(PILOT_ROWS, gram.n_rows) * (rank + columns)
+    return values + moments_bytes(rank, columns) + 32 * min(_PILOT_ROWS, gram.n_rows) * (rank + columns)
 
 
-def _refuse(problem: Problem, method: Method, n_modes: int) -> None:
-    """Raise a MemoryError in words for a route that would not fit; the pivoted one adapts its rank instead."""
+def _cholesky_bytes(n_rows: int, rank: int) -> int:
+    """Estimate the peak memory of the pivoted route: the factor, and the moments or the eigenproblem."""
+    return 8 * n_rows * rank + 48 * rank**2 + _OVERHEAD
+
+
+def _refuse(problem: Problem, method: Method) -> None:
+    """Raise a MemoryError for a route that would not fit; the pivoted one adapts its rank instead."""
+    n_rows = problem.gram.n_rows
+    if problem.gram.sequential and method in ("dense", "cholesky"):
+        expected = f"'auto', 'landmarks', 'fourier' or 'cosine' for batches of {n_rows} rows"
+        raise ValueError(describe("method", expected, repr(method), "Or pass all rows as one array."))
     if method == "cholesky":
         return
-    n_rows = problem.gram.n_rows
     what, remedy = {
         "dense": (f"{n_rows} rows", "Choose method='cholesky', take fewer rows, or raise memory_limit."),
         "landmarks": (
-            f"max_rank={_landmark_rank(problem)}",
-            "Lower max_rank or n_modes, or raise memory_limit.",
+            f"{_landmark_rank(problem)} landmarks",
+            "Take fewer, method=LandmarkMap(n), or raise memory_limit.",
         ),
-        "krylov": (f"{n_rows} rows", "Lower n_modes or score_rows, or raise memory_limit."),
         "fourier": (
-            f"n_frequencies={problem.n_frequencies} and score_rows={problem.score_rows}",
-            "Lower them or n_modes, or raise memory_limit.",
+            f"{problem.n_frequencies} frequencies and {problem.score_rows} rows for the score",
+            "Take fewer, method=FourierMap(n_frequencies, score_rows), or raise memory_limit.",
         ),
         "cosine": (f"{n_rows} rows", "Choose method='landmarks', reduce the columns, or raise memory_limit."),
     }[method]
-    check_memory(
-        _needs(problem, method, n_modes), problem.memory_limit, f"method={method!r} with {what}", remedy
-    )
+    check_memory(_needs(problem, method), problem.memory_limit, f"method={method!r} with {what}", remedy)
 
 
 def _landmark_rank(problem: Problem) -> int:
-    return min(MAX_RANK if problem.max_rank is None else problem.max_rank, problem.gram.n_rows)
+    return min(_MAX_LANDMARKS if problem.max_rank is None else problem.max_rank, problem.gram.n_rows)
 
 
 def _rank_cap(problem: Problem, *, quarter: bool) -> int:
-    """Return the largest rank of the pivoted route."""
-    n_rows = problem.gram.n_rows
-    if problem.max_rank is not None:
-        cap = min(problem.max_rank, n_rows)
-        check_memory(
-            cholesky_bytes(n_rows, cap),
-            problem.memory_limit,
-            f"max_rank={cap} with {n_rows} rows",
-            "Lower max_rank, or raise memory_limit.",
-        )
-        return cap
+    """Return the largest rank of the pivoted route: a quarter of the rows where the dense route fits too."""
+    n_rows, limit = problem.gram.n_rows, problem.memory_limit
     cap = min(max(n_rows // 4, _LEAST_RANK) if quarter else _DEFAULT_RANK, n_rows)
-    if cholesky_bytes(n_rows, cap) > problem.memory_limit:
-        cap = cholesky_rank(n_rows, problem.memory_limit)
-        check_memory(
-            cholesky_bytes(n_rows, min(_LEAST_RANK, n_rows)) if cap < min(_LEAST_RANK, n_rows) else 0,
-            problem.memory_limit,
-            f"method='cholesky' with {n_rows} rows",
-            "Take fewer rows, set a lower max_rank, or raise memory_limit.",
-        )
-    return cap
+    if _cholesky_bytes(n_rows, cap) <= limit:
+        return cap
+    least = min(_LEAST_RANK, n_rows)
+    remedy = "Take fewer rows, choose method=LandmarkMap(n), or raise memory_limit."
+    check_memory(_cholesky_bytes(n_rows, least), limit, f"method='cholesky' with {n_rows} rows", remedy)
+    return bisect.bisect_right(range(cap), limit, key=lambda rank: _cholesky_bytes(n_rows, rank)) - 1

@@ -1,4 +1,4 @@
-"""The spectrum of C_X - eta C_Y, its entropy, and the certificate of a truncated factor.
+"""The spectrum of C_X - eta C_Y, its entropy, and the error bound of a truncated factor.
 
 With coordinates f of the rows in an orthonormal basis, C_X is the weighted mean of f f' over the test sample and C_Y
 over the reference, and the positive eigenvalues of their difference are the novelty of Zhang, Li and Farnia
@@ -8,80 +8,20 @@ over the reference, and the positive eigenvalues of their difference are the nov
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
-from dataclasses import dataclass
 
 import numpy as np
 
+from shiftmetrics._core import numerics
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.blocks import BLOCK_BYTES, map_reduce, row_blocks
-from shiftmetrics._core.statistics import Statistic
-from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.kernels import EPSILON
 
 _COLUMNS = 512
 """So many columns at a time make matrix products that run at full speed, in blocks much smaller than the matrix."""
 
-
-@dataclass(frozen=True, eq=False)
-class SecondMoment(Statistic):
-    """Sums over rows of one sample: enough for its kernel covariance in the span of a factor."""
-
-    weight: float
-    """Sum of the weights w."""
-    products: FloatArray
-    """Sum of w f f', of shape (rank, rank)."""
-
-    @property
-    def covariance(self) -> FloatArray:
-        """Return the mean of f f': the kernel covariance of the sample in the span."""
-        return self.products / self.weight
-
-
-@dataclass(frozen=True, eq=False)
-class Remainder(Statistic):
-    """Sums over rows of one sample of what a factor leaves out: enough for the certificate."""
-
-    weight: float
-    """Sum of the weights w."""
-    residual: float
-    """Sum of w e, where e = 1 - |f|^2 is the part of a row outside the span."""
-    spread: float
-    """Sum of w sqrt(e (1 - e))."""
-
-
-def second_moment(values: FloatArray, weights: FloatArray) -> SecondMoment:
-    """Return the statistic of rows with coordinates ``values`` (n_rows, rank) and ``weights`` (n_rows,)."""
-    half = values * np.sqrt(weights)[:, None]
-    return SecondMoment(weight=float(weights.sum()), products=half.T @ half)
-
-
-def remainder(residual: FloatArray, weights: FloatArray) -> Remainder:
-    """Return the statistic of rows at squared distance ``residual`` (n_rows,) from the span."""
-    return Remainder(
-        weight=float(weights.sum()),
-        residual=float(weights @ residual),
-        spread=float(weights @ np.sqrt(residual * (1.0 - residual))),
-    )
-
-
-def sample_moment(
-    factor: Factor, rows: slice, weights: FloatArray, *, executor: Executor | None = None
-) -> SecondMoment:
-    """Add up the statistic of one sample, the ``rows`` of ``factor``, block by block."""
-    rank = max(1, factor.rank)
-    # A block has several times as many rows as a statistic, or adding the statistics would take longest.
-    size = max(BLOCK_BYTES // (8 * rank), 4 * rank)
-    blocks = [slice(i, min(i + size, rows.stop)) for i in range(rows.start, rows.stop, size)]
-
-    def statistic(block: slice) -> SecondMoment:
-        return second_moment(factor.values[block], weights[block])
-
-    if len(blocks) == 1:
-        return statistic(blocks[0])
-    with one_blas_thread():
-        return map_reduce(statistic, blocks, executor=executor)
+_SMALL = 512
+"""Up to this size all eigenvectors are computed faster than a few."""
 
 
 def difference(
@@ -137,9 +77,7 @@ def difference(
 def entropy(eigenvalues: FloatArray) -> float:
     """Return sum of l log(S / l) over positive numbers l with sum S, in nats: 0 for none."""
     total = float(eigenvalues.sum())
-    if not total > 0.0:
-        return 0.0
-    return max(0.0, float(eigenvalues @ (math.log(total) - np.log(eigenvalues))))
+    return total * max(0.0, numerics.entropy(eigenvalues / total)) if total > 0.0 else 0.0
 
 
 def entropy_slack(change: float, count: int) -> float:
@@ -152,15 +90,6 @@ def entropy_slack(change: float, count: int) -> float:
     if not change > 0.0:
         return 0.0
     return min(most, change * (most + 1.0 - math.log(min(change, 1.0))))
-
-
-def truncation(gained: Remainder, lost: Remainder, eta: float) -> float:
-    """Bound how much a truncated factor takes off the sum of the positive eigenvalues (it never adds to them).
-
-    The off-diagonal block of Lambda is a mean of products of rank one, |f| |rest| each, and the block outside the
-    span is at most the residual of the test sample.
-    """
-    return (gained.spread + gained.residual) / gained.weight + eta * lost.spread / lost.weight
 
 
 def rounding(
@@ -192,6 +121,68 @@ def rounding(
     # In one eigenvalue the errors of the rows average out, and the typical error counts, not the largest.
     each = row / 12.0 / math.sqrt(min(n_test, n_reference)) + solver
     return (1.0 + eta) * total, (1.0 + eta) * each, (1.0 + eta) * solver
+
+
+def eigenvalues_and_vectors(
+    matrix: FloatArray, n_largest: int | None, n_smallest: int = 0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return all eigenvalues of a symmetric matrix, descending, and the vectors at both ends.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (rank, rank)
+        Symmetric; its lower triangle is read, and overwritten when the matrix is in Fortran order.
+    n_largest : int or None
+        How many eigenvectors of the largest eigenvalues, largest first; None for all.
+    n_smallest : int, default 0
+        How many of the smallest, smallest first.
+    """
+    size = len(matrix)
+    if size == 0:
+        return np.empty(0), np.empty((0, 0)), np.empty((0, 0))
+    largest = size if n_largest is None else min(n_largest, size)
+    smallest = min(n_smallest, size)
+    if size <= _SMALL or 4 * max(largest, smallest) > size:
+        eigenvalues, vectors = np.linalg.eigh(matrix)
+        return eigenvalues[::-1].copy(), vectors[:, ::-1][:, :largest].copy(), vectors[:, :smallest].copy()
+    return _few_vectors(matrix, largest, smallest)
+
+
+def _few_vectors(
+    matrix: FloatArray, n_largest: int, n_smallest: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Reduce to tridiagonal form once: all eigenvalues of it, and the vectors of both ends, mapped back."""
+    from scipy.linalg import LinAlgError, eigh_tridiagonal, lapack
+
+    size = len(matrix)
+    work, _ = lapack.dsytrd_lwork(size, lower=1)
+    reflectors, diagonal, beside, scales, _ = lapack.dsytrd(
+        np.asfortranarray(matrix), lower=1, lwork=int(work), overwrite_a=1
+    )
+    eigenvalues, info = lapack.dsterf(diagonal, beside)
+    if info:
+        raise LinAlgError(f"The eigenvalues of a tridiagonal matrix of size {size} did not converge.")
+    eigenvalues = np.asarray(eigenvalues)[::-1].copy()
+    ranges = [(size - n_largest, size - 1), (0, n_smallest - 1)]
+    ends = [
+        eigh_tridiagonal(diagonal, beside, select="i", select_range=chosen, check_finite=False)[1]
+        for chosen in ranges
+        if chosen[0] <= chosen[1]
+    ]
+    if not ends:
+        return eigenvalues, np.empty((size, 0)), np.empty((size, 0))
+    vectors = np.hstack(ends)
+    # The reflectors leave the first row alone and stand one row too low for dormqr: each column moves up.
+    for column in range(size - 1):
+        reflectors[:-1, column] = reflectors[1:, column]
+    inner = np.asfortranarray(vectors[1:])
+    _, work, _ = lapack.dormqr("L", "N", reflectors[:, : size - 1], scales, inner, -1)
+    inner, _, _ = lapack.dormqr(
+        "L", "N", reflectors[:, : size - 1], scales, inner, int(work[0]), overwrite_c=1
+    )
+    vectors[1:] = inner
+    vectors = np.asarray(vectors, dtype=np.float64)
+    return eigenvalues, vectors[:, :n_largest][:, ::-1].copy(), vectors[:, n_largest:].copy()
 
 
 def _block_of_products(values: FloatArray, rows: slice, columns: slice, weights: FloatArray) -> FloatArray:

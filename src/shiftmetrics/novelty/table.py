@@ -1,4 +1,4 @@
-"""Novelty between several samples in one table: who is novel to whom, who ranks first, and how sure that is."""
+"""Novelty between several samples in one table, with ranks and their intervals over random draws of rows."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.memory import check_memory, check_memory_limit
-from shiftmetrics._core.record import StatusEnum as Status
+from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import Result, format_number, settings_of
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_integer, check_rng, describe
-from shiftmetrics.novelty.pairwise import score_matrix
-from shiftmetrics.novelty.samples import check_named_samples, choose_bandwidths
+from shiftmetrics.novelty.pairwise import check_bandwidths, check_named_samples, score_pairs
 
 LEVEL = 0.9
 DEFAULT_ROWS = 500
 
 
-class NoveltyTableStatus(Status):
-    """How the table came about."""
-
-    complete = ("complete", True, "Every pair was scored at every setting, by the dense route.")
+COMPLETE = Status("complete", "Every pair was scored at every setting, by the dense route.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +43,7 @@ class NoveltyTable(Drawn, Result):
     scores : ndarray of shape (F, B, k, k)
         Novelty of the row's sample against the column's, in nats: the mean over draws of ``n_rows`` rows each.
     null : ndarray of shape (F, B, k, k)
-        Mean score of two samples dealt anew from the rows of the pair.
+        Mean score of the relabelled rows of the pair.
     draws : ndarray of shape (n_draws, F, B, k, k)
         The scores of each draw.
     rank_low, rank_high : ndarray of shape (F, B, k)
@@ -66,7 +63,7 @@ class NoveltyTable(Drawn, Result):
     unit: ClassVar[str] = "mean rank correlation"
     higher_is_better: ClassVar[bool] = True
 
-    status: NoveltyTableStatus
+    status: Status
     names: tuple[str, ...]
     feature_sets: tuple[str, ...]
     bandwidths: FloatArray
@@ -168,11 +165,10 @@ class NoveltyTable(Drawn, Result):
 
     def notes(self) -> list[str]:
         """Return how the rankings agree, which ranks are certain, and the sentences of every result."""
-        settings = self.bandwidths.size
         sets, widths = self.bandwidths.shape
-        text = f"{_count(settings, 'setting')} ({_count(sets, 'feature set')}, {_count(widths, 'bandwidth')} each)"
-        if settings > 1:
-            text += f"; their rankings agree with a mean Kendall correlation of {format_number(self.value)}"
+        text = f"feature sets: {sets}, bandwidths of each: {widths}"
+        if sets * widths > 1:
+            text += f"; the rankings agree with a mean Kendall correlation of {format_number(self.value)}"
         width = int((self.rank_high - self.rank_low).max())
         spread = (
             "all ranks are the same in 90 % of the draws"
@@ -189,16 +185,16 @@ def novelty_table(
     bandwidths: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
     n_rows: int | None = None,
     n_draws: int = 10,
-    n_relabelled: int = 5,
+    n_permutations: int = 5,
     n_exemplars: int = 0,
     rng: Any = None,
-    progress: bool = True,
+    computing: Computing | None = None,
 ) -> NoveltyTable:
     """Measure the novelty of each of several samples against each other, and rank them.
 
     Scores depend on the number of rows and are above 0 for samples of one distribution. So every score compares
     ``n_rows`` rows of one sample with as many of the other, drawn without replacement, and the mean score of
-    relabelled rows is taken off. Ranks come with the interval over draws, and with their agreement over bandwidths
+    relabelled rows is subtracted. Ranks come with the interval over draws, and with their agreement over bandwidths
     and features.
 
     Parameters
@@ -207,20 +203,20 @@ def novelty_table(
         The samples by name, at least two; or a mapping of str to mappings from names of feature sets to arrays, which
         hold the same observations in the same order.
     bandwidths : sequence of float, or mapping of str to such, optional
-        Bandwidths of the Gaussian kernel, as many for each feature set. Default: that of `variance_bandwidth` on the
+        Bandwidths of the Gaussian kernel, as many for each feature set. Default: that of `choose_bandwidth` on the
         drawn rows of all samples, and the same divided and multiplied by the root of 2.
     n_rows : int, optional
         Rows of a draw. Default: half of the smallest sample, so that draws differ as samples do, but at most 500.
     n_draws : int, default 10
         Draws, for the intervals.
-    n_relabelled : int, default 5
+    n_permutations : int, default 5
         Relabellings of each pair, in the first draw, for the null; 0 for none.
     n_exemplars : int, default 0
         Rows to keep of the top mode of each pair, in the first draw; 0 for none.
     rng : int or Generator, optional
         Draws rows and labels. Default: a fixed seed, so that equal data give equal tables.
-    progress : bool, default True
-        Whether to show a progress bar for work of more than two seconds.
+    computing : Computing, optional
+        The memory_limit, and whether to show progress.
 
     Returns
     -------
@@ -257,7 +253,7 @@ def novelty_table(
     from tqdm import tqdm
 
     n_draws = check_integer(n_draws, "n_draws", low=1)
-    n_relabelled = check_integer(n_relabelled, "n_relabelled", low=0)
+    n_permutations = check_integer(n_permutations, "n_permutations", low=0)
     n_exemplars = check_integer(n_exemplars, "n_exemplars", low=0)
     features, sizes = check_named_samples(samples)
     names, sets = tuple(samples), tuple(features)
@@ -274,15 +270,21 @@ def novelty_table(
                 "Scores need equal sizes.",
             )
         )
-    check_memory(64 * size**2 * 8, check_memory_limit(None), f"n_rows={size}", "Draw fewer rows.")
+    computing = computing_of(computing, memory_limit=None)
+    limit = check_memory_limit(computing.memory_limit)
+    check_memory(64 * size**2 * 8, limit, f"n_rows={size}", "Draw fewer rows.")
     generator = check_rng(0 if rng is None else rng)
     positions = [[generator.permutation(count)[:size] for count in sizes] for _ in range(n_draws)]
-    widths = choose_bandwidths(bandwidths, features, positions[0])
+    widths = check_bandwidths(bandwidths, features, positions[0])
     shape = (*widths.shape, len(names), len(names))
     draws, null = np.zeros((n_draws, *shape)), np.zeros(shape)
     top_modes = np.full((*shape, n_exemplars), -1)
     with tqdm(
-        total=n_draws * widths.size, desc="novelty table", delay=2.0, disable=not progress, leave=False
+        total=n_draws * widths.size,
+        desc="novelty table",
+        delay=2.0,
+        disable=not computing.progress,
+        leave=False,
     ) as bar:
         for draw, rows_of in enumerate(positions):
             first = draw == 0
@@ -291,19 +293,18 @@ def novelty_table(
                     to_float64(take_rows(array, rows)) for array, rows in zip(arrays, rows_of, strict=True)
                 ]
                 for b, width in enumerate(widths[f]):
-                    matrix = score_matrix(
+                    scores, means, top = score_pairs(
                         taken,
                         float(width),
-                        n_relabelled=n_relabelled if first else 0,
+                        n_permutations=n_permutations if first else 0,
                         n_exemplars=n_exemplars if first else 0,
                         rng=generator,
                     )
-                    draws[draw, f, b] = matrix.scores
+                    draws[draw, f, b] = scores
                     if first:
-                        null[f, b] = matrix.null
+                        null[f, b] = means
                         for i, rows in enumerate(rows_of):
-                            top = matrix.top_modes[i]
-                            top_modes[f, b, i] = np.where(top >= 0, rows[top], -1)
+                            top_modes[f, b, i] = np.where(top[i] >= 0, rows[top[i]], -1)
                     bar.update()
     ranks = _ranks((draws - null).sum(axis=-1))
     kendall = _kendall((draws.mean(axis=0) - null).sum(axis=-1).reshape(-1, len(names)))
@@ -311,7 +312,7 @@ def novelty_table(
     return NoveltyTable(
         value=float(others.mean()) if len(others) else 1.0,
         error_bound=0.0,
-        status=NoveltyTableStatus.complete,
+        status=COMPLETE,
         n_samples=sum(sizes),
         names=names,
         feature_sets=sets,
@@ -329,15 +330,11 @@ def novelty_table(
             bandwidths="auto" if bandwidths is None else "given",
             n_rows=n_rows,
             n_draws=n_draws,
-            n_relabelled=n_relabelled,
+            n_permutations=n_permutations,
             n_exemplars=n_exemplars,
             rng=0 if rng is None else rng,
         ),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _ranks(novelty: FloatArray) -> IntArray:

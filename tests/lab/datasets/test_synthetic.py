@@ -138,5 +138,5 @@ def test_the_measures_find_the_stated_answers():
         assert abs(stability.value - expected) < 4 * stability.standard_error + 1e-6
 
     mixtures = make_mixtures([1] * 4 + [0] * 4, [0] * 4 + [1] * 4, n_samples=1500, scale=0.005, rng=0)
-    novelty = kernel_entropic_novelty(mixtures.features, mixtures.reference, bandwidth=0.2, rng=0)
+    novelty = kernel_entropic_novelty(mixtures.features, mixtures.reference, bandwidth=0.2)
     assert novelty.value == pytest.approx(mixtures.ideal_novelty(), abs=0.02)

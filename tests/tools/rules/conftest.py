@@ -95,6 +95,6 @@ def results() -> dict[str, Result]:
         "agreement": calm,
         "stability": stability_criterion(losses, 0.7),
         "curve": stability_curve(losses, [0.6, 0.7, 0.8]),
-        "novelty": kernel_entropic_novelty(points, rng.normal(size=(50, 2)), bandwidth=1.0, rng=0),
+        "novelty": kernel_entropic_novelty(points, rng.normal(size=(50, 2)), bandwidth=1.0),
         "compare": compare_results({"calm": calm, "upset": upset}),
     }

@@ -20,7 +20,7 @@ def results():
         "mild": posterior_agreement(clean + 0.2 * rng.normal(size=(60, 3)), clean),
         "strong": posterior_agreement(clean + 2.0 * rng.normal(size=(60, 3)), clean),
         "break": stability_criterion(ZeroOneLoss(np.maximum(rng.normal(1, 1, 60), 0)), 0.4),
-        "new": kernel_entropic_novelty(points, rng.normal(size=(50, 2)), bandwidth=1.0, rng=0),
+        "new": kernel_entropic_novelty(points, rng.normal(size=(50, 2)), bandwidth=1.0),
     }
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty, novelty_against_size
+from shiftmetrics.lab.novelty_studies import bandwidth_sweep, novelty_against_size
+from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, worst_case_risk
 from shiftmetrics.views.report import Context, Rows, document, render_report, write_report
 

@@ -4,13 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.novelty import (
-    LandmarkMap,
-    NoveltyStream,
-    confirm_modes,
-    kernel_entropic_novelty,
-    novelty_table,
-)
+from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty, novelty_table
 from shiftmetrics.views.report import Context, Rows, render_report
 from shiftmetrics.views.report.parts import LONGEST_TEXT, excerpt
 from shiftmetrics.views.report.typical import MOST_WORDS, Side, typical_columns, typical_rows, typical_words
@@ -30,7 +24,7 @@ TABLE = pd.DataFrame(
 def result():
     rng = np.random.default_rng(0)
     test = np.concatenate([rng.normal(size=(30, 2)), rng.normal(9.0, 0.3, size=(20, 2))])
-    return kernel_entropic_novelty(test, rng.normal(size=(40, 2)), bandwidth=1.0, rng=0)
+    return kernel_entropic_novelty(test, rng.normal(size=(40, 2)), bandwidth=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +114,7 @@ def test_an_excerpt_is_one_line_cut_between_words(text, wanted):
 def test_what_is_missing_shows_itself_in_the_reference(result, rows):
     rng = np.random.default_rng(0)
     known = np.concatenate([rng.normal(size=(30, 2)), rng.normal(9.0, 0.3, size=(20, 2))])
-    swapped = kernel_entropic_novelty(rng.normal(size=(40, 2)), known, bandwidth=1.0, rng=0)
+    swapped = kernel_entropic_novelty(rng.normal(size=(40, 2)), known, bandwidth=1.0)
     assert swapped.lost_modes[0].significant
     other_way = {
         "table": rows["reference_table"],
@@ -139,29 +133,27 @@ def test_what_is_missing_shows_itself_in_the_reference(result, rows):
     assert "stands out" in text
 
 
-def test_what_is_missing_is_shown_where_nothing_is_new():
+def test_what_is_missing_is_shown_where_it_stands_out():
     near, far = np.zeros((30, 2)), np.full((30, 2), 9.0)
     far += 0.1 * np.random.default_rng(0).normal(size=far.shape)
-    lost = kernel_entropic_novelty(near, np.concatenate([near, far]), eta=3.0, bandwidth=1.0, reverse=True)
-    assert lost.modes == ()
+    lost = kernel_entropic_novelty(near, np.concatenate([near, far]), bandwidth=1.0)
     assert lost.lost_modes[0].significant
-    text = page(lost)
-    assert "No mode of the test sample is in excess of the reference." in text
-    assert "Missing 1" in text
+    assert "Missing 1" in page(lost)
 
 
 def test_tables_and_tested_modes_have_entries():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 120, 2))
     x[:50] += 9.0
-    tested = confirm_modes(x, y, bandwidth=2.0)
-    table = novelty_table({"x": x, "y": y}, bandwidths=[2.0], n_draws=2, n_relabelled=1)
+    tested = kernel_entropic_novelty(x, y, bandwidth=2.0, resampling=NoveltyResampling(held_out=0.5))
+    table = novelty_table({"x": x, "y": y}, bandwidths=[2.0], n_draws=2, n_permutations=1)
     text = render_report({"tested": tested, "table": table})
     assert "1 of 1 modes is more frequent" in text
     assert "most novel first" in text
-    assert text.count("<figure") == 2
-    several = novelty_table({"x": x, "y": y}, bandwidths=[1.0, 2.0], n_draws=2, n_relabelled=1)
-    assert "1 feature set, 2 bandwidths each" in several.summary()
+    assert "more frequent in the test sample than in the reference" in text
+    assert text.count("<figure") == 4
+    several = novelty_table({"x": x, "y": y}, bandwidths=[1.0, 2.0], n_draws=2, n_permutations=1)
+    assert "feature sets: 1, bandwidths of each: 2" in several.summary()
     text = render_report(several)
     assert text.count("<figure") == 2
     assert "mean rank correlation" in text
@@ -175,14 +167,15 @@ def test_modes_that_stand_out_are_shown_and_few_others(result, rows):
     assert result.n_significant == 1 < 3 < len(result.modes)
     assert cards(result) == 3
     rng = np.random.default_rng(0)
-    alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0, rng=0)
+    alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0)
     assert alike.n_significant == 0
     assert "No mode stands out from relabelled rows; these are the first ones all the same." in page(alike)
     corners = 20.0 * np.eye(12)[np.repeat(np.arange(12), 30)]
-    many = kernel_entropic_novelty(corners, corners[:30].repeat(10, axis=0), bandwidth=1.0, n_modes=12, rng=0)
+    many = kernel_entropic_novelty(corners, corners[:30].repeat(10, axis=0), bandwidth=1.0)
     assert many.n_significant == 11
     assert "11 modes stand out; the first 7 are shown." in page(many)
-    unknown = kernel_entropic_novelty(corners, corners[:30], bandwidth=1.0, n_permutations=0, rng=0)
+    none = NoveltyResampling(n_permutations=0)
+    unknown = kernel_entropic_novelty(corners, corners[:30], bandwidth=1.0, resampling=none)
     assert page(unknown).count("<h4><span>Mode") == 7
 
 
@@ -200,17 +193,3 @@ def test_modes_that_stand_out_are_shown_and_few_others(result, rows):
 def test_rows_that_do_not_fit_are_named(result, rows, message):
     with pytest.raises(ValueError, match=message):
         page(result, **rows)
-
-
-def test_rows_of_a_stream_are_those_that_it_kept(result):
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, 90, 2))
-    x += 3.0
-    stream = NoveltyStream(LandmarkMap.choose(x, y, bandwidth=1.0), kept_rows=60, rng=0).partial_fit(x, y)
-    found = stream.result(n_permutations=5, progress=False)
-    table = pd.DataFrame(stream.test_rows, columns=["across", "up"])
-    shown = page(found, table=table)
-    assert "across" in shown
-    assert "among the rows that were kept, at most 60 of each sample" in shown
-    with pytest.raises(ValueError, match="table must be of 60 rows"):
-        page(found, table=pd.DataFrame(x))

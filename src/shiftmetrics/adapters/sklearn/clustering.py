@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
-from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty
 from shiftmetrics.novelty.modes import MEMBERSHIP
 
 NONE = -1
@@ -32,7 +33,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
     bandwidth : float, "auto" or "median", default "auto"
         Bandwidth of the Gaussian kernel.
     n_modes : int, default 10
-        Most clusters; at least 1.
+        Most clusters; at least 1, and no more than 20 are found.
     threshold : float, default 0.25
         Least membership of a row in a cluster, from 0 to 1.
     n_permutations : int, default 20
@@ -132,13 +133,10 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
             eta=self.eta,
             kernel=self.kernel,
             bandwidth=self.bandwidth,  # type: ignore[arg-type]
-            n_modes=self.n_modes,
-            n_permutations=self.n_permutations,
-            reverse=False,
-            rng=_seed(self.random_state),
-            progress=False,
+            resampling=NoveltyResampling(n_permutations=self.n_permutations, rng=_seed(self.random_state)),
+            computing=Computing(progress=False),
         )
-        self.modes_ = tuple(mode for mode in self.result_.modes if mode.significant)
+        self.modes_ = tuple(mode for mode in self.result_.modes if mode.significant)[: self.n_modes]
         self.n_clusters_ = len(self.modes_)
         memberships = np.zeros((len(rows), self.n_clusters_))
         for column, mode in enumerate(self.modes_):

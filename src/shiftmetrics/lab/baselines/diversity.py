@@ -29,7 +29,7 @@ from shiftmetrics._core.validation import (
 from shiftmetrics.lab.baselines.result import COMPUTED, BaselineScore
 from shiftmetrics.lab.distances.features import mean_row
 from shiftmetrics.lab.distances.inputs import Kind, distributions
-from shiftmetrics.novelty.bandwidth import median_bandwidth, variance_bandwidth
+from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
 from shiftmetrics.novelty.spectrum import entropy_slack
 
@@ -59,8 +59,8 @@ def vendi_score(
     kernel : {"gaussian", "cosine"}, default "gaussian"
         Similarity of two rows.
     bandwidth : float, "auto" or "median", default "auto"
-        Bandwidth of the Gaussian kernel, in units of the features; "auto" is `variance_bandwidth` and "median"
-        `median_bandwidth`. Compare only numbers of one bandwidth.
+        Bandwidth of the Gaussian kernel, in units of the features; "auto" and "median" are the rules
+        of `shiftmetrics.novelty.choose_bandwidth`. Compare only numbers of one bandwidth.
     rng : int or Generator, optional
         Draws the rows of the bandwidth's rule. Default: a fixed seed.
     computing : Computing, optional
@@ -238,7 +238,7 @@ def _prepare(features: Any, kernel: str, bandwidth: Any, rng: Any) -> tuple[Arra
         return sample, CosineKernel(), None
     if isinstance(bandwidth, str):
         rule = check_choice(bandwidth, "bandwidth", ("auto", "median"))
-        width = (variance_bandwidth if rule == "auto" else median_bandwidth)(sample, rng=rng).value
+        width = choose_bandwidth(sample, rule="median" if rule == "median" else "variance", rng=rng).value
     else:
         width = check_number(bandwidth, "bandwidth", low=0.0, open_low=True)
     return sample, GaussianKernel(width, mean_row(sample)), width

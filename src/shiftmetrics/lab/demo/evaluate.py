@@ -12,7 +12,7 @@ from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.lab.demo import digits
-from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
+from shiftmetrics.novelty import NoveltyResampling, NoveltyResult, kernel_entropic_novelty
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion
 from shiftmetrics.views import Context, Rows
 
@@ -185,7 +185,10 @@ def _novelty(data: digits.Digits, withheld: int, seed: int) -> tuple[NoveltyResu
         reference_images=reference,
     )
     result = kernel_entropic_novelty(
-        digits.pixels(data.test_images), digits.pixels(reference), rng=seed, progress=False
+        digits.pixels(data.test_images),
+        digits.pixels(reference),
+        resampling=NoveltyResampling(rng=seed),
+        computing=Computing(progress=False),
     )
     return result, rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftmetrics._core.tables import Align
-from shiftmetrics.novelty import bandwidth_sweep, kernel_entropic_novelty
+from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder, refuse_options, scaled
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import Sample, align_samples, read_row_values, read_sample, shared
@@ -93,6 +93,8 @@ def novelty(
         align_samples(*samples, align=align, rows=call["paired"])
 
     def compute() -> Answer:
+        from shiftmetrics.lab.novelty_studies import bandwidth_sweep
+
         pair, fields = (samples, shown) if encoded is None else encoded.samples(progress=call.progress)
         first, second = pair
         if folders:

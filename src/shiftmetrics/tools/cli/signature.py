@@ -36,7 +36,8 @@ NEVER = {"executor", "rng", "progress", "align", "keep_rows"}
 
 PLAIN = (str, int, float, bool, Path, list[str])
 PANELS = {
-    "Moves": "Where rows may move", "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
+    "Moves": "Where rows may move", "NoveltyResampling": "Chance",
+    "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
 }  # fmt: skip
 """Headings in the help, by the class of the option object."""
 
@@ -151,10 +152,13 @@ def _word_or_number(text: str, flag: str, *, words: list[str]) -> Any:
 
 
 def part_of(function: Callable[..., Any], name: str) -> type | None:
-    """Return the class of the option object that a parameter takes, if it takes one."""
+    """Return the class of the option object that a parameter takes; None where words stand for it."""
     if inspect.signature(function).parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY:
         return None
-    classes = [part for part in _members(_kind_of(function, name)) if isinstance(part, type)]
+    members = _members(_kind_of(function, name))
+    if any(isinstance(member, str) for member in members):
+        return None
+    classes = [part for part in members if isinstance(part, type)]
     return next((part for part in classes if dataclasses.is_dataclass(part)), None)
 
 

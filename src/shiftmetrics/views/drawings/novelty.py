@@ -1,4 +1,4 @@
-"""Drawings of novelty: the spectrum, modes, several samples, and what the score depends on beside the data."""
+"""Drawings of novelty: the spectrum, modes, tests of modes, and several samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics.novelty import BandwidthSweep, ConfirmedModes, NoveltyResult, NoveltySizes, NoveltyTable
+from shiftmetrics.novelty import NoveltyResult, NoveltyTable
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     INK,
@@ -71,68 +71,24 @@ def draw_frequencies(result: Any, ax: Any = None) -> Any:
     return ax
 
 
-@drawing(BandwidthSweep, kind="bandwidths")
-def draw_bandwidths(sweep: Any, ax: Any = None) -> Any:
-    """Draw the score at each bandwidth against relabelled rows, with the number of modes that stand out."""
-    ax = new_axes(ax)
-    widths = sweep.bandwidths
-    _relabelled(ax, widths, sweep)
-    ax.plot(widths, sweep.scores, "o-", color=TEST, markersize=5, label="score")
-    for width, score, count in zip(widths, sweep.scores, sweep.n_significant, strict=True):
-        ax.annotate(
-            str(int(count)), (width, score), (0, 7), textcoords="offset points", ha="center", fontsize=9
-        )
-    _score_axes(ax, widths, [f"{width:.2g}" for width in widths], sweep.scores, sweep)
-    ax.set_xlabel("bandwidth")
-    ax.set_title("Novelty by bandwidth, and modes that stand out")
-    return ax
-
-
-@drawing(NoveltySizes, kind="sizes")
-def draw_sizes(sizes: Any, ax: Any = None) -> Any:
-    """Draw the score at each number of rows against relabelled rows."""
-    ax = new_axes(ax)
-    spread = 2.0 * sizes.score_spreads
-    _relabelled(ax, sizes.sizes, sizes)
-    label = f"score, ± 2 deviations of {sizes.n_draws} draws"
-    ax.errorbar(
-        sizes.sizes, sizes.scores, spread, fmt="o-", color=TEST, markersize=5, elinewidth=1.2, label=label
-    )
-    _score_axes(ax, sizes.sizes, [f"{size:,}" for size in sizes.sizes], sizes.scores + spread, sizes)
-    ax.set_xlabel("rows of each sample")
-    ax.set_title("Novelty by the number of rows")
-    return ax
-
-
-def _relabelled(ax: Any, x: Any, series: Any) -> None:
-    means, spreads = series.null_means, 2.0 * series.null_spreads
-    ax.fill_between(x, means - spreads, means + spreads, color=MUTED, alpha=0.3, linewidth=0)
-    ax.plot(x, means, color=MUTED, linewidth=1.2, label="relabelled rows, ± 2 deviations")
-
-
-def _score_axes(ax: Any, x: Any, ticks: list[str], highest: Any, series: Any) -> None:
-    ax.set_xscale("log")
-    ax.set_xticks(x, ticks)
-    ax.minorticks_off()
-    null = series.null_means + 2.0 * series.null_spreads
-    ax.set_ylim(0.0, 1.3 * max(float(highest.max()), float(null.max()), 1e-9))
-    ax.set_ylabel("novelty in nats")
-    ax.legend(loc="best")
-
-
-@drawing(ConfirmedModes, kind="modes")
-def draw_confirmed(result: Any, ax: Any = None) -> Any:
+@drawing(NoveltyResult, kind="tests")
+def draw_tests(result: Any, ax: Any = None) -> Any:
     """Draw how many times as frequent each mode is on held-out rows, with its lower bound."""
-    ax = new_axes(ax, height=1.6 + 0.36 * max(2, len(result.modes)))
-    low = np.array([mode.ratio_low for mode in result.modes])
-    ratio = np.array([mode.ratio for mode in result.modes])
-    colours = np.array([TEST if mode.confirmed else MUTED for mode in result.modes])
+    tests = result.tests
+    if tests is None:
+        raise ValueError(
+            "result must hold tests of its modes, got none. Pass resampling=NoveltyResampling(held_out=0.5)."
+        )
+    ax = new_axes(ax, height=1.6 + 0.36 * max(2, len(tests)))
+    low = np.array([mode.ratio_low for mode in tests])
+    ratio = np.array([mode.ratio for mode in tests])
+    colours = np.array([TEST if mode.confirmed else MUTED for mode in tests])
     seen = np.isfinite(ratio)
     known = np.concatenate([low, ratio[seen], [result.eta]])
     left, right = float(known[known > 0.0].min()) / 2.0, 3.0 * float(known.max())
     ax.set_xlim(left, right)
     plain_log_axis(ax.xaxis)
-    place = name_rows(ax, range(1, len(result.modes) + 1))
+    place = name_rows(ax, range(1, len(tests) + 1))
     start = np.maximum(low, left)
     ax.hlines(place, start, np.where(seen, ratio, right), color=colours, linewidth=1.6)
     ax.scatter(start, place, color=colours, marker="|", s=80, linewidth=1.6)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shiftmetrics.novelty import BandwidthSweep, NoveltySizes
-
 if TYPE_CHECKING:
     from shiftmetrics.tools.rules import RulesResult
 
@@ -36,10 +34,9 @@ class Rows:
         The text of each row.
     table, reference_table : DataFrame, optional
         Anything else that is known of each row; beside ``texts``, such as the weight of each word.
-    bandwidth_sweep : BandwidthSweep, optional
-        The novelty of these rows at several bandwidths, from `shiftmetrics.novelty.bandwidth_sweep`.
-    sizes : NoveltySizes, optional
-        Their novelty at several numbers of rows, from `shiftmetrics.novelty.novelty_against_size`.
+    bandwidth_sweep, sizes : NoveltyStudy, optional
+        The novelty of these rows at several bandwidths, and at several numbers of rows, from
+        `shiftmetrics.lab.novelty_studies`.
     """
 
     scores: Any = None
@@ -57,8 +54,8 @@ class Rows:
     reference_texts: Any = None
     table: Any = None
     reference_table: Any = None
-    bandwidth_sweep: BandwidthSweep | None = None
-    sizes: NoveltySizes | None = None
+    bandwidth_sweep: Any = None
+    sizes: Any = None
 
     def name(self, row: int) -> str:
         """Return the name of a row."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.validation import describe
-from shiftmetrics.novelty import ConfirmedModes, NoveltyResult, NoveltyTable
+from shiftmetrics.novelty import NoveltyResult, NoveltyTable
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, Section, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
@@ -74,13 +74,13 @@ def meter(result: Any) -> tuple[float, str]:
     return share, f"{percent(share)} of the test sample is in excess{where}"
 
 
-@reports(NOVELTY, ConfirmedModes, NoveltyTable)
-def fill_other(entry: Entry) -> None:
-    """Draw a table of several samples, or modes on held-out rows."""
+@reports(NOVELTY, NoveltyTable)
+def fill_table(entry: Entry) -> None:
+    """Draw a table of several samples."""
     result = entry.result
     entry.sentences += result.notes()
     entry.draw()
-    if isinstance(result, NoveltyTable) and result.bandwidths.size > 1:
+    if result.bandwidths.size > 1:
         entry.draw("ranks")
 
 
@@ -107,15 +107,17 @@ def fill_novelty(entry: Entry) -> None:
             )
         elif significant is not None and significant > len(shown):
             entry.sentences.append(f"{significant} modes stand out; the first {len(shown)} are shown.")
+    if result.tests is not None:
+        entry.sentences += result.test_notes()
+    if result.tests:
+        entry.draw("tests")
     if rows.bandwidth_sweep is not None:
         sweep = rows.bandwidth_sweep
         caption = f"{sweep.headline()} From {sweep.n_test:,} and {sweep.n_reference:,} rows."
         entry.draw(None, caption, result=sweep)
     if rows.sizes is not None:
-        entry.draw("sizes", result=rows.sizes)
+        entry.draw("study", result=rows.sizes)
     if shown or missing:
-        if result.kept_note:
-            entry.sentences.append(result.kept_note)
         cards = [
             _card(mode, rows, detail // 2 if place else detail, wide=not place)
             for place, mode in enumerate((*shown, *missing))
@@ -125,13 +127,11 @@ def fill_novelty(entry: Entry) -> None:
 
 def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
     """Raise a ValueError where there is not one entry for each row, or pictures are none."""
-    kept = result.settings.get("kept_rows")  # modes of a stream are of the rows that it kept
     for entry in fields(rows):
         value = getattr(rows, entry.name)
         if value is None or entry.name == "class_names" or not hasattr(value, "__len__"):
             continue
-        n_rows = result.n_reference if entry.name.startswith("reference") else result.n_samples
-        expected = n_rows if kept is None else min(n_rows, kept)
+        expected = result.n_reference if entry.name.startswith("reference") else result.n_samples
         argument = f"rows[{name!r}].{entry.name}"
         if len(value) != expected:
             raise ValueError(describe(argument, f"of {expected} rows, as the sample", f"{len(value)} rows"))

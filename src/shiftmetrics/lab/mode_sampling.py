@@ -57,12 +57,13 @@ def sample_mode(
 
     Notes
     -----
-    Section 6 and figure 7 of Zhang, Li and Farnia (arXiv:2402.17287). Ledoit and Wolf, "A well-conditioned estimator
-    for large-dimensional covariance matrices" (2004).
+    Section 6 and figure 7 of Zhang, Li and Farnia (arXiv:2402.17287). The shrinkage is that of
+    `sklearn.covariance.ledoit_wolf_shrinkage`.
 
     Examples
     --------
-    >>> from shiftmetrics.novelty import kernel_entropic_novelty
+    >>> from shiftmetrics import kernel_entropic_novelty
+    >>> from shiftmetrics.lab.mode_sampling import sample_mode
     >>> latents = np.repeat([[0.0, 0.0], [5.0, 5.0]], 20, axis=0) + np.random.default_rng(0).normal(size=(40, 2))
     >>> features = 3.0 * latents  # what a generator would make of them
     >>> result = kernel_entropic_novelty(features, features[:20], bandwidth=3.0)
@@ -82,24 +83,19 @@ def sample_mode(
     array = check_matrix(latents, "latents")
     membership = mode.membership if of == "test" else mode.reference_membership
     if membership is not None and len(membership) != array.shape[0]:
-        raise ValueError(
-            describe("latents", f"of {len(membership)} rows, as the {of} sample", f"{array.shape[0]} rows")
-        )
+        expected = f"of {len(membership)} rows, as the {of} sample"
+        raise ValueError(describe("latents", expected, f"{array.shape[0]} rows"))
     if len(members) < 2:
-        raise ValueError(
-            describe(
-                "threshold",
-                "reached by at least two rows",
-                f"{threshold:g}, reached by {len(members)}",
-                "Lower it.",
-            )
-        )
+        got = f"{threshold:g}, reached by {len(members)}"
+        raise ValueError(describe("threshold", "reached by at least two rows", got, "Lower it."))
     rows = to_float64(array)[members]
     mean = rows.mean(axis=0)
     centered = rows - mean
     variance = float(np.mean(centered * centered))
     if shrinkage == "auto":
-        shrinkage = ledoit_wolf_shrinkage(centered) if len(rows) <= rows.shape[1] else 0.0
+        from sklearn.covariance import ledoit_wolf_shrinkage
+
+        shrinkage = float(ledoit_wolf_shrinkage(centered)) if len(rows) <= rows.shape[1] else 0.0
     # With g and h standard normal, X'g / sqrt(n) has covariance X'X / n, and sqrt(v) h has v I: no matrix of
     # n_dimensions squared is ever formed, and one without full rank is no exception.
     along = generator.normal(size=(n_samples, len(rows))) @ centered
@@ -107,21 +103,3 @@ def sample_mode(
     if shrinkage > 0.0:
         drawn += np.sqrt(shrinkage * variance) * generator.normal(size=drawn.shape)
     return np.asarray(drawn, dtype=np.float64)
-
-
-def ledoit_wolf_shrinkage(centered: FloatArray) -> float:
-    """Return the weight of equal variances that makes the expected squared error of the covariance least.
-
-    Parameters
-    ----------
-    centered : ndarray of shape (n_rows, n_dimensions)
-        Rows minus their mean.
-    """
-    n_rows, n_dimensions = centered.shape
-    smaller = centered @ centered.T if n_rows <= n_dimensions else centered.T @ centered
-    squared = float((smaller * smaller).sum()) / n_rows**2  # |S|_F^2, S = X'X / n
-    mean = float(np.einsum("ij,ij->", centered, centered)) / (n_rows * n_dimensions)
-    distance = squared - n_dimensions * mean**2  # |S - mean I|_F^2
-    fourth = float((np.einsum("ij,ij->i", centered, centered) ** 2).mean())
-    error = (fourth - squared) / n_rows  # mean squared distance of the rows' outer products to S, over n
-    return min(1.0, max(0.0, error / distance)) if distance > 0.0 else 1.0

@@ -1,0 +1,433 @@
+"""Feature maps: coordinates of a row that do not depend on the other rows, and their sums over a sample.
+
+With coordinates f of the rows in an orthonormal basis, a kernel is nearly the product of two f, and the kernel
+covariance of a sample is the mean of f f': one pass over the rows, in any order. Maps differ in the basis: landmarks,
+random frequencies, or, for the cosine kernel, the columns themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, namespace, to_float64
+from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.numerics import directions
+from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.validation import describe
+from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
+from shiftmetrics.novelty.gram import FeatureGram, Gram, Landmarks
+from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
+
+Route = Literal["dense", "cholesky", "landmarks", "fourier", "cosine"]
+
+Coordinates = tuple[Array, FloatArray | None]
+"""Coordinates of rows, (n_rows, size), and 1 - |f|^2 of each, None where it is 0."""
+
+SUM_BYTES = 32 << 20
+"""Coordinates of so many bytes are computed at a time, by threads, and added by one product."""
+
+_TILE_BYTES = 1 << 19
+_INDEFINITE = 1e-6
+"""1 - |f|^2 below minus this shows that the kernel is not positive semidefinite."""
+
+
+class PointFunctions(ABC):
+    """Functions of a point: weighted sums of its coordinates, or of its similarities to landmarks."""
+
+    gram: Gram
+    size: int
+
+    @abstractmethod
+    def block(self, points: Array, rows: slice) -> Array:
+        """Return what the functions are sums of, for a block of points that `evaluate` has checked."""
+
+    def evaluate(self, points: Any, coefficients: FloatArray) -> FloatArray:
+        """Return the value of each function, a column of ``coefficients``, at each point: shape (n_points, k)."""
+        array = self.gram.check_points(points)
+        blocks = row_blocks(int(array.shape[0]), 8 * (self.size + int(array.shape[1])))
+        with one_blas_thread():
+            parts = map_blocks(lambda rows: product(self.block(array, rows), coefficients), blocks)
+            return np.concatenate(list(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFunctions(PointFunctions):
+    """Weighted sums of the similarities k(t, z) to some rows z of the data."""
+
+    gram: Gram
+    landmarks: Landmarks
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Return how many rows z there are."""
+        return self.landmarks.size
+
+    def block(self, points: Array, rows: slice) -> Array:
+        """Return the similarities of a block of points."""
+        return self.gram.against(points, rows, self.landmarks)
+
+
+class FeatureMap(PointFunctions):
+    """Coordinates of rows in a basis.
+
+    Attributes
+    ----------
+    method : str
+        Name of the route.
+    size : int
+        How many coordinates a row has.
+    diagonal : ndarray of shape (size,)
+        Lengths that similarities are divided by; ones for a map that does not divide.
+    entry_error, noise : float
+        Rounding errors of a coordinate, and of ``1 - |f|^2``.
+    indefinite : bool
+        Whether the kernel was found not to be positive semidefinite.
+    """
+
+    method: Route
+    entry_error: float = 8.0 * EPSILON
+    noise: float = 0.0
+    indefinite: bool = False
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Return the lengths that similarities are divided by."""
+        return np.ones(self.size)
+
+    @abstractmethod
+    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
+        """Return the coordinates of ``rows`` of one sample; in NumPy they are written to ``out`` if given."""
+
+    def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
+        """Return what evaluates functions of these coordinates anywhere, and their coefficients there."""
+        return self, vectors
+
+    def values(self, vectors: FloatArray, *, executor: Executor | None) -> FloatArray:
+        """Return the values of functions at the rows of both samples."""
+        functions, coefficients = self.functions(vectors)
+        if not coefficients.shape[1]:
+            return np.empty((self.gram.n_rows, 0))
+        blocks = self.gram.blocks(8 * len(coefficients))
+        values = lambda rows: product(self._own_block(functions, rows), coefficients)  # noqa: E731
+        with one_blas_thread():
+            parts = (
+                map(values, blocks) if self.gram.sequential else map_blocks(values, blocks, executor=executor)
+            )
+            joined: FloatArray = np.concatenate(list(parts))
+        return np.clip(joined, -1.0, 1.0)  # no unit function is more than 1 where k(t, t) is 1
+
+    def _own_block(self, functions: PointFunctions, rows: slice) -> Array:
+        """Return what ``functions`` are sums of, for ``rows`` of one sample."""
+        return self.coordinates(rows)[0]
+
+
+class FourierFeatures(FeatureMap):
+    """Random Fourier features: coordinates ``[cos(z V), sin(z V)] / sqrt(n_frequencies)`` of a row z.
+
+    The Gaussian kernel is the mean of cos(v . (x - y)) over frequencies v from a normal distribution. Frequencies
+    that are orthogonal in groups err less than independent ones. The first modes come out within a few percent; the
+    many small eigenvalues do not, so a score from these features alone is too low.
+    """
+
+    method = "fourier"
+
+    def __init__(self, gram: FeatureGram, n_frequencies: int, rng: np.random.Generator) -> None:
+        kernel = cast(GaussianKernel, gram.kernel)
+        self.gram = gram
+        self.center = kernel.center
+        self.frequencies = draw_frequencies(int(gram.features.shape[1]), n_frequencies, kernel.bandwidth, rng)
+        self.size = 2 * n_frequencies
+
+    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
+        """Return the coordinates of ``rows`` of one sample, in their own library and on their device."""
+        return self._at(cast(FeatureGram, self.gram).rows(rows), out), None
+
+    def block(self, points: Array, rows: slice) -> Array:
+        """Return the coordinates of a block of points."""
+        return self._at(float64_rows(points, rows), None)
+
+    def _at(self, block: Array, out: FloatArray | None) -> Array:
+        if isinstance(block, np.ndarray):
+            return self._in_numpy(block, out)
+        xp = namespace(block)
+        device = getattr(block, "device", None)
+        if self.center is not None:
+            block = block - xp.asarray(self.center, device=device)
+        angles = block @ xp.asarray(self.frequencies, device=device)
+        _check_angles(float(xp.sum(angles)))
+        return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / math.sqrt(self.size // 2)
+
+    def _in_numpy(self, block: FloatArray, out: FloatArray | None) -> FloatArray:
+        """Return the coordinates by the tangent t of half the angle, which NumPy computes much faster.
+
+        The cosine is 2 / (1 + t^2) - 1 and the sine 2 t / (1 + t^2), both right to the last digit or two.
+        """
+        half = self.size // 2
+        scale = 1.0 / math.sqrt(half)
+        values = np.empty((len(block), self.size)) if out is None else out
+        with np.errstate(over="ignore", invalid="ignore"):
+            tangents = (block if self.center is None else block - self.center) @ self.frequencies
+            tangents *= 0.5
+            _check_angles(float(tangents.sum()))
+        np.tan(tangents, out=tangents)
+        factors = tangents * tangents
+        factors += 1.0
+        np.divide(2.0 * scale, factors, out=factors)
+        np.subtract(factors, scale, out=values[:, :half])
+        np.multiply(tangents, factors, out=values[:, half:])
+        return values
+
+
+def draw_frequencies(
+    n_columns: int, n_frequencies: int, bandwidth: float, rng: np.random.Generator
+) -> FloatArray:
+    """Draw frequencies of the Gaussian kernel, orthogonal in groups: shape (n_columns, n_frequencies).
+
+    Raises
+    ------
+    ValueError
+        If the bandwidth is too small to divide by.
+    """
+    groups = []
+    for start in range(0, n_frequencies, n_columns):
+        # No more directions than are wanted: those of all columns of images would take gigabytes.
+        count = min(n_columns, n_frequencies - start)
+        axes, triangle = np.linalg.qr(rng.normal(size=(n_columns, count)))
+        axes *= np.where(np.diagonal(triangle) < 0.0, -1.0, 1.0)  # uniform over rotations
+        groups.append(axes * np.sqrt(rng.chisquare(n_columns, size=count)))
+    frequencies = np.concatenate(groups, axis=1) / bandwidth
+    if not np.isfinite(frequencies).all():
+        raise ValueError(describe("bandwidth", "large enough to divide by", repr(bandwidth)))
+    return np.ascontiguousarray(frequencies)
+
+
+class CosineFeatures(FeatureMap):
+    """Coordinates ``z / |z|`` of a row z: exact for the cosine kernel."""
+
+    method = "cosine"
+
+    def __init__(self, gram: FeatureGram) -> None:
+        self.gram = gram
+        self.size = int(gram.features.shape[1])
+
+    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
+        """Return the coordinates of ``rows`` of one sample, in their own library and on their device."""
+        values = directions(cast(FeatureGram, self.gram).rows(rows))
+        if out is not None and isinstance(values, np.ndarray):
+            out[...] = values
+        return values, None
+
+    def block(self, points: Array, rows: slice) -> Array:
+        """Return the coordinates of a block of points."""
+        return directions(float64_rows(points, rows))
+
+
+class LandmarkFeatures(FeatureMap):
+    """Coordinates in an orthonormal basis of the span of some rows, the landmarks (Nystrom).
+
+    The squared length 1 - |f|^2 of what lies outside their span is known row by row, so the sums over rows carry an
+    error bound.
+
+    Attributes
+    ----------
+    whitening : ndarray of shape (size, size)
+        Turns similarities to the landmarks into coordinates, from the right.
+    left_out : float
+        Share of the trace of the kernel matrix of the rows looked at that the landmarks leave out.
+    """
+
+    method = "landmarks"
+
+    def __init__(
+        self,
+        gram: Gram,
+        rows: IntArray,
+        weights: FloatArray,
+        *,
+        max_rank: int,
+        rtol: float,
+        executor: Executor | None = None,
+    ) -> None:
+        """Choose at most ``max_rank`` landmarks among ``rows``, which have these weights in the trace."""
+        from scipy.linalg import solve_triangular
+
+        factor = pivoted_factor(gram.subset(rows), weights, rtol=rtol, max_rank=max_rank, executor=executor)
+        triangle = factor.triangle
+        inverse = solve_triangular(triangle, np.eye(factor.rank), lower=True) if factor.rank else triangle
+        self.gram = gram
+        self.size = factor.rank
+        self.landmarks = gram.take(rows[factor.pivots])
+        self.whitening = np.ascontiguousarray(inverse.T)
+        self.left_out = float(weights @ factor.residual) / float(weights.sum())
+        self.indefinite = factor.indefinite
+        self.entry_error, self.noise = gram.entry_error, residual_noise(gram)
+        self._diagonal = np.diagonal(triangle).copy()
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Return the distance of each landmark from the span of those before it."""
+        return self._diagonal
+
+    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
+        """Return the coordinates of ``rows``, and the squared length of what they leave out."""
+        values = np.matmul(self._similarities(rows), self.whitening, out=out)
+        squares = np.einsum("ij,ij->i", values, values)
+        if not self.gram.trusted:
+            values /= np.maximum(np.sqrt(squares), 1.0)[:, None]
+        return values, 1.0 - squares
+
+    def block(self, points: Array, rows: slice) -> Array:
+        """Return the coordinates of a block of points."""
+        return self.gram.against(points, rows, self.landmarks) @ self.whitening
+
+    def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
+        """Return sums of similarities to the landmarks, and their coefficients."""
+        return KernelFunctions(self.gram, self.landmarks), self.whitening @ vectors
+
+    def _own_block(self, functions: PointFunctions, rows: slice) -> Array:
+        return self._similarities(rows)
+
+    def _similarities(self, rows: slice) -> FloatArray:
+        """Return similarities to the landmarks: at most 1, as under any positive semidefinite kernel."""
+        similarities = self.gram.block(rows, self.landmarks)
+        return similarities if self.gram.trusted else np.clip(similarities, -1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over the rows of one sample, with weights w that sum to 1: its kernel covariance, and what is left out."""
+
+    products: FloatArray
+    """Lower triangle of the sum of w f f', of shape (size, size), in Fortran order."""
+    residual: float = 0.0
+    """Sum of w e, where e = 1 - |f|^2 is the part of a row outside the span."""
+    spread: float = 0.0
+    """Sum of w sqrt(e (1 - e))."""
+    contradicted: bool = False
+    """Whether a row has a squared length of more than 1, which a positive semidefinite kernel does not allow."""
+
+    @property
+    def mode_count(self) -> float:
+        """Return 1 / |C|_F^2, the effective number of modes of the sample."""
+        lower = self.products
+        diagonal = np.diagonal(lower)
+        square = 2.0 * float(np.einsum("ij,ij->", lower, lower)) - float(diagonal @ diagonal)
+        return 1.0 / square if square > 0.0 else 1.0
+
+
+def moments_of(
+    coordinates: Callable[[slice, FloatArray], Coordinates],
+    weights: FloatArray,
+    blocks: list[slice],
+    size: int,
+    *,
+    noise: float = 0.0,
+    in_order: bool = False,
+    executor: Executor | None = None,
+    report: Callable[[int], object] | None = None,
+) -> Moments:
+    """Add up the moments of the rows of one sample; the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    coordinates : callable
+        Maps a slice of rows to their coordinates, in any array library, and writes them to an array if in NumPy.
+    weights : ndarray of shape (n_rows,)
+        Weight of each row of ``blocks``, counted from the start of the first.
+    blocks : list of slice
+        Blocks of about `SUM_BYTES`, one after the other.
+    size : int
+        How many coordinates a row has.
+    noise : float, default 0.0
+        Rounding error of 1 - |f|^2.
+    in_order : bool, default False
+        Whether rows must be taken in order, in one thread.
+    executor : concurrent.futures.Executor, optional
+        Threads that compute coordinates.
+    report : callable, optional
+        Called with the number of rows after each block.
+    """
+    products: Any = None
+    residual = spread = 0.0
+    contradicted = False
+    first = blocks[0].start
+    buffer = np.empty((max(block.stop - block.start for block in blocks), size))
+    for block in blocks:
+        n_rows, start = block.stop - block.start, block.start
+
+        def place(tile: slice, start: int = start) -> Coordinates:
+            return coordinates(slice(start + tile.start, start + tile.stop), buffer[tile])
+
+        tiles = row_blocks(n_rows, 8 * size, block_bytes=_TILE_BYTES)
+        with one_blas_thread():
+            parts = list(map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor))
+        share = weights[start - first : block.stop - first]
+        if isinstance(parts[0][0], np.ndarray):
+            products = _add_rank_update(products, buffer[:n_rows], share)
+        else:
+            products = _add_product(products, [values for values, _ in parts], share)
+        if parts[0][1] is not None:
+            outside = np.concatenate([np.asarray(part) for _, part in parts])
+            contradicted = contradicted or bool((outside < -_INDEFINITE).any())
+            outside = np.clip(np.maximum(outside, 0.0) + noise, 0.0, 1.0)
+            residual += float(share @ outside)
+            spread += float(share @ np.sqrt(outside * (1.0 - outside)))
+        if report is not None:
+            report(n_rows)
+    if not isinstance(products, np.ndarray):
+        products = np.asfortranarray(np.tril(to_float64(products)))
+    return Moments(products, residual, spread, contradicted)
+
+
+def moments_bytes(size: int, n_columns: int) -> int:
+    """Estimate the peak memory of the moments under a feature map and of the eigenproblem that follows."""
+    return 48 * size**2 + 4 * SUM_BYTES + 16 * size * n_columns
+
+
+def product(block: Array, coefficients: FloatArray) -> FloatArray:
+    """Return ``block @ coefficients`` in NumPy, computed where the block is."""
+    if isinstance(block, np.ndarray):
+        return np.asarray(block @ coefficients)
+    # A copy: those of a frozen mode are read-only, which torch warns of.
+    there = namespace(block).asarray(coefficients.copy(), device=getattr(block, "device", None))
+    return to_float64(block @ there)
+
+
+def _add_rank_update(products: FloatArray | None, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Add the sum of w f f' of a block, of which only the lower triangle is computed; ``values`` are scaled."""
+    from scipy.linalg import blas
+
+    size = values.shape[1]
+    if products is None:
+        products = np.zeros((size, size), order="F")
+    if not size:
+        return products
+    weight = float(weights[0])
+    if weights.min() != weights.max():
+        values *= np.sqrt(weights)[:, None]
+        weight = 1.0
+    updated: FloatArray = blas.dsyrk(weight, values.T, beta=1.0, c=products, lower=1, overwrite_c=1)
+    return updated
+
+
+def _add_product(products: Any, parts: list[Array], weights: FloatArray) -> Any:
+    """Add the sum of w f f' of a block by a matrix product, on whatever device the coordinates live."""
+    xp = namespace(parts[0])
+    half = xp.concat(parts, axis=0)
+    half = half * xp.asarray(np.sqrt(weights)[:, None], device=getattr(half, "device", None))
+    added = half.T @ half
+    return added if products is None else products + added
+
+
+def _check_angles(total: float) -> None:
+    """Raise a ValueError if the sum of angles is not finite."""
+    if not math.isfinite(total):
+        expected = "of a size that the bandwidth can measure"
+        raise ValueError(describe("features", expected, "angles beyond the largest float", "Rescale them."))

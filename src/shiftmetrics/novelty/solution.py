@@ -1,0 +1,296 @@
+"""From two weighted samples under one kernel to the spectrum of the difference of their kernel covariances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray
+from shiftmetrics.novelty.factor import Factor
+from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.maps import (
+    SUM_BYTES,
+    Coordinates,
+    FeatureMap,
+    KernelFunctions,
+    Moments,
+    PointFunctions,
+    Route,
+    moments_of,
+)
+from shiftmetrics.novelty.spectrum import (
+    difference,
+    eigenvalues_and_vectors,
+    entropy,
+    entropy_slack,
+    rounding,
+)
+
+N_MODES = 10
+"""So many modes are described, more where more are significant."""
+
+MOST_MODES = 20
+
+EAGER_RANK = 1024
+"""Up to this rank all eigenvectors are computed at once; beyond it only those of the modes, the others on demand."""
+
+LANDMARK_RTOL = 1e-4
+"""Landmarks count as enough when they leave out at most this share of the trace (or rtol, where that is more)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """Two weighted samples under one kernel, and how to compute."""
+
+    gram: Gram
+    test_weights: FloatArray
+    """Weights of the test rows, summing to 1."""
+    reference_weights: FloatArray
+    eta: float
+    rtol: float
+    memory_limit: int
+    max_rank: int | None = None
+    """Most landmarks."""
+    n_frequencies: int = 1000
+    score_rows: int = 1000
+    """Rows of each sample for a score where the route itself gives none."""
+    paired: bool = False
+    """Whether row i of both samples belong together: random parts then hold both or none."""
+    seed: int = 0
+    """Draws landmarks, frequencies and the rows of the score."""
+    executor: Executor | None = None
+    progress: bool = True
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """Return s^2 of both samples: 1/n for test rows and eta/m for reference rows."""
+        return np.concatenate([self.test_weights, self.eta * self.reference_weights])
+
+    def rng(self) -> np.random.Generator:
+        """Return a generator that starts from the seed."""
+        return np.random.default_rng(self.seed)
+
+
+class FactorMap(FeatureMap):
+    """The coordinates of the rows in a factor of the joint kernel matrix."""
+
+    def __init__(self, gram: Gram, factor: Factor, method: Route) -> None:
+        self.gram, self.factor, self.method = gram, factor, method
+        self.size = factor.rank
+        self.entry_error, self.indefinite = gram.entry_error, factor.indefinite
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of the triangle of the pivots."""
+        return self.factor.diagonal
+
+    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
+        """Return the coordinates of ``rows``, and the squared length of what they leave out."""
+        values = self.factor.values[rows]
+        if out is not None:
+            out[...] = values
+        return values, self.factor.residual[rows]
+
+    def block(self, points: Array, rows: slice) -> Array:
+        """Return the similarities of a block of points to the pivots."""
+        return self.gram.against(points, rows, self.gram.take(self.factor.pivots))
+
+    def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
+        """Return sums of similarities to the pivots, and their coefficients.
+
+        u(t) = f(t).w with the coordinates f(t) that solve triangle f(t) = k(pivots, t).
+        """
+        from scipy.linalg import solve_triangular
+
+        functions = KernelFunctions(self.gram, self.gram.take(self.factor.pivots))
+        if not vectors.size:
+            return functions, vectors
+        return functions, solve_triangular(self.factor.triangle, vectors, lower=True, trans="T")
+
+    def values(self, vectors: FloatArray, *, executor: Executor | None) -> FloatArray:
+        """Return the values of functions at the rows of both samples."""
+        return np.asarray(self.factor.values @ vectors)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Solution:
+    """The spectrum of C_X - eta C_Y in the basis of a feature map.
+
+    Attributes
+    ----------
+    basis : FeatureMap
+        The coordinates that the vectors are of.
+    reason : str
+        Why this route was taken.
+    eigenvalues : ndarray of shape (rank,)
+        Descending.
+    vectors, lost_vectors : ndarray of shape (rank, k)
+        Of the first eigenvalues that stand out from rounding: all positive ones when ``complete``. The lost ones are
+        those of C_Y - C_X, at eta = 1.
+    mode_counts : tuple of float
+        1 / |C|_F^2 of the test sample and of the reference.
+    truncated, reverse_truncated : float
+        How much the truncation may have taken off the sum of the positive eigenvalues, in either direction.
+    rounding, cutoff : float
+        Sum of the rounding errors, and the size up to which an eigenvalue is one of the eigensolver.
+    converged, indefinite : bool
+        Whether the route reached its tolerance, and whether the kernel was found not to be positive semidefinite.
+    scored : tuple of Problem and Solution, or None
+        A random part of the rows by an exact route, for the score, where the route itself gives none.
+    """
+
+    basis: FeatureMap
+    reason: str
+    eigenvalues: FloatArray
+    vectors: FloatArray
+    lost_vectors: FloatArray
+    complete: bool
+    mode_counts: tuple[float, float]
+    truncated: float
+    reverse_truncated: float
+    rounding: float
+    cutoff: float
+    converged: bool
+    indefinite: bool
+    scored: tuple[Problem, Solution] | None = None
+
+    @property
+    def method(self) -> Route:
+        """Return the name of the route."""
+        return self.basis.method
+
+    @property
+    def rank(self) -> int:
+        """Return the size of the eigenproblem."""
+        return self.basis.size
+
+    def score(self, count: int, *, reverse: bool = False) -> tuple[float, float, FloatArray]:
+        """Return the entropy of the positive eigenvalues, its error bound, and these eigenvalues.
+
+        Parameters
+        ----------
+        count : int
+            Rows of positive weight of the sample whose novelty it is: no more eigenvalues are positive.
+        reverse : bool, default False
+            Whether to score the reference against the sample, at eta = 1.
+        """
+        eigenvalues, truncated = self.eigenvalues, self.truncated
+        if reverse:
+            eigenvalues, truncated = -eigenvalues[::-1], self.reverse_truncated
+        positive = eigenvalues[eigenvalues > self.cutoff]
+        if self.indefinite:
+            return entropy(positive), math.inf, positive
+        # The sum never exceeds the trace of the sample's own covariance, 1.
+        truncated = min(truncated, max(0.0, 1.0 - float(positive.sum())))
+        dropped = float(eigenvalues[(eigenvalues > 0.0) & (eigenvalues <= self.cutoff)].sum())
+        return entropy(positive), entropy_slack(truncated + dropped + self.rounding, count), positive
+
+
+def solve_in(basis: FeatureMap, problem: Problem, reason: str, n_vectors: int | None) -> Solution:
+    """Solve the eigenproblem in the basis of a feature map.
+
+    Parameters
+    ----------
+    basis : FeatureMap
+        Coordinates of the rows of both samples.
+    problem : Problem
+        The samples.
+    reason : str
+        Why this route was taken.
+    n_vectors : int or None
+        How many eigenvectors at each end; None for all. A map of low rank gives all, whatever is asked for.
+    """
+    gram, eta = problem.gram, problem.eta
+    dense = isinstance(basis, FactorMap) and basis.method == "dense"
+    if n_vectors != 0 and basis.size <= EAGER_RANK:
+        n_vectors = None
+    errors = rounding(basis.diagonal, gram.n_test, gram.n_reference, eta, basis.entry_error)
+    if isinstance(basis, FactorMap) and dense:
+        with progress_bar(problem.progress, None, "difference"):
+            weights = problem.test_weights, problem.reference_weights
+            matrix, counts = difference(basis.factor, gram.n_test, *weights, eta, overwrite=n_vectors == 0)
+        test, reference = _left_out(basis.factor.residual, problem)
+    else:
+        test, reference = _moments(basis, problem)
+        counts = test.mode_count, reference.mode_count
+        matrix = test.products - eta * reference.products
+    n_lost = min(MOST_MODES if n_vectors is None else n_vectors, basis.size) if eta == 1.0 else 0
+    with progress_bar(problem.progress, None, "eigenvalues"):
+        eigenvalues, vectors, lost = eigenvalues_and_vectors(matrix, n_vectors, n_lost)
+    left_out = (test.residual + eta * reference.residual) / (1.0 + eta)
+    enough = left_out <= max(problem.rtol, LANDMARK_RTOL)
+    return Solution(
+        basis=basis,
+        reason=reason,
+        eigenvalues=eigenvalues,
+        # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
+        vectors=vectors[:, : int((eigenvalues > errors[1]).sum())],
+        lost_vectors=lost[:, : int((eigenvalues < -errors[1]).sum())],
+        complete=n_vectors is None,
+        mode_counts=counts,
+        truncated=truncation(test, reference, eta),
+        reverse_truncated=truncation(reference, test, eta),
+        rounding=errors[0],
+        cutoff=errors[2],
+        converged=basis.factor.converged if isinstance(basis, FactorMap) else enough,
+        indefinite=basis.indefinite or test.contradicted or reference.contradicted,
+    )
+
+
+def truncation(gained: Moments, lost: Moments, eta: float) -> float:
+    """Bound how much a truncated factor takes off the sum of the positive eigenvalues (it never adds to them).
+
+    The off-diagonal block of Lambda is a mean of products of rank one, |f| |rest| each, and the block outside the
+    span is at most the residual of the test sample.
+    """
+    return gained.spread + gained.residual + eta * lost.spread
+
+
+def _moments(basis: FeatureMap, problem: Problem) -> tuple[Moments, Moments]:
+    """Add up both samples."""
+    gram = problem.gram
+    blocks = gram.blocks(8 * basis.size, block_bytes=SUM_BYTES)
+    with progress_bar(problem.progress, gram.n_rows, f"novelty by {basis.method}") as bar:
+        test, reference = (
+            moments_of(
+                basis.coordinates,
+                weights,
+                [rows for rows in blocks if (rows.start < gram.n_test) == of_test],
+                basis.size,
+                noise=basis.noise,
+                in_order=gram.sequential,
+                executor=problem.executor,
+                report=bar.update,
+            )
+            for weights, of_test in ((problem.test_weights, True), (problem.reference_weights, False))
+        )
+    return test, reference
+
+
+def _left_out(residual: FloatArray, problem: Problem) -> tuple[Moments, Moments]:
+    """Return the moments of a dense factor without the products: what a singular matrix leaves out."""
+    spread = np.sqrt(residual * (1.0 - residual))
+    n_test, nothing = problem.gram.n_test, np.empty((0, 0))
+    test, reference = (
+        Moments(nothing, float(weights @ residual[rows]), float(weights @ spread[rows]))
+        for weights, rows in (
+            (problem.test_weights, slice(0, n_test)),
+            (problem.reference_weights, slice(n_test, None)),
+        )
+    )
+    return test, reference
+
+
+@contextmanager
+def progress_bar(progress: bool, total: int | None, title: str) -> Iterator[Any]:
+    """Show a progress bar, after two seconds of work."""
+    from tqdm import tqdm
+
+    with tqdm(total=total, desc=title, delay=2.0, disable=not progress, leave=False) as bar:
+        yield bar

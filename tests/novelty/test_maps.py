@@ -1,0 +1,304 @@
+"""Feature maps: landmarks with their error bound, random frequencies, and the columns of the cosine kernel."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calls
+import oracles
+from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.kernels import GaussianKernel
+from shiftmetrics.novelty.maps import FourierFeatures, LandmarkFeatures, draw_frequencies
+from shiftmetrics.novelty.options import FourierMap, LandmarkMap
+from shiftmetrics.novelty.result import CERTIFIED, EXACT, INDEFINITE, RANK_LIMITED, SAMPLED
+
+
+def novelty(features, reference, **options):
+    return calls.novelty(features, reference, **{"n_permutations": 0, **options})
+
+
+def samples(seed: int, n: int, m: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, columns)), rng.normal(size=(m, columns)) + 0.5
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    columns=st.integers(1, 6),
+    bandwidth=st.floats(0.1, 10.0),
+    max_rank=st.integers(1, 70),
+    eta=st.sampled_from([1.0, 2.5, 10.0]),
+)
+def test_the_exact_value_lies_within_the_certificate(
+    seed: int, columns: int, bandwidth: float, max_rank: int, eta: float
+) -> None:
+    x, y = samples(seed, 40, 25, columns)
+    exact = calls.both_ways(x, y, n_permutations=0, bandwidth=bandwidth, eta=eta, method="dense")
+    result = calls.both_ways(
+        x, y, n_permutations=0, bandwidth=bandwidth, eta=eta, method="landmarks", n_landmarks=max_rank
+    )
+    slack = exact.error_bound + 1e-9
+    assert result.value - slack <= exact.value + result.error_bound
+    assert exact.value <= result.value + result.error_bound + slack
+    assert abs(exact.reverse - result.reverse) <= result.reverse_error_bound + slack
+    k = min(len(exact.eigenvalues), len(result.eigenvalues))
+    assert (result.eigenvalues[:k] <= exact.eigenvalues[:k] + 1e-7).all()
+
+
+def test_all_rows_as_landmarks_are_exact_and_few_are_not() -> None:
+    x, y = samples(0, 300, 200, 2)
+    exact = novelty(x, y, bandwidth=0.8, method="dense")
+    full = novelty(x, y, bandwidth=0.8, method="landmarks")
+    assert full.value == pytest.approx(exact.value, abs=1e-8)
+    assert full.status is CERTIFIED
+    few = novelty(x, y, bandwidth=0.8, method="landmarks", n_landmarks=4)
+    assert (few.rank, few.status) == (4, RANK_LIMITED)
+    assert few.value < exact.value <= few.value + few.error_bound
+
+
+def test_landmarks_of_a_part_serve_all_rows() -> None:
+    """More rows than landmarks are chosen from: all others meet them in the pass alone."""
+    x, y = samples(1, 9000, 6000, 2)
+    exact = novelty(x, y, bandwidth=1.0, method="cholesky")
+    result = novelty(x, y, bandwidth=1.0, method="landmarks")
+    assert result.rank < 400
+    assert result.value == pytest.approx(exact.value, abs=result.error_bound)
+    assert result.error_bound < 2e-3
+    np.testing.assert_allclose(result.eigenvalues[:5], exact.eigenvalues[:5], atol=1e-9)
+    np.testing.assert_allclose(result.modes[0].membership, exact.modes[0].membership, atol=1e-6)
+    np.testing.assert_array_equal(result.modes[0].top(5), exact.modes[0].top(5))
+
+
+def test_weights_are_repeated_rows() -> None:
+    x, y = samples(2, 60, 40, 3)
+    counts = np.random.default_rng(0).integers(0, 4, size=60)
+    repeated = novelty(np.repeat(x, counts, axis=0), y, bandwidth=1.0, method="landmarks")
+    weighted = novelty(x, y, bandwidth=1.0, method="landmarks", sample_weight=counts)
+    assert weighted.value == pytest.approx(repeated.value, abs=1e-8)
+
+
+@pytest.mark.parametrize("way", ["function", "precomputed", "torch"])
+def test_every_way_to_give_a_kernel(way: str) -> None:
+    x, y = samples(3, 120, 80, 3)
+    expected = novelty(x, y, bandwidth=1.5, method="landmarks")
+    kernel = GaussianKernel(1.5)
+    if way == "function":
+        result = novelty(x, y, kernel=lambda a, b: 3.0 * kernel(a, b), method="landmarks")
+    elif way == "torch":
+        result = novelty(torch.asarray(x), torch.asarray(y), bandwidth=1.5, method="landmarks")
+    else:
+        joint = np.r_[x, y]
+        matrix = kernel(joint, joint)
+        result = novelty(matrix[:120], matrix[120:], kernel="precomputed", method="landmarks")
+    assert result.value == pytest.approx(expected.value, abs=1e-6)
+
+
+def test_a_kernel_that_is_not_semidefinite_is_said_to_be() -> None:
+    def kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.where((a[:, None] == b[None]).all(axis=-1), 1.0, -0.5)
+
+    x, y = samples(4, 30, 20, 2)
+    result = novelty(x, y, kernel=kernel, method="landmarks")
+    assert result.status is INDEFINITE
+
+
+def test_landmarks_are_reproducible_and_know_what_they_leave_out() -> None:
+    x, y = samples(5, 50, 50, 2)
+    gram = FeatureGram(x, y, GaussianKernel(1.0))
+    options = {"max_rank": 9, "rtol": 1e-12}
+    first, second = (LandmarkFeatures(gram, np.arange(100), np.full(100, 0.01), **options) for _ in range(2))
+    np.testing.assert_array_equal(first.whitening, second.whitening)
+    assert first.size == 9
+    values, rest = first.coordinates(slice(0, 50))
+    np.testing.assert_allclose((values**2).sum(axis=1) + rest, 1.0, atol=1e-14)
+    assert rest.min() > -1e-12
+    with pytest.raises(ValueError, match="points must be of 2 columns"):
+        first.evaluate(np.ones((3, 5)), np.ones((9, 1)))
+    with pytest.raises(ValueError, match="n_landmarks must be an integer at least 1"):
+        LandmarkMap(0)
+
+
+# --- random frequencies ----------------------------------------------------------------------------------
+
+
+def clusters(seed: int, n: int, m: int, columns: int = 24) -> tuple[np.ndarray, np.ndarray]:
+    """Four clusters in the sample, of which the reference lacks two."""
+    centers = 8.0 * np.random.default_rng(9).normal(size=(4, columns)) / np.sqrt(columns)
+    rng = np.random.default_rng(seed)
+    x = centers[rng.integers(4, size=n)] + 0.3 * rng.normal(size=(n, columns))
+    return x, centers[rng.integers(2, size=m)] + 0.3 * rng.normal(size=(m, columns))
+
+
+def fourier(points: np.ndarray, bandwidth: float, n_frequencies: int, seed: int) -> FourierFeatures:
+    gram = FeatureGram(points, points, GaussianKernel(bandwidth))
+    return FourierFeatures(gram, n_frequencies, np.random.default_rng(seed))
+
+
+def test_the_products_of_coordinates_estimate_the_kernel() -> None:
+    points = np.random.default_rng(0).normal(size=(12, 5))
+    exact = oracles.gaussian_kernel(points, points, 2.0)
+    errors = []
+    for seed in range(200):
+        values, rest = fourier(points, 2.0, 40, seed).coordinates(slice(0, 12))
+        assert rest is None
+        np.testing.assert_allclose((values**2).sum(axis=1), 1.0, atol=1e-14)
+        errors.append(values @ values.T - exact)
+    spread = np.std(errors, axis=0).max()
+    assert np.abs(np.mean(errors, axis=0)).max() < 4.0 * spread / np.sqrt(200)
+    independent = np.random.default_rng(1).normal(size=(200, 5, 40)) / 2.0
+    plain = [
+        np.cos((points @ part)[:, None] - (points @ part)[None]).mean(axis=-1) - exact for part in independent
+    ]
+    assert np.square(errors).mean() < 0.8 * np.square(plain).mean()  # orthogonal frequencies err less
+
+
+def test_few_frequencies_of_many_columns_take_little_memory() -> None:
+    tracemalloc.start()
+    frequencies = draw_frequencies(20_000, 3, 1.0, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * frequencies.nbytes  # all directions of so many columns would take 3.2 GB
+    products = frequencies.T @ frequencies
+    np.testing.assert_allclose(products - np.diag(np.diagonal(products)), 0.0, atol=1e-8)
+    np.testing.assert_allclose(np.diagonal(products), 20_000, rtol=0.05)
+
+
+def test_frequencies_are_orthogonal_in_groups_and_of_normal_length() -> None:
+    frequencies = draw_frequencies(6, 6000, 0.5, np.random.default_rng(0))
+    products = frequencies[:, :6].T @ frequencies[:, :6]
+    np.testing.assert_allclose(products, np.diag(np.diagonal(products)), atol=1e-12)
+    np.testing.assert_allclose(frequencies @ frequencies.T / 6000, 4.0 * np.eye(6), atol=0.25)
+
+
+def test_a_map_is_reproducible_and_names_what_is_wrong() -> None:
+    points = np.eye(3)
+    first, second = (fourier(points, 1.0, 10, 7) for _ in range(2))
+    np.testing.assert_array_equal(first.frequencies, second.frequencies)
+    assert first.size == 20
+    with pytest.raises(ValueError, match="points must be of 3 columns, got 2"):
+        first.evaluate(np.ones((4, 2)), np.ones((20, 1)))
+    with pytest.raises(ValueError, match="n_frequencies must be an integer at least 1"):
+        FourierMap(0)
+    with pytest.raises(ValueError, match="score_rows must be an integer at least 2"):
+        FourierMap(10, 1)
+    far = np.array([[1e300], [-1e300]])
+    with pytest.raises(ValueError, match="angles beyond the largest float"):
+        fourier(far, 1e-290, 2, 0).coordinates(slice(0, 2))
+
+
+@pytest.mark.parametrize("eta", [1.0, 2.0])
+def test_the_first_modes_are_those_of_the_whole_matrix(eta: float) -> None:
+    x, y = clusters(0, 700, 500)
+    exact = novelty(x, y, bandwidth=4.0, eta=eta, method="dense")
+    result = novelty(x, y, bandwidth=4.0, eta=eta, method="fourier", n_frequencies=500)
+    np.testing.assert_allclose(result.eigenvalues[:2], exact.eigenvalues[:2], rtol=0.04)
+    new = {tuple(np.sort(mode.members())) for mode in exact.modes[:2]}
+    assert {tuple(np.sort(mode.members())) for mode in result.modes[:2]} == new
+    mode = result.modes[0]
+    assert mode.eigenvalue == pytest.approx(mode.frequency - eta * mode.reference_frequency, abs=1e-12)
+    np.testing.assert_allclose(mode.score(x), mode.membership, atol=1e-12)
+    # Every coordinate vector has length 1, so the identity of the traces holds: S+ - S- = 1 - eta.
+    assert result.value == pytest.approx(exact.value, abs=1e-9)  # all rows fit in the score's part
+
+
+def test_a_score_comes_with_its_rows_and_frequencies_and_a_warning() -> None:
+    x, y = clusters(1, 900, 600)
+    result = novelty(x, y, bandwidth=2.0, method="fourier", n_frequencies=60, score_rows=300)
+    assert result.status is SAMPLED
+    assert (result.score_rows, result.n_frequencies, result.rank) == ((300, 300), 60, 120)
+    assert "60 random frequencies" in result.headline()
+    assert "300 and 300 rows" in result.headline()
+    assert any("no score should be made of them" in warning for warning in result.warnings)
+    assert result.settings["n_frequencies"] == 60
+    again = novelty(x, y, bandwidth=2.0, method="fourier", n_frequencies=60, score_rows=300)
+    assert again.equals(result)
+    # The entropy of the truncated spectrum is too low, the part's score is near that of as many rows.
+    exact = novelty(x[:300], y[:300], bandwidth=2.0, method="dense")
+    assert result.value == pytest.approx(exact.value, rel=0.1)
+
+
+def test_a_tensor_gives_the_same() -> None:
+    x, y = clusters(2, 300, 200)
+    options = {"bandwidth": 4.0, "method": "fourier", "n_frequencies": 80}
+    expected = novelty(x, y, **options)
+    result = novelty(torch.asarray(x), torch.asarray(y), **options)
+    np.testing.assert_allclose(result.eigenvalues, expected.eigenvalues, atol=1e-12)
+    np.testing.assert_allclose(result.modes[0].membership, expected.modes[0].membership, atol=1e-10)
+
+
+def test_points_are_scored_by_all_modes_of_a_large_map() -> None:
+    x, y = clusters(3, 120, 100)
+    result = novelty(x, y, bandwidth=4.0, method="fourier", n_frequencies=600)
+    total = result.point_novelty(x).mean() - result.point_novelty(y).mean()
+    assert total == pytest.approx(result.eigenvalues.sum(), abs=1e-9)
+
+
+def test_another_kernel_is_refused() -> None:
+    x, y = clusters(4, 20, 20)
+    with pytest.raises(ValueError, match="kernel must be 'gaussian' with method='fourier', got 'cosine'"):
+        novelty(x, y, kernel="cosine", method="fourier")
+
+
+# --- the columns of the cosine kernel ----------------------------------------------------------------------
+
+
+def angles(seed: int, n: int, m: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, columns)) + 0.3, rng.normal(size=(m, columns)) @ np.diag(
+        np.linspace(0.2, 2, columns)
+    )
+
+
+@pytest.mark.parametrize("eta", [1.0, 4.0])
+def test_columns_and_rows_give_the_same(eta: float) -> None:
+    x, y = angles(0, 80, 60, 7)
+    options = {"kernel": "cosine", "eta": eta, "n_permutations": 0}
+    exact = calls.both_ways(x, y, method="dense", **options)
+    result = calls.both_ways(x, y, method="cosine", **options)
+    assert (result.method, result.rank, result.status) == ("cosine", 7, EXACT)
+    assert result.value == pytest.approx(exact.value, abs=1e-9)
+    assert result.reverse == pytest.approx(exact.reverse, abs=1e-9)
+    assert result.error_bound < 1e-9
+    np.testing.assert_allclose(result.eigenvalues, exact.eigenvalues[: len(result.eigenvalues)], atol=1e-12)
+    np.testing.assert_allclose(result.modes[0].membership, exact.modes[0].membership, atol=1e-9)
+    np.testing.assert_allclose(result.modes[0].score(y), exact.modes[0].reference_membership, atol=1e-9)
+
+
+def test_auto_takes_the_columns_where_there_are_fewer() -> None:
+    x, y = angles(1, 30, 20, 5)
+    narrow = novelty(x, y, kernel="cosine")
+    assert (narrow.method, narrow.settings["reason"]) == ("cosine", "the cosine kernel is exact in 5 columns")
+    x, y = angles(1, 10, 8, 40)
+    assert novelty(x, y, kernel="cosine").method == "dense"
+
+
+def test_weights_and_tensors_of_single_precision() -> None:
+    x, y = angles(2, 40, 30, 4)
+    counts = np.random.default_rng(0).integers(0, 3, size=40)
+    weighted = novelty(
+        torch.asarray(x), torch.asarray(y), kernel="cosine", sample_weight=counts, n_permutations=0
+    )
+    repeated = novelty(np.repeat(x, counts, axis=0), y, kernel="cosine", n_permutations=0)
+    assert weighted.value == pytest.approx(repeated.value, abs=1e-10)
+    single = novelty(x.astype(np.float32), y.astype(np.float32), kernel="cosine", n_permutations=0)
+    assert single.value == pytest.approx(novelty(x, y, kernel="cosine", n_permutations=0).value, abs=1e-5)
+
+
+def test_lengths_do_not_matter_even_extreme_ones() -> None:
+    x, y = angles(3, 20, 20, 3)
+    expected = novelty(x, y, kernel="cosine", n_permutations=0).value
+    lengths = 10.0 ** np.random.default_rng(0).uniform(-200, 200, size=(20, 1))
+    result = novelty(x * lengths, y, kernel="cosine", n_permutations=0)
+    assert result.value == pytest.approx(expected, abs=1e-9)
+
+
+def test_rows_without_direction_and_other_kernels_are_refused() -> None:
+    x, y = angles(4, 20, 20, 3)
+    with pytest.raises(ValueError, match="kernel must be 'cosine' with method='cosine', got 'gaussian'"):
+        novelty(x, y, method="cosine")
+    with pytest.raises(ValueError, match="points must be free of rows of zeros.* row 1"):
+        novelty(x, y, kernel="cosine").point_novelty([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
