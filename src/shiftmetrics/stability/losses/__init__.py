@@ -1,35 +1,19 @@
 """Losses: one small class each, which knows its worst-case transform and nothing of weights or solvers."""
 
-from shiftmetrics.stability.losses.alternatives import AlternativesLoss
-from shiftmetrics.stability.losses.base import Kind, Loss, Reach, Transform
-from shiftmetrics.stability.losses.bounded import (
-    BoundedHingeLoss,
-    BoundedLogisticLoss,
-    BoundedLoss,
-    BoundedSquaredLoss,
-)
-from shiftmetrics.stability.losses.candidates import CandidateLoss
-from shiftmetrics.stability.losses.fixed import FixedLoss, ZeroOneLoss
-from shiftmetrics.stability.losses.linear import HingeLoss, LogisticLoss, SquaredLoss
-from shiftmetrics.stability.losses.path import ScorePath
-from shiftmetrics.stability.losses.pieces import PiecewiseLinearLoss
-
-__all__ = [
-    "AlternativesLoss",
-    "BoundedHingeLoss",
-    "BoundedLogisticLoss",
-    "BoundedLoss",
-    "BoundedSquaredLoss",
-    "CandidateLoss",
-    "FixedLoss",
-    "HingeLoss",
-    "Kind",
-    "LogisticLoss",
-    "Loss",
-    "PiecewiseLinearLoss",
-    "Reach",
-    "ScorePath",
-    "SquaredLoss",
-    "Transform",
-    "ZeroOneLoss",
-]
+from shiftmetrics.stability.losses.alternatives import AlternativesLoss as AlternativesLoss
+from shiftmetrics.stability.losses.base import Kind as Kind
+from shiftmetrics.stability.losses.base import Loss as Loss
+from shiftmetrics.stability.losses.base import Reach as Reach
+from shiftmetrics.stability.losses.base import Transform as Transform
+from shiftmetrics.stability.losses.bounded import BoundedHingeLoss as BoundedHingeLoss
+from shiftmetrics.stability.losses.bounded import BoundedLogisticLoss as BoundedLogisticLoss
+from shiftmetrics.stability.losses.bounded import BoundedLoss as BoundedLoss
+from shiftmetrics.stability.losses.bounded import BoundedSquaredLoss as BoundedSquaredLoss
+from shiftmetrics.stability.losses.candidates import CandidateLoss as CandidateLoss
+from shiftmetrics.stability.losses.fixed import FixedLoss as FixedLoss
+from shiftmetrics.stability.losses.fixed import ZeroOneLoss as ZeroOneLoss
+from shiftmetrics.stability.losses.linear import HingeLoss as HingeLoss
+from shiftmetrics.stability.losses.linear import LogisticLoss as LogisticLoss
+from shiftmetrics.stability.losses.linear import SquaredLoss as SquaredLoss
+from shiftmetrics.stability.losses.path import ScorePath as ScorePath
+from shiftmetrics.stability.losses.pieces import PiecewiseLinearLoss as PiecewiseLinearLoss

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, check_matrix, describe
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, as_positions
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -82,19 +82,15 @@ class AlternativesLoss(Loss):
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
-        places = [Reach(part.base(rows), np.zeros(len(self.offsets[rows]))) for part in self.parts]
-        here = [self.offsets[rows, k] == 0.0 for k in range(len(places))]
-        scores = [np.where(free, place.loss, -np.inf) for free, place in zip(here, places, strict=True)]
-        return _reach(self._best(scores, places, rows))
+        losses = [part.base(rows) for part in self.parts]
+        places = [Reach(loss, np.zeros_like(loss)) for loss in losses]
+        return Reach(*self._best(np.where(self.offsets[rows].T == 0.0, losses, -math.inf), places, rows)[1:])
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        places, scores = [], []
-        for k, part in enumerate(self.parts):
-            moved = self._part(k, part, dual, theta1, rows)
-            with np.errstate(over="ignore"):
-                scores.append(moved.value - theta1 * self.offsets[rows, k] ** 2)
-            places.append(_reach(moved))
-        return self._best(scores, places, rows)
+        moved = [self._part(k, part, dual, theta1, rows) for k, part in enumerate(self.parts)]
+        with np.errstate(over="ignore"):
+            scores = np.stack([place.value for place in moved]) - theta1 * self.offsets[rows].T ** 2
+        return self._best(scores, [Reach(*place[1:]) for place in moved], rows)
 
     def _part(self, k: int, part: Loss, dual: float, theta1: float, rows: slice) -> Transform:
         """Return the worst case of a part, at value -inf for the rows that need not be looked at."""
@@ -104,49 +100,33 @@ class AlternativesLoss(Loss):
             wanted &= (offsets == 0.0) | (self.from_ratio[rows, k] < dual / theta1)
         if wanted.all():
             return part.transform(dual, theta1, rows)
-        nothing = np.zeros(len(wanted))
-        value, loss, squared = np.full(len(wanted), -math.inf), nothing, nothing.copy()
+        value, loss, squared = np.full(len(wanted), -math.inf), np.zeros(len(wanted)), np.zeros(len(wanted))
         choice = np.zeros(len(wanted), dtype=np.int64)
         where = np.flatnonzero(wanted)
         if where.size:
-            found = part.take(where + rows.indices(self.n_samples)[0]).transform(
-                dual, theta1, slice(0, where.size)
-            )
-            value[where], squared[where] = found.value, found.squared_distance
-            loss = loss.copy()
-            loss[where] = found.loss
-            if found.choice is not None:
-                choice[where] = found.choice
+            some = part.take(where + rows.indices(self.n_samples)[0])
+            best = some.transform(dual, theta1, slice(0, where.size))
+            value[where], loss[where], squared[where] = best[:3]
+            choice[where] = 0 if best.choice is None else best.choice
         return Transform(value, loss, squared, choice)
 
     def _reach(self, rows: slice) -> Reach:
         places = [part.reach(0.0, rows) for part in self.parts]
-        scores = [
-            np.where(np.isfinite(self.offsets[rows, k]), place.loss, -np.inf)
-            for k, place in enumerate(places)
-        ]
-        return _reach(self._best(scores, places, rows))
+        losses = [place.loss for place in places]
+        scores = np.where(np.isfinite(self.offsets[rows].T), losses, -math.inf)
+        return Reach(*self._best(scores, places, rows)[1:])
 
-    def _best(self, scores: Sequence[FloatArray], places: Sequence[Reach], rows: slice) -> Transform:
+    def _best(self, scores: FloatArray, places: Sequence[Reach], rows: slice) -> Transform:
         """Return for each row the part of the highest score, the nearest among equals."""
-        best: Transform | None = None
-        for k, (score, place) in enumerate(zip(scores, places, strict=True)):
-            with np.errstate(over="ignore"):
-                squared = place.squared_distance + self.offsets[rows, k] ** 2
-            inner = np.zeros(len(score), dtype=np.int64) if place.choice is None else place.choice
-            choice = k + len(self.parts) * inner
-            if best is None:
-                best = Transform(score, place.loss, squared, choice)
-                continue
-            better = (score > best.value) | ((score == best.value) & (squared < best.squared_distance))
-            best = Transform(
-                np.where(better, score, best.value),
-                np.where(better, place.loss, best.loss),
-                np.where(better, squared, best.squared_distance),
-                np.where(better, choice, as_positions(best.choice)),
-            )
-        assert best is not None
-        return best
+        with np.errstate(over="ignore"):
+            squared = np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
+        part = np.where(scores == scores.max(axis=0), squared, math.inf).argmin(axis=0)
+        losses = np.stack([place.loss for place in places])
+        inner = np.stack([np.zeros(len(part)) if place.choice is None else place.choice for place in places])
+        score, loss, distance, choice = (
+            np.take_along_axis(values, part[None], axis=0)[0] for values in (scores, losses, squared, inner)
+        )
+        return Transform(score, loss, distance, part + len(self.parts) * choice.astype(np.int64))
 
     def largest_dual(self, theta1: float) -> float:
         """Return the least of the parts' largest dual prices."""
@@ -155,19 +135,13 @@ class AlternativesLoss(Loss):
     def lift(self, risk: float, rows: slice) -> Transform | None:
         """Return the cheapest moves that bring every row to the loss ``risk``."""
         lifted = [part.lift(risk, rows) for part in self.parts]
-        known = [k for k, place in enumerate(lifted) if place is not None]
-        if not known:
+        if all(place is None for place in lifted):
             return None
-        nothing = np.full(len(self.offsets[rows]), math.inf)
-        places = [
-            Reach(nothing, nothing) if place is None else Reach(place.loss, place.squared_distance)
-            for place in lifted
-        ]
+        nowhere = Reach(*[np.full(len(self.offsets[rows]), math.inf)] * 2)
+        places = [nowhere if place is None else Reach(*place[1:3]) for place in lifted]
         with np.errstate(over="ignore"):
-            scores = [
-                -(place.squared_distance + self.offsets[rows, k] ** 2) for k, place in enumerate(places)
-            ]
-        best = self._best(scores, places, rows)
+            squared = np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
+        best = self._best(-squared, places, rows)
         return best._replace(value=np.zeros_like(best.value))
 
     def take(self, rows: IntArray) -> Self:
@@ -179,8 +153,3 @@ class AlternativesLoss(Loss):
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
         return {"loss": type(self.parts[0]).__name__, "n_alternatives": len(self.parts), "kind": self.kind}
-
-
-def _reach(place: Transform) -> Reach:
-    """Return where a transform stands, without its value."""
-    return Reach(place.loss, place.squared_distance, place.choice)

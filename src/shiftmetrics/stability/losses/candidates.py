@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from shiftmetrics._core.validation import (
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, as_positions, pick
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class CandidateLoss(Loss):
     """The loss of any model at the points that each row can move to, as far as they are known.
 
@@ -66,20 +65,18 @@ class CandidateLoss(Loss):
 
     may_count_errors: ClassVar[bool] = True
 
-    columns: tuple[_Columns, ...]
-    kind: Kind
+    losses: Array
+    distances: Array
+    kind: Kind = field(default="upper_bound", kw_only=True)
+    padded: bool = field(default=False, init=False)
+    """Whether a distance is inf."""
+    free_moves: bool = field(default=False, init=False)
+    """Whether another point than the row itself is at distance 0."""
 
-    def __init__(
-        self,
-        losses: Array | Sequence[Sequence[float]],
-        distances: Array | Sequence[Sequence[float]],
-        *,
-        kind: Kind = "upper_bound",
-    ) -> None:
-        columns = _Columns(
-            check_matrix_or_vector(losses, "losses"), check_matrix_or_vector(distances, "distances")
-        )
-        first = to_float64(columns.distances[:, 0])
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", KINDS)
+        losses, distances, padded, zeros = _checked(self.losses, self.distances)
+        first = to_float64(distances[:, 0])
         if first.any():
             where = int(np.flatnonzero(first)[0])
             raise ValueError(
@@ -90,36 +87,32 @@ class CandidateLoss(Loss):
                     "Put the loss of each row where it stands first, at distance 0.",
                 )
             )
-        columns.free = columns.zeros > columns.losses.shape[0]  # more than the rows themselves
-        self._set((columns,), check_choice(kind, "kind", KINDS))
+        self._set(losses, distances, padded=padded, free_moves=zeros > len(first))
 
-    def _set(self, columns: tuple[_Columns, ...], kind: Kind) -> None:
-        object.__setattr__(self, "columns", columns)
-        object.__setattr__(self, "kind", kind)
-        object.__setattr__(self, "row_bytes", 32 * max(part.n_columns for part in columns))
+    def _set(self, losses: Array, distances: Array, *, padded: bool, free_moves: bool) -> None:
+        fields = {"losses": losses, "distances": distances, "padded": padded, "free_moves": free_moves}
+        for name, value in {**fields, "row_bytes": 32 * int(losses.shape[1])}.items():
+            object.__setattr__(self, name, value)
+
+    def _with(self, losses: Array, distances: Array, *, padded: bool, free_moves: bool) -> Self:
+        """Return a loss with other candidates, which are known to be valid."""
+        other = object.__new__(type(self))
+        object.__setattr__(other, "kind", self.kind)
+        other._set(losses, distances, padded=padded, free_moves=free_moves)
+        return other
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return int(self.columns[0].losses.shape[0])
+        return int(self.losses.shape[0])
 
     @property
     def n_candidates(self) -> int:
         """Number of candidates of each row, itself and padding included."""
-        return sum(part.n_columns for part in self.columns)
-
-    @property
-    def losses(self) -> FloatArray:
-        """All losses as one NumPy array of shape (n_samples, n_candidates)."""
-        return np.concatenate([to_float64(part.losses) for part in self.columns], axis=1)
-
-    @property
-    def distances(self) -> FloatArray:
-        """All distances as one NumPy array of shape (n_samples, n_candidates)."""
-        return np.concatenate([to_float64(part.distances) for part in self.columns], axis=1)
+        return int(self.losses.shape[1])
 
     def appended(self, losses: Any, distances: Any) -> Self:
-        """Return a loss with more candidates; what is known already is neither copied nor checked again.
+        """Return a loss with more candidates; only these are checked.
 
         Parameters
         ----------
@@ -131,129 +124,47 @@ class CandidateLoss(Loss):
         ValueError
             If the shapes do not match, or a value is not allowed.
         """
-        new = _Columns(
-            check_matrix_or_vector(losses, "losses"), check_matrix_or_vector(distances, "distances")
+        losses, distances, padded, zeros = _checked(losses, distances)
+        if losses.shape[0] != self.n_samples:
+            raise ValueError(describe("losses", f"of {self.n_samples} rows", f"{losses.shape[0]} rows"))
+        return self._with(
+            np.concatenate([to_float64(self.losses), to_float64(losses)], axis=1),
+            np.concatenate([to_float64(self.distances), to_float64(distances)], axis=1),
+            padded=self.padded or padded,
+            free_moves=self.free_moves or zeros > 0,
         )
-        if new.losses.shape[0] != self.n_samples:
-            raise ValueError(describe("losses", f"of {self.n_samples} rows", f"{new.losses.shape[0]} rows"))
-        new = _Columns(to_float64(new.losses), to_float64(new.distances), checked=new)
-        new.free = new.zeros > 0
-        parts = [*self.columns, new]
-        # Join small additions as a binary counter does: n additions leave about log(n) parts to walk through.
-        while len(parts) > 2 and parts[-1].n_columns >= parts[-2].n_columns:
-            parts[-2:] = [parts[-2].joined(parts[-1])]
-        grown = object.__new__(type(self))
-        grown._set(tuple(parts), self.kind)
-        return grown
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` where they stand (or where a free move brings them)."""
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
-        if any(part.free for part in self.columns):
-            return Reach(*self._best(0.0, math.inf, rows)[1:])
-        loss = to_float64(float64_rows(self.columns[0].losses, rows)[:, 0])
+        if self.free_moves:
+            losses, squared = self._block(rows)
+            xp = namespace(losses)
+            return Reach(*self._at(rows, xp.argmax(xp.where(squared == 0.0, losses, -math.inf), axis=1)))
+        loss = to_float64(float64_rows(self.losses, rows)[:, 0])
         return Reach(loss, np.zeros_like(loss), np.zeros(len(loss), dtype=np.int64))
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        return self._best(dual, theta1, rows)
+        losses, squared = self._block(rows)
+        scores = dual * losses - theta1 * squared
+        column = namespace(losses).argmax(scores, axis=1)
+        value, loss, distance = pick([scores, losses, squared], column)
+        return Transform(value, loss, distance, as_positions(column))
 
     def _reach(self, rows: slice) -> Reach:
-        return Reach(*self._best(math.inf, 0.0, rows)[1:])
-
-    def _best(self, dual: float, theta1: float, rows: slice) -> Transform:
-        best = self.columns[0].best(dual, theta1, rows)
-        offset = self.columns[0].n_columns
-        for part in self.columns[1:]:
-            other = part.best(dual, theta1, rows, first=offset)
-            offset += part.n_columns
-            nearer = other.squared_distance < best.squared_distance
-            better = (other.value > best.value) | ((other.value == best.value) & nearer)
-            best = Transform(
-                np.where(better, other.value, best.value),
-                np.where(better, other.loss, best.loss),
-                np.where(better, other.squared_distance, best.squared_distance),
-                np.where(better, as_positions(other.choice), as_positions(best.choice)),
-            )
-        return best
-
-    def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
-        taken = object.__new__(type(self))
-        taken._set(tuple(part.take(rows) for part in self.columns), self.kind)
-        return taken
-
-    def describe(self) -> dict[str, Any]:
-        """Return what `settings` should record of this loss."""
-        return {"loss": type(self).__name__, "n_candidates": self.n_candidates, "kind": self.kind}
-
-
-class _Columns:
-    """Some columns of candidates, checked once, in their own array library."""
-
-    def __init__(self, losses: Array, distances: Array, *, checked: _Columns | None = None) -> None:
-        self.losses, self.distances = losses, distances
-        self.n_columns = int(losses.shape[1]) if losses.ndim == 2 else 0
-        self.padded = False  # whether a distance is inf
-        self.zeros = 0  # how many distances are 0
-        self.free = False  # whether one of those is another point than the row itself
-        if checked is None:
-            self._check()
-        else:
-            self.padded, self.zeros, self.free = checked.padded, checked.zeros, checked.free
-
-    def _check(self) -> None:
-        check_same_shape(self.losses, self.distances, "losses", "distances")
-        check_same_library(self.losses, self.distances, "losses", "distances")
-        for rows in row_blocks(int(self.losses.shape[0]), 16 * self.n_columns):
-            losses = to_float64(float64_rows(self.losses, rows))
-            distances = to_float64(float64_rows(self.distances, rows))
-            _refuse(
-                np.isnan(distances) | (distances < 0),
-                distances,
-                "distances",
-                "at least 0 (inf is padding)",
-                rows,
-            )
-            unreachable = np.isinf(distances)
-            bad = ~(np.isfinite(losses) & (losses >= 0.0) | unreachable)
-            _refuse(bad, losses, "losses", "finite and at least 0 wherever the distance is finite", rows)
-            self.padded |= bool(unreachable.any())
-            self.zeros += int(np.count_nonzero(distances == 0.0))
-
-    def best(self, dual: float, theta1: float, rows: slice, *, first: int = 0) -> Transform:
-        """Return the best candidate of each row: a free one at dual 0 or theta1 inf, the highest at dual inf.
-
-        Choices count from ``first``.
-        """
         losses, squared = self._block(rows)
         xp = namespace(losses)
-        if dual == 0.0 or math.isinf(theta1):
-            scores = xp.where(squared == 0.0, losses, -math.inf)
-        elif math.isinf(dual):
-            scores = xp.where(xp.isinf(squared), -math.inf, losses)
-        else:
-            scores = dual * losses - theta1 * squared
-        column = xp.argmax(scores, axis=1)
-        if math.isinf(dual):  # the nearest of those
-            top = xp.max(scores, axis=1)[:, None]
-            column = xp.argmin(xp.where(scores == top, squared, math.inf), axis=1)
-        score, loss, distance = pick([scores, losses, squared], column)
-        return Transform(score, loss, distance, as_positions(column) + first)
+        reachable = xp.where(xp.isinf(squared), -math.inf, losses)
+        highest = xp.max(reachable, axis=1)[:, None]
+        nearest = xp.argmin(xp.where(reachable == highest, squared, math.inf), axis=1)
+        return Reach(*self._at(rows, nearest))
 
-    def take(self, rows: IntArray) -> _Columns:
-        return _Columns(take_rows(self.losses, rows), take_rows(self.distances, rows), checked=self)
-
-    def joined(self, other: _Columns) -> _Columns:
-        both = _Columns(
-            np.concatenate([self.losses, other.losses], axis=1),
-            np.concatenate([self.distances, other.distances], axis=1),
-            checked=self,
-        )
-        both.padded |= other.padded
-        both.free |= other.free
-        return both
+    def _at(self, rows: slice, column: Array) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Return loss, squared distance and position of one candidate of each row."""
+        loss, squared = pick(list(self._block(rows)), column)
+        return loss, squared, as_positions(column)
 
     def _block(self, rows: slice) -> tuple[Array, Array]:
         """Return losses and squared distances as float64; padding has loss 0 at distance inf."""
@@ -265,8 +176,35 @@ class _Columns:
         with np.errstate(over="ignore"):
             return losses, distances * distances
 
+    def take(self, rows: IntArray) -> Self:
+        """Return the loss of some of the rows."""
+        losses, distances = take_rows(self.losses, rows), take_rows(self.distances, rows)
+        return self._with(losses, distances, padded=self.padded, free_moves=self.free_moves)
 
-def check_matrix_or_vector(value: Any, argument: str) -> Array:
+    def describe(self) -> dict[str, Any]:
+        """Return what `settings` should record of this loss."""
+        return {"loss": type(self).__name__, "n_candidates": self.n_candidates, "kind": self.kind}
+
+
+def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
+    """Return both as matrices, whether a distance is inf, and how many are 0."""
+    losses, distances = _columns(losses, "losses"), _columns(distances, "distances")
+    check_same_shape(losses, distances, "losses", "distances")
+    check_same_library(losses, distances, "losses", "distances")
+    padded, zeros = False, 0
+    for rows in row_blocks(int(losses.shape[0]), 16 * int(losses.shape[1])):
+        values, lengths = to_float64(float64_rows(losses, rows)), to_float64(float64_rows(distances, rows))
+        negative = np.isnan(lengths) | (lengths < 0)
+        _refuse(negative, lengths, "distances", "at least 0 (inf is padding)", rows)
+        unreachable = np.isinf(lengths)
+        bad = ~(np.isfinite(values) & (values >= 0.0) | unreachable)
+        _refuse(bad, values, "losses", "finite and at least 0 wherever the distance is finite", rows)
+        padded |= bool(unreachable.any())
+        zeros += int(np.count_nonzero(lengths == 0.0))
+    return losses, distances, padded, zeros
+
+
+def _columns(value: Any, argument: str) -> Array:
     """Return an array with rows and columns; a vector becomes one column."""
     array = as_array(value, argument)
     if array.ndim == 1:
