@@ -1,7 +1,7 @@
 """OT stability: the least shift of a sample that breaks a model, from its losses or distances to an error."""
 
 from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
-from shiftmetrics.stability.curves import stability_curve
+from shiftmetrics.stability.curve import stability_curve
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,

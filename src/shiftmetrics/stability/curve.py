@@ -1,313 +1,201 @@
-"""The stability of a sample over risk thresholds or over prices: a point for each, and bounds in between."""
+"""Stability at several risk thresholds, or at several pairs of prices."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.result import Result, format_number
-from shiftmetrics._core.validation import check_number, check_vector, describe
-from shiftmetrics.stability.losses.base import Kind
-from shiftmetrics.stability.result import ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS
+from shiftmetrics._core.options import Computing, Resampling
+from shiftmetrics._core.status import Status
+from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
+from shiftmetrics.stability.criterion import least_shift
+from shiftmetrics.stability.curve_result import COLUMNS, StabilityCurve
+from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.losses.base import Loss
+from shiftmetrics.stability.problem import Prices, Problem
+from shiftmetrics.stability.result import MAX_ITER, StabilityResult
 
-_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
-_SPECIAL = (ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS)
+SOLVED = Status("solved", "The stability of every point is certified.")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StabilityCurve(Drawn, Result):
-    """Stability over risk thresholds, R(r), or over prices at one threshold; arrays have the shape (n_points,).
+def stability_curve(
+    loss: Loss,
+    thresholds: npt.ArrayLike | None = None,
+    *,
+    shares: npt.ArrayLike | None = None,
+    n_points: int = 25,
+    theta1: float = 0.4,
+    theta2: float = 0.4,
+    divergence: DivergenceName = "kl",
+    sample_weight: Any = None,
+    resampling: Resampling | float | None = 0.95,
+    computing: Computing | None = None,
+) -> StabilityCurve:
+    """Return the stability R(r) at several risk thresholds r, or at several pairs of prices; higher is better.
 
-    Over thresholds the curve is convex and nondecreasing with slope ``duals``, and ``value`` is the stability at the
-    highest one. Over prices ``value`` is the lowest stability: the kind of shift that breaks the model at the least
-    cost. Stability is 1-homogeneous in the prices, so that one line holds those of all pairs of prices.
+    Over thresholds the slope is the dual price, so each threshold begins where the one before ended, and every
+    evaluation bounds the whole curve. Over prices, each point comes with what moves and weights add to the risk
+    (figure 6a of [1]_) and with the derivatives of the stability in the prices. Each point is as exact as that of
+    `stability_criterion`.
 
-    Attributes
+    Parameters
     ----------
-    kind : {"exact", "upper_bound", "lower_bound"}
-        What the stabilities are for the model, given what its loss knows.
-    base_risk : float
-        Risk of the sample as it is.
-    thresholds, theta1, theta2 : ndarray
-        Risk threshold and prices of each point.
-    shares : ndarray or None
-        Over prices: how cheap moving is, (1/theta1) / (1/theta1 + 1/theta2). At 0 rows may not move, at 1 weights may
-        not change. None over thresholds.
-    stability : ndarray
-        The least cost of each point: 0 where the sample is at risk already, inf where the threshold is out of reach.
-    errors : ndarray
-        Numerical error of each.
-    standard_errors, lows, highs : ndarray
-        Sampling error and interval of each; nan where there is none.
-    duals : ndarray
-        Cost of one more unit of risk, dR/d threshold.
-    risks : ndarray
-        Risk of each shifted sample.
-    corruption, reweighting : ndarray
-        What moves add to the risk, and then weights (equation 4.4 of arXiv:2405.03198); see `ExcessRisk`.
-    reweighting_first, corruption_after : ndarray
-        What weights add to the risk, and then moves.
-    rms_moves, share_moved, effective_sample_fractions : ndarray
-        How each shifted sample differs: root-mean-square move, share of rows that move, ``1 / mean(W^2)``.
-    sensitivity_theta1, sensitivity_theta2 : ndarray
-        Derivatives of the stability in the two prices.
-    statuses : tuple of str
-        Status of each point, as of `stability_criterion`.
-    n_passes : int
-        Passes over the data that all points took together.
-    highest_risk : float
-        The highest risk that any allowed shift reaches; inf where the loss has no upper limit. Nan over prices.
-    sweep_duals, sweep_risks, sweep_costs : ndarray of shape (n_evaluations,)
-        Over thresholds, all points of the curve that were evaluated: slope, risk, and the least cost of that risk.
-        The curve lies above every tangent and below every chord of them. Empty over prices.
+    loss : Loss
+        What the model loses on each row, where it stands and where it may move; see `stability_criterion`.
+    thresholds : float or array_like of shape (n_points,), optional
+        Risks that count as broken, at least 0; they are put in order. Default: ``n_points`` of them from the risk as
+        it is to the highest that shifts reach or, where that has no limit, two standard deviations of the losses
+        above it (1 above it where the losses are all the same). One number with ``shares``.
+    shares : array_like of shape (n_points,), optional
+        Go over prices with the sum 1/theta1 + 1/theta2 of the given ones: how cheap moving is at each point,
+        (1/theta1) / (1/theta1 + 1/theta2) in [0, 1]. At 0 rows may only gain weight, at 1 they may only move.
+    n_points : int, default 25
+        Number of default thresholds.
+    theta1, theta2, divergence, sample_weight, resampling, computing
+        As in `stability_criterion`, for each point.
+
+    Returns
+    -------
+    StabilityCurve
+        A point for each threshold or pair of prices, with its interval, what rows do there and its excess risk;
+        ``to_frame()`` is a table. ``worst_case_risk(budgets)`` reads the inverse from a curve over thresholds,
+        ``bounds_at(theta1, theta2)`` any other prices from one over prices.
+
+    Raises
+    ------
+    TypeError
+        If ``loss`` is not a loss object.
+    ValueError
+        If a number is out of its range, or the weights do not match the rows.
+
+    References
+    ----------
+    .. [1] Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
+       arXiv:2405.03198, section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import ZeroOneLoss, stability_curve
+    >>> loss = ZeroOneLoss(np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5)
+    >>> curve = stability_curve(loss, [0.3, 0.4, 0.5])
+    >>> curve.stability.round(5)
+    array([0.00077, 0.0044 , 0.01265])
+    >>> float(curve.worst_case_risk([0.005])["risk"].iloc[0].round(3))
+    0.409
+    >>> over_prices = stability_curve(loss, 0.5, shares=[0, 0.5, 1])
+    >>> over_prices.to_frame()[["theta1", "theta2", "stability", "corruption", "reweighting"]].round(4)
+       theta1  theta2  stability  corruption  reweighting
+    0     inf     0.2     0.0446      0.0000       0.3000
+    1     0.4     0.4     0.0127      0.2415       0.0585
+    2     0.2     inf     0.0084      0.3000       0.0000
     """
-
-    measure: ClassVar[str] = "stability_curve"
-    title: ClassVar[str] = "Stability over risk thresholds"
-    higher_is_better: ClassVar[bool] = True
-
-    kind: Kind
-    base_risk: float
-    thresholds: FloatArray
-    shares: FloatArray | None = None
-    theta1: FloatArray
-    theta2: FloatArray
-    stability: FloatArray
-    errors: FloatArray
-    standard_errors: FloatArray
-    lows: FloatArray
-    highs: FloatArray
-    duals: FloatArray
-    risks: FloatArray
-    corruption: FloatArray
-    reweighting: FloatArray
-    reweighting_first: FloatArray
-    corruption_after: FloatArray
-    rms_moves: FloatArray
-    share_moved: FloatArray
-    effective_sample_fractions: FloatArray
-    sensitivity_theta1: FloatArray
-    sensitivity_theta2: FloatArray
-    statuses: tuple[str, ...]
-    n_passes: int
-    highest_risk: float = math.nan
-    sweep_duals: FloatArray
-    sweep_risks: FloatArray
-    sweep_costs: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.shares is not None:
-            object.__setattr__(self, "title", "Stability over prices")
-
-    def headline(self) -> str:
-        """Say where the curve begins and ends, or at which prices the model breaks first."""
-        if self.shares is not None:
-            return self._headline_over_prices(len(self.shares))
-        text = (
-            f"Stability at {len(self.thresholds)} risk thresholds: 0 up to {format_number(self.base_risk)}, the risk "
-            f"as it is; {format_number(self.value)} at {format_number(float(self.thresholds[-1]))}"
-        )
-        finite = np.flatnonzero(np.isfinite(self.stability) & np.isfinite(self.duals))
-        if np.isfinite(self.value) and len(finite) and finite[-1] == len(self.thresholds) - 1:
-            return f"{text}, where the next unit of risk costs {format_number(float(self.duals[-1]))}."
-        if np.isfinite(self.value):
-            return f"{text}, the highest risk that shifts reach."
-        return f"{text}: no allowed shift raises the risk above {format_number(self.highest_risk)}."
-
-    def _headline_over_prices(self, n_pairs: int) -> str:
-        total = 1.0 / self.theta1[0] + 1.0 / self.theta2[0]
-        start = (
-            f"Stability at risk threshold {format_number(float(self.thresholds[0]))} over {n_pairs} pairs of prices "
-            f"with 1/theta1 + 1/theta2 = {total:g}"
-        )
-        finite = np.flatnonzero(np.isfinite(self.stability))
-        if not len(finite):
-            return f"{start}: no allowed shift reaches the threshold at any of them."
-
-        def point(place: int) -> str:
-            prices = f"({float(self.theta1[place]):.3g}, {float(self.theta2[place]):.3g})"
-            return f"{format_number(float(self.stability[place]))} at {prices}"
-
-        low, high = finite[[self.stability[finite].argmin(), self.stability[finite].argmax()]]
-        return f"{start}: lowest {point(low)}, highest {point(high)}."
-
-    def notes(self) -> list[str]:
-        """Return the sentences that follow the headline."""
-        sentences = super().notes()
-        if self.kind == "upper_bound":
-            sentences.insert(1, "Upper bounds: the true values may be lower, never higher.")
-        elif self.kind == "lower_bound":
-            sentences.insert(1, "Lower bounds: the true values may be higher, never lower.")
-        for status in _SPECIAL:
-            times = self.statuses.count(status.code)
-            if times:
-                sentences.append(f"Status {status} at {times} of {len(self.statuses)} points: {status.text}")
-        return sentences
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line for each point."""
-        import pandas as pd
-
-        columns = {
-            name: part
-            for name, part in vars(self).items()
-            if isinstance(part, np.ndarray) and part.shape == self.stability.shape
-        }
-        singular = {
-            "thresholds": "threshold", "risks": "risk", "duals": "dual", "errors": "error_bound", "shares": "share",
-            "standard_errors": "standard_error", "lows": "low", "highs": "high", "rms_moves": "rms_move",
-            "effective_sample_fractions": "effective_sample_fraction",
-        }  # fmt: skip
-        frame = pd.DataFrame({singular.get(name, name): part for name, part in columns.items()})
-        return frame.assign(status=self.statuses)
-
-    def bounds(self, thresholds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return certified bounds of the stability at any thresholds, read from the sweep without any data.
-
-        Parameters
-        ----------
-        thresholds : array_like of shape (n_points,)
-            Risks, at least 0.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_points,)
-            The highest tangent and the chord there; ``high`` is inf beyond the highest risk that was evaluated.
-
-        Raises
-        ------
-        ValueError
-            If the curve goes over prices.
-        """
-        self._check_over("thresholds")
-        r = np.atleast_1d(check_vector(thresholds, "thresholds", low=0.0))
-        offsets = self.sweep_costs - self.sweep_duals * self.sweep_risks
-        low = (np.outer(r, self.sweep_duals) + offsets).max(axis=1, initial=0.0)
-        risks, costs = self._envelope()
-        high = np.interp(r, risks, costs, left=0.0)
-        high[r > risks[-1] * (1.0 + _ROUNDING)] = np.inf
-        low = np.where(r <= self.base_risk, 0.0, np.where(r > self.highest_risk, np.inf, low))
-        return low, np.maximum(np.where(r > self.highest_risk, np.inf, high), low)
-
-    def worst_case_risk(self, budgets: npt.ArrayLike) -> Any:
-        """Return the highest risk within each budget, the inverse of the curve, read from the sweep.
-
-        Parameters
-        ----------
-        budgets : array_like of shape (n_points,)
-            Highest costs of a shift, at least 0.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``budget``; ``risk``, which some shift within the budget reaches; and ``error_bound``, by which the
-            highest risk may lie above it: large for a budget beyond the curve. The function `worst_case_risk`
-            solves for one budget exactly.
-
-        Raises
-        ------
-        ValueError
-            If the curve goes over prices.
-        """
-        import pandas as pd
-
-        self._check_over("thresholds")
-        b = np.atleast_1d(check_vector(budgets, "budgets", low=0.0))
-        risks, costs = self._envelope()
-        reached = np.interp(b, costs, risks)
-        slopes = self.sweep_duals > 0.0
-        duals, offsets = (
-            self.sweep_duals[slopes],
-            (self.sweep_duals * self.sweep_risks - self.sweep_costs)[slopes],
-        )
-        limits = ((b[:, None] + offsets) / duals).min(axis=1, initial=np.inf) if len(duals) else np.inf
-        limits = np.where(b > 0.0, np.minimum(limits, self.highest_risk), self.base_risk)
-        return pd.DataFrame({"budget": b, "risk": reached, "error_bound": np.maximum(limits - reached, 0.0)})
-
-    def _check_over(self, what: str) -> None:
-        """Refuse a question that this kind of curve cannot answer."""
-        if (self.shares is None) != (what == "thresholds"):
-            other = "prices" if what == "thresholds" else "thresholds"
-            remedy = "Pass shares to stability_curve." if what == "prices" else "Leave out shares."
-            raise ValueError(describe("curve", f"over {what}", f"one over {other}", remedy))
-
-    def _envelope(self) -> tuple[FloatArray, FloatArray]:
-        """Return the points of the curve that are known, by rising risk: at each risk its least cost."""
-        solved = np.isfinite(self.stability) & (self.stability > 0.0)
-        risks = np.concatenate([[self.base_risk], self.sweep_risks, self.risks[solved]])
-        costs = np.concatenate([[0.0], self.sweep_costs, self.stability[solved]])
-        order = np.lexsort((costs, risks))
-        risks, costs = risks[order], costs[order]
-        kept = np.concatenate([[True], np.diff(risks) > 0.0])
-        return risks[kept], np.maximum.accumulate(costs[kept])
-
-    def bounds_at(self, theta1: float, theta2: float) -> tuple[float, float]:
-        """Return certified bounds of the stability at any pair of prices, read from the line without any data.
-
-        Stability is concave and 1-homogeneous in the prices: it lies below the cost of every shift that is known,
-        and above the chord between the neighbours on the line.
-
-        Parameters
-        ----------
-        theta1, theta2 : float
-            The prices, positive; inf forbids moves or weights.
-
-        Returns
-        -------
-        low, high : float
-            Where prices lie between two of the line; beyond its ends ``low`` may be 0.
-
-        Raises
-        ------
-        ValueError
-            If the curve goes over thresholds, or a price is not positive.
-        """
-        self._check_over("prices")
-        first = check_number(theta1, "theta1", low=0.0, open_low=True, allow_inf=True)
-        second = check_number(theta2, "theta2", low=0.0, open_low=True, allow_inf=True)
-        costs = [
-            _cost(first, float(move)) + _cost(second, float(weight))
-            for move, weight, value in zip(
-                self.sensitivity_theta1, self.sensitivity_theta2, self.stability, strict=True
-            )
-            if math.isfinite(value)
-        ]
-        high = min(costs, default=math.inf)
-        return min(self._chord(first, second), high), high
-
-    def _chord(self, theta1: float, theta2: float) -> float:
-        """Return the highest lower bound that the values on the line give, by concavity and monotony."""
-        points = list(zip(self.theta1.tolist(), self.theta2.tolist(), self.stability.tolist(), strict=True))
-        best = 0.0
-        for a, b, value in points:
-            # R(theta1, theta2) >= s R(a, b) where neither price is below s times that one
-            scale = min(_ratio(theta1, a), _ratio(theta2, b))
-            if math.isfinite(scale) and scale > 0.0:
-                best = max(best, scale * value)
-        if math.isinf(theta1) or math.isinf(theta2):
-            return best
-        inner = [point for point in points if all(map(math.isfinite, point))]
-        for (a, b, value), (c, d, other) in itertools.pairwise(inner):
-            determinant = a * d - b * c  # (theta1, theta2) = s (a, b) + t (c, d)
-            s, t = (theta1 * d - theta2 * c) / determinant, (a * theta2 - b * theta1) / determinant
-            if min(s, t) >= 0.0:
-                best = max(best, s * value + t * other)
-        return best
+    prices = Prices(theta1, theta2, divergence)
+    if shares is not None:
+        return _over_prices(loss, thresholds, shares, prices, sample_weight, resampling, computing)
+    given = None
+    if thresholds is not None:
+        given = np.unique(check_vector(np.atleast_1d(thresholds), "thresholds", low=0.0))
+    n_points = check_integer(n_points, "n_points", low=2)
+    with Problem.with_progress(
+        "stability curve", loss, sample_weight, prices, resampling, computing, keep_rows=False
+    ) as problem:
+        rising = _default_thresholds(problem, n_points) if given is None else given
+        points = [least_shift(problem, float(r)) for r in rising]
+    sweep = [moment for dual, moment in sorted(problem.dual.moments.items()) if dual > 0.0]
+    return _curve(
+        points,
+        -1,
+        settings=problem.settings(thresholds=None if given is None else list(given)),
+        theta1=np.full(len(points), prices.theta1),
+        theta2=np.full(len(points), prices.theta2),
+        highest_risk=problem.dual.highest_risk,
+        sweep_duals=np.array([moment.dual for moment in sweep]),
+        sweep_risks=np.array([moment.risk for moment in sweep]),
+        sweep_costs=np.array([moment.cost for moment in sweep]),
+        n_passes=problem.dual.n_passes,
+    )
 
 
-def _cost(price: float, amount: float) -> float:
-    """Return price times amount, where what is not used costs nothing at any price."""
-    return 0.0 if amount == 0.0 else price * amount
+def _over_prices(
+    loss: Loss,
+    threshold: Any,
+    shares: npt.ArrayLike,
+    prices: Prices,
+    sample_weight: Any,
+    resampling: Resampling | float | None,
+    computing: Computing | None,
+) -> StabilityCurve:
+    if threshold is None:
+        raise ValueError(describe("thresholds", "one number, with shares", "None"))
+    threshold = check_number(threshold, "thresholds", low=0.0)
+    grid = np.unique(check_vector(shares, "shares", low=0.0))
+    check_number(grid[-1], "shares", high=1.0)
+    total = 1.0 / prices.theta1 + 1.0 / prices.theta2
+    if total == 0.0:
+        raise ValueError(describe("theta1", "finite, or theta2, with shares", "inf for both"))
+    with np.errstate(divide="ignore"):
+        theta1, theta2 = 1.0 / (total * grid), 1.0 / (total * (1.0 - grid))
+    points = []
+    for first, second in zip(theta1.tolist(), theta2.tolist(), strict=True):
+        pair = Prices(first, second, prices.divergence)
+        with Problem.with_progress(
+            "stability over prices", loss, sample_weight, pair, resampling, computing, keep_rows=False
+        ) as problem:
+            points.append(least_shift(problem, threshold))
+    settings = {**points[0].settings, "total": total}
+    for name in ("theta1", "theta2"):
+        del settings[name]
+    return _curve(
+        points,
+        int(np.argmin([point.value for point in points])),
+        settings=settings,
+        shares=grid,
+        theta1=theta1,
+        theta2=theta2,
+        sweep_duals=np.array([]),
+        sweep_risks=np.array([]),
+        sweep_costs=np.array([]),
+        n_passes=sum(point.n_passes for point in points),
+    )
 
 
-def _ratio(price: float, other: float) -> float:
-    """Return how many times ``other`` fits into ``price``; two that forbid what they price set no limit."""
-    return (math.inf if math.isinf(price) else 0.0) if math.isinf(other) else price / other
+def _curve(points: Sequence[StabilityResult], at: int, **fields: Any) -> StabilityCurve:
+    """Put the results of all points into columns; the one at the position ``at`` gives the value."""
+
+    def column(name: str) -> FloatArray:
+        values = [table.get(name) for table in tables]
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+    tables: list[dict[str, Any]] = []
+    for point in points:
+        interval = {} if point.interval is None else {"low": point.interval.low, "high": point.interval.high}
+        tables.append({**vars(point), **vars(point.excess_risk), **interval})
+    columns: dict[str, Any] = {name: column(field) for name, field in COLUMNS.items()}
+    return StabilityCurve(
+        value=points[at].value,
+        error_bound=float(columns["errors"].max()),
+        interval=points[at].interval,
+        status=SOLVED if all(point.status.ok for point in points) else MAX_ITER,
+        n_samples=points[0].n_samples,
+        warnings=tuple(dict.fromkeys(warning for point in points for warning in point.warnings)),
+        kind=points[0].kind,
+        base_risk=points[0].base_risk,
+        thresholds=np.array([point.settings["threshold"] for point in points]),
+        stability=column("value"),
+        statuses=tuple(str(point.status) for point in points),
+        **columns,
+        **fields,
+    )
+
+
+def _default_thresholds(problem: Problem, n_points: int) -> FloatArray:
+    """Return thresholds from the risk as it is to the highest that shifts reach, or two standard deviations up."""
+    baseline, highest = problem.dual.baseline, problem.dual.highest_risk
+    if not np.isfinite(highest):
+        highest = baseline.risk + (2.0 * np.sqrt(baseline.variance) or 1.0)
+    return np.unique(np.linspace(baseline.risk, highest, n_points))

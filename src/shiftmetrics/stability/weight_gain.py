@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, check_weights
 from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.sample import (
@@ -82,11 +82,10 @@ def compare_columns(table: Any, before: FloatArray, after: FloatArray, *, max_le
     lines = []
     for place, name in enumerate(table.columns):
         column = table.iloc[:, place]
-        found = (
-            _number_lines(numbers_of(column), before, after)
-            if is_numeric(column)
-            else _level_lines(column, before, after)
-        )
+        if is_numeric(column):
+            found = _number_lines(numbers_of(column), before, after)
+        else:
+            found = _level_lines(texts_of(column), before, after)
         found.sort(key=lambda line: -abs(line["difference"]))
         lines += [{"column": str(name), **line} for line in found[:max_levels]]
     names = ["column", "level", "before", "after", "difference"]
@@ -98,7 +97,7 @@ def compare_columns(table: Any, before: FloatArray, after: FloatArray, *, max_le
 
 def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
     known = np.isfinite(values)
-    lines = [] if known.all() else _missing_line(~known, before, after)
+    lines = [line for line in _level_lines(np.where(known, "", MISSING), before, after) if line["level"]]
     numbers, old, new = values[known], before[known], after[known]
     if not len(numbers) or not old.sum() > 0.0 or not new.sum() > 0.0:
         return lines
@@ -116,29 +115,12 @@ def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> 
     return [line, *lines]
 
 
-def _level_lines(column: Any, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
-    missing = column.isna().to_numpy()
-    texts = texts_of(column).astype(str)
-    levels, codes = np.unique(texts[~missing], return_inverse=True)
-    lines = _share_lines(
-        [str(level) for level in levels],
-        np.bincount(codes, weights=before[~missing], minlength=len(levels)) / before.sum(),
-        np.bincount(codes, weights=after[~missing], minlength=len(levels)) / after.sum(),
-    )
-    return lines + (_missing_line(missing, before, after) if missing.any() else [])
-
-
-def _missing_line(missing: BoolArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
-    shares = [np.array([weights[missing].sum() / weights.sum()]) for weights in (before, after)]
-    return _share_lines([MISSING], *shares)
-
-
-def _share_lines(levels: list[str], start: FloatArray, end: FloatArray) -> list[dict[str, Any]]:
+def _level_lines(texts: Any, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
+    """Return the share of each level; a value that is missing is a level of its own."""
+    levels, codes = np.unique(texts.astype(str), return_inverse=True)
+    start, end = (np.bincount(codes, weights) / weights.sum() for weights in (before, after))
     spread = np.sqrt(np.maximum(start * (1.0 - start), 0.0))
     difference = np.divide(end - start, spread, out=np.zeros_like(spread), where=spread > 0.0)
-    return [
-        {"level": level, "before": old, "after": new, "difference": apart}
-        for level, old, new, apart in zip(
-            levels, start.tolist(), end.tolist(), difference.tolist(), strict=True
-        )
-    ]
+    names = ("level", "before", "after", "difference")
+    columns = (levels.tolist(), start.tolist(), end.tolist(), difference.tolist())
+    return [dict(zip(names, line, strict=True)) for line in zip(*columns, strict=True)]

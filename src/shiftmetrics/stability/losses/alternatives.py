@@ -38,7 +38,8 @@ class AlternativesLoss(Loss):
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.stability import AlternativesLoss, HingeLoss, stability_criterion
+    >>> from shiftmetrics.stability import HingeLoss, stability_criterion
+    >>> from shiftmetrics.stability.losses import AlternativesLoss
     >>> here, after_flip = HingeLoss([2.0, 3.0], 1.0), HingeLoss([0.5, 1.5], 1.0)
     >>> loss = AlternativesLoss([here, after_flip], [[0.0, 1.0], [0.0, np.inf]])
     >>> result = stability_criterion(loss, 0.5, theta2=np.inf)

@@ -12,7 +12,7 @@ from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability import StabilityResult, stability_curve
-from shiftmetrics.stability.curve import StabilityCurve
+from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.sample import is_numeric
 from shiftmetrics.views.drawings.stability import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports

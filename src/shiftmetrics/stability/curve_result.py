@@ -1,0 +1,316 @@
+"""The stability of a sample over risk thresholds or over prices: a point for each, and bounds in between."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.validation import check_number, check_vector, describe
+from shiftmetrics.stability.losses.base import Kind
+from shiftmetrics.stability.result import ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS
+
+COLUMNS = {
+    "errors": "error_bound", "standard_errors": "standard_error", "lows": "low", "highs": "high", "duals": "dual",
+    "risks": "risk", "corruption": "corruption", "reweighting": "reweighting",
+    "reweighting_first": "reweighting_first", "corruption_after": "corruption_after", "rms_moves": "rms_move",
+    "share_moved": "share_moved", "effective_sample_fractions": "effective_sample_fraction",
+    "sensitivity_theta1": "sensitivity_theta1", "sensitivity_theta2": "sensitivity_theta2",
+}  # fmt: skip
+"""Arrays of a curve, and what their column is called in a table: as in the result of one point."""
+
+_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+_SPECIAL = (ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StabilityCurve(Drawn, Result):
+    """Stability over risk thresholds, R(r), or over prices at one threshold; arrays have the shape (n_points,).
+
+    Over thresholds the curve is convex and nondecreasing with slope ``duals``, and ``value`` is the stability at the
+    highest one. Over prices ``value`` is the lowest stability: the kind of shift that breaks the model at the least
+    cost. Stability is 1-homogeneous in the prices, so that one line holds those of all pairs of prices.
+
+    Attributes
+    ----------
+    kind : {"exact", "upper_bound", "lower_bound"}
+        What the stabilities are for the model, given what its loss knows.
+    base_risk : float
+        Risk of the sample as it is.
+    thresholds, theta1, theta2 : ndarray
+        Risk threshold and prices of each point.
+    shares : ndarray or None
+        Over prices: how cheap moving is, (1/theta1) / (1/theta1 + 1/theta2). At 0 rows may not move, at 1 weights may
+        not change. None over thresholds.
+    stability : ndarray
+        The least cost of each point: 0 where the sample is at risk already, inf where the threshold is out of reach.
+    errors : ndarray
+        Numerical error of each.
+    standard_errors, lows, highs : ndarray
+        Sampling error and interval of each; nan where there is none.
+    duals : ndarray
+        Cost of one more unit of risk, dR/d threshold.
+    risks : ndarray
+        Risk of each shifted sample.
+    corruption, reweighting : ndarray
+        What moves add to the risk, and then weights (equation 4.4 of arXiv:2405.03198); see `ExcessRisk`.
+    reweighting_first, corruption_after : ndarray
+        What weights add to the risk, and then moves.
+    rms_moves, share_moved, effective_sample_fractions : ndarray
+        How each shifted sample differs: root-mean-square move, share of rows that move, ``1 / mean(W^2)``.
+    sensitivity_theta1, sensitivity_theta2 : ndarray
+        Derivatives of the stability in the two prices.
+    statuses : tuple of str
+        Status of each point, as of `stability_criterion`.
+    n_passes : int
+        Passes over the data that all points took together.
+    highest_risk : float
+        The highest risk that any allowed shift reaches; inf where the loss has no upper limit. Nan over prices.
+    sweep_duals, sweep_risks, sweep_costs : ndarray of shape (n_evaluations,)
+        Over thresholds, all points of the curve that were evaluated: slope, risk, and the least cost of that risk.
+        The curve lies above every tangent and below every chord of them. Empty over prices.
+    """
+
+    measure: ClassVar[str] = "stability_curve"
+    title: ClassVar[str] = "Stability over risk thresholds"
+    higher_is_better: ClassVar[bool] = True
+
+    kind: Kind
+    base_risk: float
+    thresholds: FloatArray
+    shares: FloatArray | None = None
+    theta1: FloatArray
+    theta2: FloatArray
+    stability: FloatArray
+    errors: FloatArray
+    standard_errors: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    duals: FloatArray
+    risks: FloatArray
+    corruption: FloatArray
+    reweighting: FloatArray
+    reweighting_first: FloatArray
+    corruption_after: FloatArray
+    rms_moves: FloatArray
+    share_moved: FloatArray
+    effective_sample_fractions: FloatArray
+    sensitivity_theta1: FloatArray
+    sensitivity_theta2: FloatArray
+    statuses: tuple[str, ...]
+    n_passes: int
+    highest_risk: float = math.nan
+    sweep_duals: FloatArray
+    sweep_risks: FloatArray
+    sweep_costs: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shares is not None:
+            object.__setattr__(self, "title", "Stability over prices")
+
+    def headline(self) -> str:
+        """Say where the curve begins and ends, or at which prices the model breaks first."""
+        if self.shares is not None:
+            return self._headline_over_prices(len(self.shares))
+        text = (
+            f"Stability at {len(self.thresholds)} risk thresholds: 0 up to {format_number(self.base_risk)}, the risk "
+            f"as it is; {format_number(self.value)} at {format_number(float(self.thresholds[-1]))}"
+        )
+        finite = np.flatnonzero(np.isfinite(self.stability) & np.isfinite(self.duals))
+        if np.isfinite(self.value) and len(finite) and finite[-1] == len(self.thresholds) - 1:
+            return f"{text}, where the next unit of risk costs {format_number(float(self.duals[-1]))}."
+        if np.isfinite(self.value):
+            return f"{text}, the highest risk that shifts reach."
+        return f"{text}: no allowed shift raises the risk above {format_number(self.highest_risk)}."
+
+    def _headline_over_prices(self, n_pairs: int) -> str:
+        total = 1.0 / self.theta1[0] + 1.0 / self.theta2[0]
+        start = (
+            f"Stability at risk threshold {format_number(float(self.thresholds[0]))} over {n_pairs} pairs of prices "
+            f"with 1/theta1 + 1/theta2 = {total:g}"
+        )
+        finite = np.flatnonzero(np.isfinite(self.stability))
+        if not len(finite):
+            return f"{start}: no allowed shift reaches the threshold at any of them."
+
+        def point(place: int) -> str:
+            prices = f"({float(self.theta1[place]):.3g}, {float(self.theta2[place]):.3g})"
+            return f"{format_number(float(self.stability[place]))} at {prices}"
+
+        low, high = finite[[self.stability[finite].argmin(), self.stability[finite].argmax()]]
+        return f"{start}: lowest {point(low)}, highest {point(high)}."
+
+    def notes(self) -> list[str]:
+        """Return the sentences that follow the headline."""
+        sentences = super().notes()
+        if self.kind == "upper_bound":
+            sentences.insert(1, "Upper bounds: the true values may be lower, never higher.")
+        elif self.kind == "lower_bound":
+            sentences.insert(1, "Lower bounds: the true values may be higher, never lower.")
+        for status in _SPECIAL:
+            times = self.statuses.count(status.code)
+            if times:
+                sentences.append(f"Status {status} at {times} of {len(self.statuses)} points: {status.text}")
+        return sentences
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line for each point."""
+        import pandas as pd
+
+        names = {"thresholds": "threshold", "shares": "share", "theta1": "theta1", "theta2": "theta2"}
+        names |= {"stability": "stability", **COLUMNS}
+        parts = {column: getattr(self, name) for name, column in names.items()}
+        return pd.DataFrame({name: part for name, part in parts.items() if part is not None}).assign(
+            status=self.statuses
+        )
+
+    def bounds(self, thresholds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return certified bounds of the stability at any thresholds, read from the sweep without any data.
+
+        Parameters
+        ----------
+        thresholds : array_like of shape (n_points,)
+            Risks, at least 0.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_points,)
+            The highest tangent and the chord there; ``high`` is inf beyond the highest risk that was evaluated.
+
+        Raises
+        ------
+        ValueError
+            If the curve goes over prices.
+        """
+        self._check_over("thresholds")
+        r = np.atleast_1d(check_vector(thresholds, "thresholds", low=0.0))
+        offsets = self.sweep_costs - self.sweep_duals * self.sweep_risks
+        low = (np.outer(r, self.sweep_duals) + offsets).max(axis=1, initial=0.0)
+        risks, costs = self._envelope()
+        high = np.interp(r, risks, costs, left=0.0)
+        high[r > risks[-1] * (1.0 + _ROUNDING)] = np.inf
+        low = np.where(r <= self.base_risk, 0.0, np.where(r > self.highest_risk, np.inf, low))
+        return low, np.maximum(np.where(r > self.highest_risk, np.inf, high), low)
+
+    def worst_case_risk(self, budgets: npt.ArrayLike) -> Any:
+        """Return the highest risk within each budget, the inverse of the curve, read from the sweep.
+
+        Parameters
+        ----------
+        budgets : array_like of shape (n_points,)
+            Highest costs of a shift, at least 0.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``budget``; ``risk``, which some shift within the budget reaches; and ``error_bound``, by which the
+            highest risk may lie above it: large for a budget beyond the curve. The function `worst_case_risk`
+            solves for one budget exactly.
+
+        Raises
+        ------
+        ValueError
+            If the curve goes over prices.
+        """
+        import pandas as pd
+
+        self._check_over("thresholds")
+        b = np.atleast_1d(check_vector(budgets, "budgets", low=0.0))
+        risks, costs = self._envelope()
+        reached = np.interp(b, costs, risks)
+        slopes = self.sweep_duals > 0.0
+        duals, offsets = (
+            self.sweep_duals[slopes],
+            (self.sweep_duals * self.sweep_risks - self.sweep_costs)[slopes],
+        )
+        limits = ((b[:, None] + offsets) / duals).min(axis=1, initial=np.inf) if len(duals) else np.inf
+        limits = np.where(b > 0.0, np.minimum(limits, self.highest_risk), self.base_risk)
+        return pd.DataFrame({"budget": b, "risk": reached, "error_bound": np.maximum(limits - reached, 0.0)})
+
+    def _check_over(self, what: str) -> None:
+        """Refuse a question that this kind of curve cannot answer."""
+        if (self.shares is None) != (what == "thresholds"):
+            other = "prices" if what == "thresholds" else "thresholds"
+            remedy = "Pass shares to stability_curve." if what == "prices" else "Leave out shares."
+            raise ValueError(describe("curve", f"over {what}", f"one over {other}", remedy))
+
+    def _envelope(self) -> tuple[FloatArray, FloatArray]:
+        """Return the points of the curve that are known, by rising risk: at each risk its least cost."""
+        solved = np.isfinite(self.stability) & (self.stability > 0.0)
+        risks = np.concatenate([[self.base_risk], self.sweep_risks, self.risks[solved]])
+        costs = np.concatenate([[0.0], self.sweep_costs, self.stability[solved]])
+        order = np.lexsort((costs, risks))
+        risks, costs = risks[order], costs[order]
+        kept = np.concatenate([[True], np.diff(risks) > 0.0])
+        return risks[kept], np.maximum.accumulate(costs[kept])
+
+    def bounds_at(self, theta1: float, theta2: float) -> tuple[float, float]:
+        """Return certified bounds of the stability at any pair of prices, read from the line without any data.
+
+        Stability is concave and 1-homogeneous in the prices: it lies below the cost of every shift that is known,
+        and above the chord between the neighbours on the line.
+
+        Parameters
+        ----------
+        theta1, theta2 : float
+            The prices, positive; inf forbids moves or weights.
+
+        Returns
+        -------
+        low, high : float
+            Where prices lie between two of the line; beyond its ends ``low`` may be 0.
+
+        Raises
+        ------
+        ValueError
+            If the curve goes over thresholds, or a price is not positive.
+        """
+        self._check_over("prices")
+        first = check_number(theta1, "theta1", low=0.0, open_low=True, allow_inf=True)
+        second = check_number(theta2, "theta2", low=0.0, open_low=True, allow_inf=True)
+        costs = [
+            _cost(first, float(move)) + _cost(second, float(weight))
+            for move, weight, value in zip(
+                self.sensitivity_theta1, self.sensitivity_theta2, self.stability, strict=True
+            )
+            if math.isfinite(value)
+        ]
+        high = min(costs, default=math.inf)
+        return min(self._chord(first, second), high), high
+
+    def _chord(self, theta1: float, theta2: float) -> float:
+        """Return the highest lower bound that the values on the line give, by concavity and monotony."""
+        points = list(zip(self.theta1.tolist(), self.theta2.tolist(), self.stability.tolist(), strict=True))
+        best = 0.0
+        for a, b, value in points:
+            # R(theta1, theta2) >= s R(a, b) where neither price is below s times that one
+            scale = min(_ratio(theta1, a), _ratio(theta2, b))
+            if math.isfinite(scale) and scale > 0.0:
+                best = max(best, scale * value)
+        if math.isinf(theta1) or math.isinf(theta2):
+            return best
+        inner = [point for point in points if all(map(math.isfinite, point))]
+        for (a, b, value), (c, d, other) in itertools.pairwise(inner):
+            determinant = a * d - b * c  # (theta1, theta2) = s (a, b) + t (c, d)
+            s, t = (theta1 * d - theta2 * c) / determinant, (a * theta2 - b * theta1) / determinant
+            if min(s, t) >= 0.0:
+                best = max(best, s * value + t * other)
+        return best
+
+
+def _cost(price: float, amount: float) -> float:
+    """Return price times amount, where what is not used costs nothing at any price."""
+    return 0.0 if amount == 0.0 else price * amount
+
+
+def _ratio(price: float, other: float) -> float:
+    """Return how many times ``other`` fits into ``price``; two that forbid what they price set no limit."""
+    return (math.inf if math.isinf(price) else 0.0) if math.isinf(other) else price / other
