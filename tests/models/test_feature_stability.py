@@ -16,13 +16,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from oracles import valid_moves
 from shiftmetrics import Computing, Resampling
 from shiftmetrics.models import (
-    FeatureStabilityResult,
     Moves,
     Search,
     feature_stability,
     model_stability,
 )
 from shiftmetrics.models.along_column import answer_along_column
+from shiftmetrics.models.feature_result import FeatureStabilityResult
 from shiftmetrics.models.feature_stability import compared
 from shiftmetrics.models.question import question_of
 

@@ -26,9 +26,10 @@ from sklearn.svm import LinearSVC
 
 from oracles import valid_moves
 from shiftmetrics import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
-from shiftmetrics.models import ModelStabilityResult, Moves, model_stability
+from shiftmetrics.models import Moves, model_stability
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.question import question_of
+from shiftmetrics.models.result import ModelStabilityResult
 
 CLASSIFIERS = [
     LogisticRegression(max_iter=2000),

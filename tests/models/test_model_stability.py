@@ -14,7 +14,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from shiftmetrics import Computing, Result, stability_criterion, worst_case_risk
-from shiftmetrics.models import ModelStabilityResult, Moves, Search, feature_stability, model_stability
+from shiftmetrics.models import Moves, Search, feature_stability, model_stability
+from shiftmetrics.models.result import ModelStabilityResult
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 
