@@ -239,6 +239,8 @@ class TorchEncoder:
         """Return one row of numbers for each item."""
         import torch
 
+        from shiftmetrics.attacks.model import evaluation_mode, parameter_of
+
         if isinstance(items, list):
             raise TypeError(
                 describe(
@@ -248,15 +250,10 @@ class TorchEncoder:
                     "Pass a callable that tokenises them.",
                 )
             )
-        first = next(iter([*self.module.parameters(), *self.module.buffers()]), None)
-        batch = _tensor(items).to(torch.device("cpu") if first is None else first.device)
-        training = self.module.training
-        self.module.eval()
-        try:
-            with torch.no_grad():
-                features = self.module(batch if self.preprocess is None else self.preprocess(batch))
-        finally:
-            self.module.train(training)
+        like = parameter_of(self.module)
+        batch = _tensor(items).to(torch.device("cpu") if like is None else like.device)
+        with evaluation_mode(self.module), torch.no_grad():
+            features = self.module(batch if self.preprocess is None else self.preprocess(batch))
         if not isinstance(features, torch.Tensor):
             got = type(features).__name__
             raise TypeError(

@@ -159,11 +159,6 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         labels: IntArray = self.fit(X, y, reference=reference).labels_
         return labels
 
-    def fit_transform(self, X: Any, y: Any = None, *, reference: Any = None) -> FloatArray:
-        """Fit, and return the membership of each row of ``X`` in each cluster."""
-        memberships: FloatArray = self.fit(X, y, reference=reference).transform(X)
-        return memberships
-
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of `transform`."""
         check_is_fitted(self)
