@@ -5,13 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics._core.result import Interval, Result
+from shiftmetrics._core.status import Status
 from shiftmetrics.comparison import compare_results
 
-
-class Done(Status):
-    done = ("done", True, "It is done.")
+DONE = Status("done", "It is done.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -20,7 +18,6 @@ class ErrorRate(Result):
     title: ClassVar[str] = "Error rate"
     higher_is_better: ClassVar[bool] = False
 
-    status: Done
     resampled: np.ndarray
 
 
@@ -31,7 +28,7 @@ def error_rate(errors: np.ndarray, weights: np.ndarray) -> ErrorRate:
         value=errors.mean(),
         error_bound=0.0,
         interval=Interval(low=low, high=high, level=0.9),
-        status=Done.done,
+        status=DONE,
         n_samples=len(errors),
         settings={"rng": 0, "n_resamples": len(weights), "groups": False},
         resampled=draws,

@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-
-
-class StatusEnum(enum.Enum):
-    """Base of the outcomes of a solver: each member is ``(name in JSON, whether it is an answer, text)``.
-
-    The text says the cause, and the remedy where there is one.
-    """
-
-    ok: bool
-    text: str
-
-    def __new__(cls, name: str, ok: bool, text: str) -> Self:
-        member = object.__new__(cls)
-        member._value_ = name
-        member.ok = ok
-        member.text = text
-        return member
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,8 +63,6 @@ def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    if isinstance(value, StatusEnum):
-        return value.value
     if isinstance(value, str) and value in _NON_FINITE:
         return {"text": value}
     if value is None or isinstance(value, bool | int | float | str):
@@ -101,7 +78,7 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
     Raises
     ------
     ValueError
-        If a record lacks a field, or holds a status that its class does not know.
+        If a record lacks a field.
     """
     if isinstance(value, dict):
         if value.keys() == {"array", "dtype", "shape"}:
@@ -119,14 +96,6 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
 
 
 def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
-    status_type = _status_type(cls)
-    if status_type is not None:
-        by_name = {str(member): member for member in status_type}
-        if parts.get("status") not in by_name:
-            raise ValueError(
-                f"status of {cls.__name__} must be one of {', '.join(by_name)}, got {parts.get('status')!r}."
-            )
-        parts["status"] = by_name[parts["status"]]
     names = {field.name for field in dataclasses.fields(cls) if field.init}
     try:
         return cls(**{name: part for name, part in parts.items() if name in names})
@@ -149,11 +118,6 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _status_type(cls: type[Record]) -> type[StatusEnum] | None:
-    hint = get_type_hints(cls).get("status")
-    return hint if isinstance(hint, type) and issubclass(hint, StatusEnum) else None
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_plain()
@@ -161,7 +125,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, tuple | list):
         return tuple(_plain(part) for part in value)
-    return value.value if isinstance(value, StatusEnum) else value
+    return value
 
 
 def _equal(first: Any, second: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.files import atomic_path, write_text
-from shiftmetrics._core.record import Record, StatusEnum, decode, encode
+from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._core.status import Status
 from shiftmetrics._version import __version__
 
@@ -70,7 +70,7 @@ class Result(Record):
     value: float
     error_bound: float
     interval: Interval | None = None
-    status: Status | StatusEnum  # the enum goes with the last measure that has one
+    status: Status
     n_samples: int
     settings: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -300,7 +300,7 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
     result = decode(dict(document), load_array)
     if not isinstance(result, Result):
         raise ValueError(f"source must be the JSON of a known result, got type {document['type']!r}.")
-    if not isinstance(result.status, Status | StatusEnum):
+    if not isinstance(result.status, Status):
         kind = type(result).__name__
         raise ValueError(f"The status of a {kind} must be a whole Status, got {result.status!r}.")
     return result

@@ -8,20 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from shiftmetrics import Interval, Resampling, Result
+from shiftmetrics import Interval, Resampling, Result, Status
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.record import StatusEnum as Status
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison import compare_results
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import FixedLoss, stability_criterion, stability_curve
 
-
-class GaugeStatus(Status):
-    """How a gauge ended."""
-
-    read = ("read", True, "The gauge was read.")
-    stuck = ("stuck", False, "The gauge is stuck. Knock on it.")
+READ = Status("read", "The gauge was read.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,7 +25,7 @@ class GaugePart(Record):
     name: str
     value: float
     interval: Interval | None = None
-    status: GaugeStatus = GaugeStatus.read
+    status: Status = READ
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +36,7 @@ class Gauge(Result):
     title: ClassVar[str] = "Gauge"
     higher_is_better: ClassVar[bool] = True
 
-    status: GaugeStatus = GaugeStatus.read
+    status: Status = READ
     kind: str = "exact"
     lower_bound: float | None = None
     share: float = 0.25

@@ -5,10 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from shiftmetrics import Resampling
+from shiftmetrics import Resampling, Status
 from shiftmetrics._core.collection import write_results
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.tools.rules import Rule, check_results
+
+STUCK = Status("stuck", "The gauge is stuck.", "Knock on it.", ok=False)
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ def test_words_cannot_be_worse(against, gauge):
 
 
 def test_a_baseline_that_is_no_answer_is_an_error(against, gauge):
-    stuck = gauge(status=type(gauge().status).stuck)
+    stuck = gauge(status=STUCK)
     assert "The baseline is no answer. Status stuck" in against(gauge(), stuck).text
     assert against(gauge(), stuck, status="any").ended == "passed"
 

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics import Result
+from shiftmetrics import Result, Status
 from shiftmetrics.tools.rules import Rule, check_results
 
 finite = st.floats(-1e6, 1e6)
 small = st.floats(0, 1e3)
+
+STUCK = Status("stuck", "The gauge is stuck.", "Knock on it.", ok=False)
 
 
 def ended(result, **keys):
@@ -122,7 +124,7 @@ def test_numbers_beside_a_bound_are_printed_to_the_last_digit(gauge):
 
 
 def test_a_status_that_is_no_answer_fails_unless_it_is_allowed(gauge):
-    stuck = gauge(status=type(gauge().status).stuck)
+    stuck = gauge(status=STUCK)
     assert ended(stuck, at_least=0) == "failed"
     assert said(stuck, at_least=0) == "Status stuck: The gauge is stuck. Knock on it."
     assert ended(stuck, at_least=0, status="any") == "passed"
@@ -134,7 +136,7 @@ def test_a_status_that_is_no_answer_fails_unless_it_is_allowed(gauge):
 
 
 def test_the_status_of_a_part_counts_too(gauge, gauge_part):
-    stuck = type(gauge().status).stuck
+    stuck = STUCK
     parts = (gauge_part(name="a", value=1.0), gauge_part(name="b", value=1.0, status=stuck))
     checked = check_results({"it": gauge(parts=parts)}, [Rule(row={"name": "*"}, field="value", at_least=0)])
     assert [outcome.ended for outcome in checked.outcomes] == ["passed", "failed"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shiftmetrics._core.record import StatusEnum
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
@@ -155,7 +154,7 @@ def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
         return ""
     for owner in dict.fromkeys([result, *place.owners]):
         status = getattr(owner, "status", None)
-        if not isinstance(status, Status | StatusEnum) or str(status) in rule.status:
+        if not isinstance(status, Status) or str(status) in rule.status:
             continue
         if not (status.ok and "ok" in rule.status):
             accepted = "" if rule.status == ("ok",) else f", not {' or '.join(rule.status)}"

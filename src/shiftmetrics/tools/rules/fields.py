@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.record import Record, StatusEnum
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.status import Status
 from shiftmetrics.tools.rules.rule import Using, nearest_names, row_in_words
@@ -140,7 +140,7 @@ def plain(value: Any) -> Any:
     """Return NumPy's scalars as Python's, and a status by its code."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, Status | StatusEnum):
+    if isinstance(value, Status):
         return str(value)
     if isinstance(value, numbers.Real) and not isinstance(value, bool | int):
         return float(value)
