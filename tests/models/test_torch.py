@@ -253,8 +253,8 @@ def test_the_route_asks_for_no_framework_that_is_not_loaded() -> None:
     import sys
 
     code = (
-        "import sys; from shiftmetrics.models.route import route_named; "
-        "route = route_named('torch'); assert not route.accepts(object(), 'zero_one'); "
+        "import sys; from shiftmetrics.models.networks import TorchRoute; "
+        "assert not TorchRoute().accepts(object(), 'zero_one'); "
         "assert 'torch' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.climb import Climber, Columns, Price, pays
 from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.decision.nearest import MoveSpace
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import ZeroOneLoss
+from shiftmetrics.stability.losses import Loss, ZeroOneLoss
 
 _MOST_STARTS = 4096
 """Most points whose predictions a search starts from; of more, so many are drawn at random."""
@@ -34,32 +33,28 @@ class BlackboxRoute:
 
     def answer(self, question: Question) -> Answer | None:
         """Search for errors, or climb."""
-        return _count_errors(question) if question.loss == "zero_one" else _Climb(question).first()
+        if question.loss != "zero_one":
+            return _Climb(question).first()
+        found = find_counterexamples(question, n_queries=question.n_queries)
+        return answer_of_errors(found.points, found.distances)
 
 
 def find_counterexamples(
     question: Question, *, n_queries: int, known: FloatArray | None = None
-) -> tuple[CounterExamples, BoolArray]:
-    """Find the nearest errors of a question's rows.
+) -> CounterExamples:
+    """Find the nearest errors of a question's rows; rows that are errors themselves are at distance 0.
 
     Parameters
     ----------
     question : Question
+        The model and its rows.
     n_queries : int
         Most predictions for each row.
     known : array of shape (n_samples, n_features), optional
         A point for each row to start from as well.
-
-    Returns
-    -------
-    found : CounterExamples
-        One line for each row; rows that are errors themselves are at distance 0.
-    wrong : bool array of shape (n_samples,)
-        Which those are.
     """
     codes, y = question.codes, question.y
     predicted = question.predict(codes)
-    wrong: BoolArray = predicted != y
     pool, labels = codes, predicted
     if question.background is not None and len(question.background):
         pool = np.concatenate([pool, question.background])
@@ -67,7 +62,7 @@ def find_counterexamples(
     if len(pool) > _MOST_STARTS:
         kept = np.sort(question.rng.permutation(len(pool))[:_MOST_STARTS])
         pool, labels = pool[kept], labels[kept]
-    right = np.flatnonzero(~wrong)
+    right = np.flatnonzero(predicted == y)
     points, distances = codes.copy(), np.zeros(len(codes))
     queries = np.ones(len(codes), dtype=np.int64)
     if right.size:
@@ -79,32 +74,22 @@ def find_counterexamples(
         )  # fmt: skip
         points[right], distances[right] = found.points, found.distances
         queries[right] += found.queries
-    return CounterExamples(points=points, distances=distances, queries=queries), wrong
+    return CounterExamples(points=points, distances=distances, queries=queries)
 
 
-def places_of(points: FloatArray) -> Callable[[IntArray, FloatArray, IntArray | None], FloatArray]:
-    """Return the function that sends each row to its one point."""
-    return lambda rows, distances, choices: points[rows]
-
-
-def unreached(distances: FloatArray) -> tuple[str, ...]:
-    """Return a warning with the number of rows that have no known error."""
+def answer_of_errors(
+    points: FloatArray, distances: FloatArray, *, lower: Loss | None = None, warnings: tuple[str, ...] = ()
+) -> Answer:
+    """Return the answer for the 0/1 loss from one error of each row; the distance is inf where none is known."""
     missing = int(np.isinf(distances).sum())
-    if not missing:
-        return ()
-    return (
-        f"No error was found within reach of {missing} of {len(distances)} rows; they count as if they had none. "
-        "More n_queries, or background rows of other classes, may find some.",
-    )
-
-
-def _count_errors(question: Question) -> Answer:
-    found, _ = find_counterexamples(question, n_queries=question.n_queries)
-    return Answer(
-        loss=ZeroOneLoss(found.distances, kind="upper_bound"),
-        points=places_of(found.points),
-        warnings=unreached(found.distances),
-    )
+    if missing:
+        text = (
+            f"No error was found within reach of {missing} of {len(distances)} rows; they count as if they had none. "
+            "More n_queries, or background rows of other classes, may find some."
+        )
+        warnings = (*warnings, text)
+    loss = ZeroOneLoss(distances, kind="upper_bound")
+    return Answer(loss, lambda rows, distances, choices: points[rows], lower=lower, warnings=warnings)
 
 
 class _Climb:
@@ -140,7 +125,7 @@ class _Climb:
         return None
 
     def _add_errors(self, n_queries: int) -> None:
-        found, _ = find_counterexamples(self.question, n_queries=n_queries)
+        found = find_counterexamples(self.question, n_queries=n_queries)
         self.budget -= found.queries
         away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
         losses, distances = np.zeros(len(found.points)), np.full(len(found.points), np.inf)

@@ -14,7 +14,7 @@ from shiftmetrics.attacks.model import check_logits, cross_entropy, margin_loss,
 from shiftmetrics.models.climb import Columns, Price, pays
 from shiftmetrics.models.decision.nearest import MoveSpace
 from shiftmetrics.models.networks.lipschitz import lower_loss
-from shiftmetrics.models.networks.network import Network, batches, mode_warning
+from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 
@@ -157,7 +157,6 @@ class _NetworkClimb:
 
     def __init__(self, question: Question, network: Network) -> None:
         self.question, self.network = question, network
-        self.warnings = mode_warning(self.network)
         codes = question.codes
         if network.classifies:
             check_logits(torch.as_tensor(self.network.scores(codes)))
@@ -252,4 +251,4 @@ class _NetworkClimb:
         return [jumped]
 
     def _answer(self) -> Answer:
-        return self.columns.answer(self.refine, lower=self.lower, warnings=self.warnings)
+        return self.columns.answer(self.refine, lower=self.lower, warnings=self.network.warnings)

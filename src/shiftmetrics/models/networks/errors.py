@@ -6,20 +6,18 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.models.blackbox import find_counterexamples, places_of, unreached
+from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.networks.lipschitz import lower_loss
-from shiftmetrics.models.networks.network import Network, mode_warning
+from shiftmetrics.models.networks.network import Network
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import ZeroOneLoss
 
 _PUSHES = (1e-9, 1e-7, 1e-5)
 
 
 def attack_network(question: Question, network: Network) -> Answer:
     """Answer for the 0/1 loss."""
-    warnings = mode_warning(network)
     points = _attacked(question, network)
     domain, codes = question.domain, question.codes
     # errors and distances are those of the model at the points in its own precision
@@ -37,16 +35,12 @@ def attack_network(question: Question, network: Network) -> Answer:
     left = np.isinf(distances)
     if left.any() or domain.movable_flips or (domain.sliding & domain.integer).any():
         # jumps have no gradient, and a gradient may lead nowhere
-        found, _ = find_counterexamples(question, n_queries=question.n_queries, known=points)
+        found = find_counterexamples(question, n_queries=question.n_queries, known=points)
         nearer = found.distances < distances
         points = np.where(nearer[:, None], found.points, points)
         distances = np.minimum(found.distances, distances)
-    return Answer(
-        loss=ZeroOneLoss(distances, kind="upper_bound"),
-        points=places_of(points),
-        lower=lower_loss(question, network),
-        warnings=(*warnings, *unreached(distances)),
-    )
+    lower = lower_loss(question, network)
+    return answer_of_errors(points, distances, lower=lower, warnings=network.warnings)
 
 
 def _attacked(question: Question, network: Network) -> FloatArray:
@@ -57,7 +51,7 @@ def _attacked(question: Question, network: Network) -> FloatArray:
         return codes.copy()
     with network.evaluating():
         found = nearest_error(
-            network.logits,
+            network,
             network.tensor(codes).to(network.dtype),
             question.y,
             options=AttackOptions(

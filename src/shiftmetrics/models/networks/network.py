@@ -67,7 +67,8 @@ class Network:
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
         self.device = torch.device("cpu") if like is None else like.device
-        self.was_training = any(part.training for part in self.module.modules())
+        text = "The model was in training mode; it was measured in evaluation mode and put back."
+        self.warnings = (text,) if any(part.training for part in self.module.modules()) else ()
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -100,10 +101,6 @@ class Network:
             )
         return output.reshape(len(points))
 
-    def logits(self, x: Tensor) -> Tensor:
-        """Return scores in the dtype of the network, for attacks."""
-        return self(x)
-
     def scores(self, points: FloatArray) -> FloatArray:
         """Return scores (n, n_classes) or values (n,) of coded points, in evaluation mode."""
         parts: list[FloatArray] = []
@@ -119,13 +116,6 @@ class Network:
         rounded = points.astype(narrow).astype(np.float64)
         unmoved = rounded == start.astype(narrow).astype(np.float64)
         return np.where(unmoved, start, rounded)
-
-
-def mode_warning(network: Network) -> tuple[str, ...]:
-    """Say that a network in training mode was evaluated in the other."""
-    if not network.was_training:
-        return ()
-    return ("The model was in training mode; it was measured in evaluation mode and put back.",)
 
 
 def batches(points: FloatArray) -> Iterator[slice]:
