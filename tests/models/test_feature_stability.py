@@ -22,9 +22,9 @@ from shiftmetrics.models import (
     model_stability,
 )
 from shiftmetrics.models.along_column import answer_along_column
-from shiftmetrics.models.feature_result import FeatureStabilityResult
 from shiftmetrics.models.feature_stability import compared
 from shiftmetrics.models.question import question_of
+from shiftmetrics.models.result import FeatureStabilityResult
 
 
 @pytest.fixture(scope="module")

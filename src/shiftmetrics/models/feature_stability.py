@@ -15,10 +15,10 @@ from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_choice, check_vector, describe
 from shiftmetrics.models.along_column import answer_along_column
-from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
 from shiftmetrics.models.forests.answers import NotTheModel
 from shiftmetrics.models.moves import Moves, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
+from shiftmetrics.models.result import EVERYTHING, FeatureStability, FeatureStabilityResult
 from shiftmetrics.models.route import ROUTES, Answer, Route, answer, fixed_answer
 from shiftmetrics.models.stability import solve_in_rounds
 from shiftmetrics.models.trees import answers_for_groups

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, check_integer, describe
-from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.models.result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 from shiftmetrics.views.drawings.kinds import drawing

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import format_number
-from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.models.result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability import StabilityResult, stability_curve
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.sample import is_numeric
