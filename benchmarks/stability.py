@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from _machine import best_of, header, peak_memory_mib, table
@@ -24,6 +24,7 @@ from shiftmetrics.stability import (
 )
 from shiftmetrics.stability.losses import Loss
 
+DIVERGENCES: tuple[Literal["kl", "chi2"], ...] = ("kl", "chi2")
 LOSSES: dict[str, tuple[Callable[[np.ndarray], Loss], float]] = {
     "hinge": (lambda margins: HingeLoss(margins, 1.5), 1.0),
     "0/1": (lambda margins: ZeroOneLoss(np.maximum(margins, 0.0) / 1.5), 0.3),
@@ -50,16 +51,14 @@ def ten_million(n: int = 10_000_000) -> None:
     before = peak_memory_mib()
     margins = np.random.default_rng(0).normal(1.5, 1.0, n)
     rows = []
-    for divergence, keep in (("kl", True), ("kl", False), ("chi2", True)):
+    for divergence in DIVERGENCES:
         start = time.perf_counter()
         result = stability_criterion(HingeLoss(margins, 1.5), 1.0, divergence=divergence)
         seconds = time.perf_counter() - start
-        rows.append(
-            [divergence, "yes" if keep else "no", result.n_passes, seconds, result.value, result.error_bound]
-        )
+        rows.append([divergence, result.n_passes, seconds, result.value, result.error_bound])
     print(
         table(
-            ["divergence", "rows kept", "passes", "seconds", "value", "error bound"],
+            ["divergence", "passes", "seconds", "value", "error bound"],
             rows,
             title=f"hinge loss, n = {n:,}, in blocks",
         )
@@ -83,7 +82,7 @@ def hundred_thousand(n: int = 100_000) -> None:
         table(
             ["loss", "divergence", "passes", "ms", "ms inverse", "times np.exp", "value", "error bound"],
             rows,
-            title=f"n = {n:,}, all rows kept; np.exp of {n:,} numbers takes {1e3 * unit:.2f} ms",
+            title=f"n = {n:,}; np.exp of {n:,} numbers takes {1e3 * unit:.2f} ms",
         )
     )
 

@@ -42,8 +42,8 @@ def stability_criterion(
     Parameters
     ----------
     loss : Loss
-        What the model loses on each row, where it stands and where it may move: `FixedLoss`, `ZeroOneLoss`,
-        `HingeLoss`, `LogisticLoss`, `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`.
+        Loss of each row, before and after its moves: `FixedLoss`, `ZeroOneLoss`, `HingeLoss`, `LogisticLoss`,
+        `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`.
     threshold : float
         The risk (mean loss) that counts as broken, r; at least 0.
     theta1 : float, default 0.4
@@ -123,7 +123,7 @@ def worst_case_risk(
     Parameters
     ----------
     loss : Loss
-        What the model loses on each row, where it stands and where it may move; see `stability_criterion`.
+        Loss of each row, before and after its moves; see `stability_criterion`.
     budget : float
         Highest cost of a shift, at least 0; in the units of the prices.
     theta1 : float, default 0.4
@@ -189,7 +189,7 @@ def worst_case_risk(
 def least_shift(problem: Problem, threshold: float, solution: Solution | None = None) -> StabilityResult:
     """Return the least shift to a threshold; a second threshold builds on the passes of the first.
 
-    With ``solution``, return the result of one that is known already.
+    With ``solution``, return the result of that one.
     """
 
     def solve(problem: Problem, solution: Solution | None = None) -> tuple[Solution, Shift, float]:
@@ -253,7 +253,7 @@ def _result(
 
 def _error_bound(solution: Solution, gap: float, scale: float, shift: Shift) -> float:
     """Add rounding, of numbers as large as ``scale``, to a primal-dual gap."""
-    if solution.value is not None and not solution.computed:  # known without computing: 0, or inf
+    if solution.value is not None and not solution.computed:  # exact: 0, or inf
         return 0.0 if solution.status.ok else math.inf
     theta2 = shift.problem.prices.theta2
     rounding = _ROUNDING * ((0.0 if math.isinf(theta2) else theta2) + (0.0 if math.isinf(scale) else scale))

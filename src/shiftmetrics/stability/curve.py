@@ -38,16 +38,16 @@ def stability_curve(
     """Return the stability R(r) at several risk thresholds r, or at several pairs of prices; higher is better.
 
     Over thresholds the slope is the dual price, so each threshold begins where the one before ended, and every
-    evaluation bounds the whole curve. Over prices, each point comes with what moves and weights add to the risk
-    (figure 6a of [1]_) and with the derivatives of the stability in the prices. Each point is as exact as that of
+    evaluation bounds the whole curve. Over prices, each point holds what moves and weights add to the risk
+    (figure 6a of [1]_) and the derivatives of the stability in the prices. Each point is as exact as that of
     `stability_criterion`.
 
     Parameters
     ----------
     loss : Loss
-        What the model loses on each row, where it stands and where it may move; see `stability_criterion`.
+        Loss of each row, before and after its moves; see `stability_criterion`.
     thresholds : float or array_like of shape (n_points,), optional
-        Risks that count as broken, at least 0; they are put in order. Default: ``n_points`` of them from the risk as
+        Risks that count as broken, at least 0; they are sorted. Default: ``n_points`` of them from the risk as
         it is to the highest that shifts reach or, where that has no limit, two standard deviations of the losses
         above it (1 above it where the losses are all the same). One number with ``shares``.
     shares : array_like of shape (n_points,), optional

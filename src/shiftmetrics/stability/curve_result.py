@@ -243,7 +243,7 @@ class StabilityCurve(Drawn, Result):
             raise ValueError(describe("curve", f"over {what}", f"one over {other}", remedy))
 
     def _envelope(self) -> tuple[FloatArray, FloatArray]:
-        """Return the points of the curve that are known, by rising risk: at each risk its least cost."""
+        """Return the evaluated points of the curve by rising risk, with the least cost at each risk."""
         solved = np.isfinite(self.stability) & (self.stability > 0.0)
         risks = np.concatenate([[self.base_risk], self.sweep_risks, self.risks[solved]])
         costs = np.concatenate([[0.0], self.sweep_costs, self.stability[solved]])
@@ -255,7 +255,7 @@ class StabilityCurve(Drawn, Result):
     def bounds_at(self, theta1: float, theta2: float) -> tuple[float, float]:
         """Return certified bounds of the stability at any pair of prices, read from the line without any data.
 
-        Stability is concave and 1-homogeneous in the prices: it lies below the cost of every shift that is known,
+        Stability is concave and 1-homogeneous in the prices: it lies below the cost of every evaluated shift,
         and above the chord between the neighbours on the line.
 
         Parameters

@@ -68,7 +68,7 @@ class Dual:
         # At h = 0 all values are 0 and no weight changes.
         self.at_rest = Moment(dual=0.0, conjugate=0.0, risk=baseline.risk, drift=baseline.risk)
         self.moments = {0.0: self.at_rest}
-        """All that is known so far, by dual price; a second question about the same rows starts from it."""
+        """Every moment so far, by dual price; a second root on the same rows starts from them."""
 
     def gather(self, kernel: Kernel) -> Statistic:
         """Run one pass."""
@@ -143,7 +143,7 @@ class Dual:
         )
 
     def _around(self, threshold: float) -> tuple[Moment, Moment | None]:
-        """Return the known moments whose risks are the nearest below and above a threshold."""
+        """Return the evaluated moments whose risks are the nearest below and above a threshold."""
         below = [known for known in self.moments.values() if known.risk < threshold]
         above = [known for known in self.moments.values() if known.risk >= threshold and known.dual > 0.0]
         lowest = max(below, key=lambda known: known.dual, default=self.at_rest)

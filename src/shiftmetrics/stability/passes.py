@@ -87,7 +87,7 @@ class AtRisk:
 
 @dataclass(frozen=True, eq=False)
 class BaselineStatistic(Statistic):
-    """The sample where it stands, and how high its losses can be raised."""
+    """The sample before any move, and how high its losses can be raised."""
 
     weight: float
     squared_weight: float

@@ -92,7 +92,7 @@ class RowOutputs:
         loss, distance = mixture.loss.copy(), np.sqrt(mixture.squared_distance)
         choice = mixture.places[0].choice
         if len(mixture.places) > 1:
-            # Where both places are one, their mean stands for them; the few other rows are told apart.
+            # Where both places are one, their mean represents them; only the other rows are split.
             near, far = mixture.places
             apart = np.flatnonzero(mixture.apart())
             share = mixture.share[apart]
@@ -119,7 +119,7 @@ class RowOutputs:
             self._choices[rows.start] = choice
 
     def finish(self) -> None:
-        """Join what the blocks left behind, in the order of the rows."""
+        """Join the choices and splits of the blocks, in the order of the rows."""
         if self._choices:
             self.choices = np.concatenate([self._choices[start] for start in sorted(self._choices)])
         if self._splits:
@@ -134,7 +134,7 @@ class Mixture:
     density: FloatArray
     """The weight W of each row."""
     share: FloatArray
-    """Part of it that stands in the second place."""
+    """Part of it in the second place."""
 
     @classmethod
     def of(cls, places: tuple[Transform, ...], densities: list[FloatArray]) -> Self:

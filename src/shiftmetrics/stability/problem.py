@@ -58,7 +58,7 @@ class Problem:
     level: float | None
     """Confidence level of the interval; None for no interval."""
     units: Units | None
-    """Which of all rows belong together; None when each stands for itself."""
+    """Groups of rows that belong together; None where there are none."""
     computing: Computing
     keep_rows: bool = True
     """Whether shifts hold what each row does."""
@@ -156,7 +156,7 @@ class Problem:
         )
 
     def realise(self, parts: tuple[Part, ...]) -> Shift:
-        """Place and weigh the rows as a plan says."""
+        """Compute the places and weights of the rows in a plan."""
         wanted = self.keep_rows or self.units is not None
         rows = RowOutputs(self.loss.n_samples) if wanted else None
         statistic = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))

@@ -1,4 +1,4 @@
-"""What stability returns: the value, the shift behind it, and how to read both."""
+"""The result of stability: the value, the shift that has it, and the statuses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INVERSE = {"measure": "worst_case_risk", "title": "Worst-case risk", "higher_is
 CONVERGED = Status("converged", "The shift was found and its value certified to the tolerance.")
 ALREADY_AT_RISK = Status(
     "already_at_risk",
-    "The sample as it stands has this risk, so no shift is needed.",
+    "The sample has this risk without any shift.",
     "Choose a higher threshold.",
 )
 BOUNDARY = Status(
@@ -46,7 +46,7 @@ UNBOUNDED_LOSS = Status(
 )
 MAX_ITER = Status(
     "max_iter",
-    "The evaluations ran out before the requested precision; error_bound says what was reached.",
+    "The evaluations ran out before the requested precision; error_bound is what was reached.",
     "Raise max_iter or rtol.",
     ok=False,
 )
@@ -100,14 +100,14 @@ class ExcessRisk(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Splits(Record):
-    """The second places of rows that stand in two at once; their first is in the arrays of the result.
+    """The second places of rows that are split between two; their first places are in the arrays of the result.
 
     Attributes
     ----------
     rows : array of shape (n_splits,)
         Positions of the rows.
     weights : array of shape (n_splits,)
-        Part of the weight of each row that stands here.
+        Part of the weight of each row in its second place.
     losses, distances : array of shape (n_splits,)
         The loss here, and the distance of the move.
     choices : array of shape (n_splits,) or None
@@ -135,7 +135,7 @@ class Splits(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StabilityResult(Drawn, Result):
-    """The least shift that brings the risk to a threshold, or the worst shift within a budget.
+    """The least shift that raises the risk to a threshold, or the worst shift within a budget.
 
     ``value`` is the cost of that shift from `stability_criterion`, and its risk from `worst_case_risk`.
 
@@ -172,13 +172,13 @@ class StabilityResult(Drawn, Result):
         Weight of each row in the shifted sample, relative to its sample weight; mean 1. None after `without_rows`,
         like the next ones.
     base_losses : array of shape (n_samples,) or None
-        Loss of each row where it stands.
+        Loss of each row before its move.
     moved_losses, moved_distances : array of shape (n_samples,) or None
         Loss of each row after its move, and the distance of the move.
     choices : array of shape (n_samples,) or None
         Candidate or piece that each row takes, for losses that have any.
     splits : Splits or None
-        Second places of the rows that stand in two at once.
+        Second places of the rows that are split between two.
     influence : array of shape (n_samples,) or (n_groups,), or None
         What one more row like each would add to ``value``, to first order (with ``groups``, one more group, in the
         order of their sorted labels); they sum to 0, and the root of the sum of their squares is
@@ -286,7 +286,7 @@ class StabilityResult(Drawn, Result):
         return both.sort_values("row", kind="stable", ignore_index=True)
 
     def places(self) -> tuple[Any, Any]:
-        """Return the rows as DataFrames where they stand and after their moves (then second places), if known."""
+        """Return the rows as DataFrames before and after their moves (then second places), if it has them."""
         return None, None
 
     def shift_in_words(self) -> str:

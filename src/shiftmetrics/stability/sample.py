@@ -1,4 +1,4 @@
-"""The most sensitive sample as tables: where each row stands, and how far each column moves."""
+"""The most sensitive sample as tables: the place of each row, and how far each column moves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 SplitLines = Literal["separate", "heaviest"]
 SPLIT_LINES: tuple[SplitLines, ...] = ("separate", "heaviest")
 MISSING = "missing"
-"""What stands for a missing category among texts."""
+"""The text of a missing category."""
 
 
 def most_sensitive_sample(
@@ -28,13 +28,13 @@ def most_sensitive_sample(
     result : StabilityResult
         A result that holds its rows.
     table : DataFrame or array of shape (n_samples, n_columns), optional
-        What is known of the rows. The index of a DataFrame becomes that of the answer. Results of `model_stability`
-        know the rows of the model and their moves by themselves.
+        Columns that describe the rows. The index of a DataFrame becomes that of the returned one. Default: the
+        rows of the model and their moves, in a result of `model_stability`.
     moved : DataFrame or array of shape (n_samples + n_splits, n_columns), optional
-        Where the rows stand after their moves, in the columns of ``table``: first all rows, then the second places
+        The rows after their moves, in the columns of ``table``: first all rows, then the second places
         of those that split (``result.splits``).
     splits : {"separate", "heaviest"}, default "separate"
-        A row may stand in two places at once. "separate" gives each place a line, the second right after the
+        A row may be split between two places. "separate" gives each place a line, the second right after the
         first, under one index label; "heaviest" keeps one line for each row, at the place with more weight.
 
     Returns
@@ -118,9 +118,9 @@ def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, 
     result : StabilityResult
         A result that holds its rows.
     table : DataFrame or array of shape (n_samples, n_columns), optional
-        Where the rows stand; known to results of `model_stability`.
+        The rows before their moves. Default: those of a result of `model_stability`.
     moved : DataFrame or array of shape (n_samples + n_splits, n_columns), optional
-        Where they stand after their moves; see `most_sensitive_sample`.
+        The rows after their moves; see `most_sensitive_sample`.
     units : array_like of shape (n_columns,), optional
         The unit of each column, in which its moves are measured. Default: the one that the result was computed
         with, else its standard deviation (1 where the column is constant).
@@ -233,7 +233,7 @@ def _heaviest(sample: Any, rows: IntArray, second: BoolArray) -> Any:
 
 
 def weights_of(result: StabilityResult) -> FloatArray:
-    """Return the weight of each row, or say that rows were not kept."""
+    """Return the weight of each row, or refuse a result without rows."""
     if result.weights is None:
         raise ValueError(NO_ROWS)
     return result.weights
@@ -262,7 +262,7 @@ def frame_of(table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] |
 
 
 def rows_known(table: Any, argument: str = "table") -> Any:
-    """Return the rows, or say that this result does not know them."""
+    """Return a table, or refuse a result without one."""
     if table is None:
         raise ValueError(
             describe(argument, "the rows, which this result does not know", "none", "Give a table of them.")

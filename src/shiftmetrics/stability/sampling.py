@@ -24,7 +24,7 @@ def normal_interval(value: float, standard_error: float, level: float, *, least:
 
 @dataclass(frozen=True)
 class Sampling:
-    """What is known of the sampling error of a value."""
+    """The sampling error of a value."""
 
     standard_error: float | None
     interval: Interval | None
@@ -85,7 +85,7 @@ def error_rate_interval(problem: Problem, level: float, value_at: Callable[[Prob
 
 
 def effective_samples(problem: Problem) -> float:
-    """Return how many equally weighted rows of their own would know the error rate as well.
+    """Return the number of independent, equally weighted rows with the same error of the error rate.
 
     Groups count by the variance of the error rate between them; before any error is seen, by their weights (Kish).
     """

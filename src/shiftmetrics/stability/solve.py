@@ -35,7 +35,7 @@ class Solution:
     status : Status
         How the solver ended.
     parts : tuple of Part
-        The plan. Where the threshold is out of reach, the one that comes nearest.
+        The plan; where the threshold is out of reach, the nearest one.
     dual : float
         Cost of one more unit of risk.
     bound : float

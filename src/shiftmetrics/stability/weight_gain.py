@@ -32,8 +32,8 @@ def who_gains_weight(
     result : StabilityResult
         A result that holds its rows.
     table : DataFrame or array of shape (n_samples, n_columns), optional
-        What is known of the rows, where they stand; need not be what the model sees. Default: what it sees, where
-        the result knows it.
+        Columns that describe the rows before their moves, also such as the model does not use. Default: the rows of
+        the model, where the result has them.
     sample_weight : array_like of shape (n_samples,), optional
         The weights that the result was computed with.
     max_levels : int, default 20
@@ -45,7 +45,7 @@ def who_gains_weight(
         A line for each column of numbers (``level`` is empty) and for each level of a column of categories:
         ``before`` and ``after``, the mean or the share of the level; ``difference``, theirs in standard deviations
         of the column before; and for numbers the quantiles ``q10``, ``q50`` and ``q90`` before and after. Where
-        values are missing, their share is a level of its own.
+        values are missing, their share is one more level.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> 
 
 
 def _level_lines(texts: Any, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
-    """Return the share of each level; a value that is missing is a level of its own."""
+    """Return the share of each level; missing values are one more level."""
     levels, codes = np.unique(texts.astype(str), return_inverse=True)
     start, end = (np.bincount(codes, weights) / weights.sum() for weights in (before, after))
     spread = np.sqrt(np.maximum(start * (1.0 - start), 0.0))

@@ -23,12 +23,12 @@ class AlternativesLoss(Loss):
     parts : sequence of Loss
         Losses of the same rows.
     offsets : array_like of shape (n_samples, n_parts)
-        Distance (unsquared) of switching to each part: 0 for those that hold where the row stands (at least one),
+        Distance (unsquared) of switching to each part: 0 for those that the row starts with (at least one),
         inf where a row may not switch.
     kind : {"exact", "upper_bound", "lower_bound"}, default "exact"
         What the stability of the whole is.
     from_ratio : array_like of shape (n_samples, n_parts), optional
-        For each part a ratio of the dual price to ``theta1`` up to which another part is known to be as good, so that
+        For each part a ratio of the dual price to ``theta1`` up to which another part is as good, so that
         it need not be looked at.
 
     Notes
@@ -79,7 +79,7 @@ class AlternativesLoss(Loss):
         return self.parts[0].n_samples
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand."""
+        """Return the losses of ``rows`` before any move."""
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
@@ -94,7 +94,7 @@ class AlternativesLoss(Loss):
         return self._best(scores, [Reach(*place[1:]) for place in moved], rows)
 
     def _part(self, k: int, part: Loss, dual: float, theta1: float, rows: slice) -> Transform:
-        """Return the worst case of a part, at value -inf for the rows that need not be looked at."""
+        """Return the worst case of a part, at value -inf for the rows that it cannot serve."""
         offsets = self.offsets[rows, k]
         wanted = np.isfinite(offsets)
         if self.from_ratio is not None:
@@ -134,7 +134,7 @@ class AlternativesLoss(Loss):
         return min(part.largest_dual(theta1) for part in self.parts)
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the cheapest moves that bring every row to the loss ``risk``."""
+        """Return the cheapest moves that raise every row to the loss ``risk``."""
         lifted = [part.lift(risk, rows) for part in self.parts]
         if all(place is None for place in lifted):
             return None

@@ -1,4 +1,4 @@
-"""What every loss offers: its worst-case transform, block by block, and how far it can be raised."""
+"""The interface of losses: the worst-case transform of a block of rows, and how far the loss can be raised."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Loss(ABC):
 
     @abstractmethod
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand."""
+        """Return the losses of ``rows`` before any move."""
 
     @abstractmethod
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
@@ -92,7 +92,7 @@ class Loss(ABC):
         return self._moved(dual, theta1, rows)
 
     def reach(self, theta1: float, rows: slice) -> Reach:
-        """Return the highest losses of ``rows``; at ``theta1 = inf`` those are the losses where they stand."""
+        """Return the highest losses of ``rows``; at ``theta1 = inf`` those are the losses before any move."""
         return self._rest(rows) if math.isinf(theta1) else self._reach(rows)
 
     def largest_dual(self, theta1: float) -> float:
@@ -103,7 +103,7 @@ class Loss(ABC):
         return math.inf
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the moves that bring every row to the loss ``risk``, where `largest_dual` is finite.
+        """Return the moves that raise every row to the loss ``risk``, where `largest_dual` is finite.
 
         Called only when the loss of every row is negligible beside ``risk``; None when there are no such moves.
         """

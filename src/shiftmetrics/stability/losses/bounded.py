@@ -27,7 +27,7 @@ class BoundedLoss(Loss):
     Parameters
     ----------
     scores : array_like of shape (n_samples,)
-        The score where each row stands.
+        The score of each row before its move.
     path : ScorePath
         What moves add to it.
     """
@@ -52,7 +52,7 @@ class BoundedLoss(Loss):
         return type(self)(self.scores[rows], self.path.take(rows))
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand."""
+        """Return the losses of ``rows`` before any move."""
         return self._loss(self.scores[rows])
 
     @staticmethod
@@ -93,7 +93,7 @@ class BoundedLoss(Loss):
         unlimited = np.concatenate([~finite[:, 1:], np.ones((len(scores), 1), dtype=np.bool_)], axis=1)
         high = np.where(unlimited, np.inf, ends)
         safe = np.where(usable, slopes, 1.0)
-        gains = [low]  # the breakpoints themselves, and the row where it stands
+        gains = [low]  # the breakpoints themselves, and no move
         stationary = self._stationary(dual, theta1, scores[:, None] - shift, safe)
         gains.extend(np.clip(t - shift, low, np.maximum(high, low)) for t in stationary)
         gains.append(np.where(np.isfinite(high) & usable, high, low))
@@ -195,7 +195,7 @@ class BoundedSquaredLoss(BoundedLoss):
             return [np.where(stiffness > 0.0, dual * scores / stiffness, 0.0)]
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the moves that bring every row to the loss ``risk``."""
+        """Return the moves that raise every row to the loss ``risk``."""
         scores, path = self.scores[rows], self.path.take(rows)
         gain = np.maximum(math.sqrt(risk) - scores, 0.0)
         squared = path.squared_of_gain(gain)

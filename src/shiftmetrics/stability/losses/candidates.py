@@ -31,17 +31,17 @@ from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transfo
 
 @dataclass(frozen=True, eq=False)
 class CandidateLoss(Loss):
-    """The loss of any model at the points that each row can move to, as far as they are known.
+    """The loss of any model at some of the points that each row can move to.
 
     Parameters
     ----------
     losses : array_like of shape (n_samples, n_candidates)
-        Loss of each candidate, at least 0. Column 0 is the row where it stands.
+        Loss of each candidate, at least 0. Column 0 is the row before any move.
     distances : array_like of shape (n_samples, n_candidates)
         Distance (unsquared) of each candidate from its row: 0 in column 0, inf where a row has fewer candidates
         (its loss there is ignored). Other candidates at distance 0 are free moves: they count as the row itself.
     kind : {"upper_bound", "exact", "lower_bound"}, default "upper_bound"
-        "exact" where the candidates are known to hold every worst case. Stability falls as candidates are added.
+        "exact" where the candidates hold every worst case. Stability falls as candidates are added.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class CandidateLoss(Loss):
                     "distances",
                     "0 in column 0, the row itself",
                     f"{first[where]:g} at row {where}",
-                    "Put the loss of each row where it stands first, at distance 0.",
+                    "Put the loss of each row before its move first, at distance 0.",
                 )
             )
         self._set(losses, distances, padded=padded, free_moves=zeros > len(first))
@@ -95,7 +95,7 @@ class CandidateLoss(Loss):
             object.__setattr__(self, name, value)
 
     def _with(self, losses: Array, distances: Array, *, padded: bool, free_moves: bool) -> Self:
-        """Return a loss with other candidates, which are known to be valid."""
+        """Return a loss with other candidates, which are valid."""
         other = object.__new__(type(self))
         object.__setattr__(other, "kind", self.kind)
         other._set(losses, distances, padded=padded, free_moves=free_moves)
@@ -135,7 +135,7 @@ class CandidateLoss(Loss):
         )
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand (or where a free move brings them)."""
+        """Return the losses of ``rows`` before any move that costs something."""
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:

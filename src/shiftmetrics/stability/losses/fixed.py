@@ -1,4 +1,4 @@
-"""Losses known by numbers alone: fixed values, and 0/1 losses with the distance to an error."""
+"""Fixed losses, and 0/1 losses with the distance to an error."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Losses of a linear score, whose worst cases have closed forms.
 
-A row moves along the gradient of its score, so its margin (or residual) and the norm of the weights say it all.
+A row moves along the gradient of its score, so its margin (or residual) and the norm of the weights suffice.
 The norm is the one dual to the distance: for weights w and a cost (x - x')' M (x - x') of a move it is
 sqrt(w' M^-1 w), and over some features alone it is the norm of their weights.
 """
@@ -80,7 +80,7 @@ class HingeLoss(_MarginLoss):
     """
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand."""
+        """Return the losses of ``rows`` before any move."""
         losses: FloatArray = np.maximum(1.0 - self.margins[rows], 0.0)
         return losses
 
@@ -129,7 +129,7 @@ class LogisticLoss(_MarginLoss):
     """
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand."""
+        """Return the losses of ``rows`` before any move."""
         return _softplus(-self.margins[rows])
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
@@ -223,7 +223,7 @@ class SquaredLoss(Loss):
         return len(self.residuals)
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand."""
+        """Return the losses of ``rows`` before any move."""
         residuals = self.residuals[rows]
         squared: FloatArray = residuals * residuals
         return squared
@@ -251,7 +251,7 @@ class SquaredLoss(Loss):
         return Reach(loss, np.zeros_like(loss))
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the moves that bring every row to the loss ``risk``."""
+        """Return the moves that raise every row to the loss ``risk``."""
         residuals = np.abs(self.residuals[rows])
         target = math.sqrt(risk)
         loss = np.full_like(residuals, risk)

@@ -1,8 +1,8 @@
 """The cheapest moves that raise a linear score within bounds: one path for each row, in closed form.
 
-With slopes a_j (in units of distance) and room b_j of each feature, the least squared distance that raises a score
-by g is on the path ``move_j = min(s |a_j|, b_j)``: every feature moves in proportion to its slope until its room is
-used up. Between the breakpoints ``s_j = b_j / |a_j|`` gain and squared distance are a line and a parabola in s.
+With slopes a_j (in units of distance) and limits b_j of each feature, the least squared distance that raises a score
+by g is on the path ``move_j = min(s |a_j|, b_j)``: every feature moves in proportion to its slope until its limit is
+reached. Between the breakpoints ``s_j = b_j / |a_j|`` gain and squared distance are a line and a parabola in s.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ class ScorePath:
     slopes: FloatArray
 
     @classmethod
-    def of(cls, slopes: FloatArray, room: FloatArray, bounded: npt.NDArray[np.bool_] | None = None) -> Self:
+    def of(cls, slopes: FloatArray, limits: FloatArray, bounded: npt.NDArray[np.bool_] | None = None) -> Self:
         """Lay out the path of rows.
 
         Parameters
         ----------
         slopes : array of shape (n_samples, n_features)
             Absolute slopes of the score, for moves measured in units of distance.
-        room : array of shape (n_samples, n_features)
+        limits : array of shape (n_samples, n_features)
             How far each feature may move in the direction that raises the score; inf without a bound.
         bounded : bool array of shape (n_features,), optional
-            Columns that get a segment, by default those whose room is finite in some row.
+            Columns that get a segment, by default those whose limit is finite in some row.
         """
-        slopes = np.where(room > 0.0, slopes, 0.0)
+        slopes = np.where(limits > 0.0, slopes, 0.0)
         power = slopes * slopes
-        limited = np.asarray(np.isfinite(room).any(axis=0) if bounded is None else bounded, dtype=np.bool_)
+        limited = np.asarray(np.isfinite(limits).any(axis=0) if bounded is None else bounded, dtype=np.bool_)
         n = len(power)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ends = np.where(power[:, limited] > 0.0, room[:, limited] / slopes[:, limited], np.inf)
+            ends = np.where(power[:, limited] > 0.0, limits[:, limited] / slopes[:, limited], np.inf)
         order = np.argsort(ends, axis=1, kind="stable")
         ends = np.take_along_axis(ends, order, axis=1)
         leaving = np.take_along_axis(power[:, limited], order, axis=1)

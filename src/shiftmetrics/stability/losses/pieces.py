@@ -117,7 +117,7 @@ class PiecewiseLinearLoss(Loss):
         return namespace(like).asarray(self.slope_norms, device=array_api_compat.device(like))
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` where they stand."""
+        """Return the losses of ``rows`` before any move."""
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
