@@ -3,12 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from shiftmetrics.lab.published import (
-    AdamSteps,
-    s_value,
-    stability_criterion_adam,
-    worst_subpopulation_risk,
-)
+from shiftmetrics.lab.published import s_value, stability_criterion_adam, worst_subpopulation_risk
+from shiftmetrics.lab.published.adam import AdamSteps
 
 LOSSES = np.random.default_rng(0).exponential(size=200)
 
