@@ -14,7 +14,7 @@ from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Kind, Loss
 from shiftmetrics.stability.problem import Prices, Problem, Shift
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.sampling import Sampling
+from shiftmetrics.stability.sampling import sampling_error
 from shiftmetrics.stability.solve import Solution, least_cost, most_risk
 
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
@@ -234,18 +234,18 @@ def _result(
 ) -> StabilityResult:
     """Add the sampling error to a solution; ``slope`` is the derivative of the value in the least cost."""
     standard_error = abs(slope) * shift.standard_error if solution.has_influence else None
-    sampling = Sampling.of(shift.problem, value, standard_error, value_at)
-    influence = None if sampling.standard_error is None else shift.influence
+    standard_error, interval, notes = sampling_error(shift.problem, value, standard_error, value_at)
+    influence = None if standard_error is None else shift.influence
     return StabilityResult(
         value=value,
         error_bound=error_bound,
-        interval=sampling.interval,
+        interval=interval,
         status=solution.status,
         settings=shift.problem.settings(**question),
-        warnings=(*sampling.warnings, *warnings),
+        warnings=(*notes, *warnings),
         kind=kind,
         dual=solution.dual,
-        standard_error=sampling.standard_error,
+        standard_error=standard_error,
         influence=None if influence is None else slope * influence,
         **shift.fields(),
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -22,47 +20,42 @@ def normal_interval(value: float, standard_error: float, level: float, *, least:
     return Interval(low=max(value - half, least), high=value + half, level=level, method="influence function")
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """The sampling error of a value."""
+def sampling_error(
+    problem: Problem, value: float, standard_error: float | None, value_at: Callable[[Problem], float]
+) -> tuple[float | None, Interval | None, tuple[str, ...]]:
+    """Return the standard error of a value, its interval, and warnings.
 
-    standard_error: float | None
-    interval: Interval | None
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        value: float,
-        standard_error: float | None,
-        value_at: Callable[[Problem], float],
-    ) -> Self:
-        """Choose the interval that fits the loss; ``value_at`` solves the same question for another sample."""
-        level = problem.level
-        if level is None:
-            no_error_seen = problem.counts_errors and problem.dual.baseline.risk == 0.0
-            return cls(None if no_error_seen else standard_error, None)
-        if not problem.counts_errors:
-            return cls(
-                standard_error,
-                None if standard_error is None else normal_interval(value, standard_error, level),
-            )
-        interval = error_rate_interval(problem, level, value_at)
-        if problem.dual.baseline.risk > 0.0:
-            return cls(standard_error, interval)
-        # No error was seen: a standard error of 0 would be an artefact.
-        return cls(
-            None,
-            interval,
-            (
-                f"None of the {problem.whole.n_samples} rows is an error and rows may not move, so the sample alone "
-                f"cannot be broken; with the error rates that it does not rule out, the value lies in {interval}.",
-            ),
-        )
+    Parameters
+    ----------
+    problem : Problem
+        The sample.
+    value : float
+        The least cost, or the highest risk.
+    standard_error : float or None
+        From the influence function.
+    value_at : callable
+        Computes the value of another sample.
+    """
+    counts_errors, level = problem.counts_errors, problem.level
+    no_error = counts_errors and problem.dual.baseline.risk == 0.0
+    if no_error:
+        standard_error = None  # 0 would be an artefact
+    if level is None or (standard_error is None and not counts_errors):
+        return standard_error, None, ()
+    if not counts_errors:
+        assert standard_error is not None
+        return standard_error, normal_interval(value, standard_error, level), ()
+    interval = _error_rate_interval(problem, level, value_at)
+    if not no_error:
+        return standard_error, interval, ()
+    warning = (
+        f"None of the {problem.whole.n_samples} rows is an error and rows may not move, so the sample alone "
+        f"cannot be broken; with the error rates that it does not rule out, the value lies in {interval}."
+    )
+    return None, interval, (warning,)
 
 
-def error_rate_interval(problem: Problem, level: float, value_at: Callable[[Problem], float]) -> Interval:
+def _error_rate_interval(problem: Problem, level: float, value_at: Callable[[Problem], float]) -> Interval:
     """Carry the binomial interval of the error rate over to a value, which is monotone in it.
 
     A 0/1 loss with ``theta1 = inf`` enters through its error rate alone, and two weighted rows have any rate.
