@@ -86,7 +86,7 @@ class PairedResults:
         together = simultaneous_p_values(gaps, draws)
         reach = _simultaneous_quantile(draws, level) * errors
         method = "studentised maxima over all pairs"
-        found = []
+        differences = []
         for p, (i, j) in enumerate(pairs):
             gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
             if self.influence is None:
@@ -96,7 +96,7 @@ class PairedResults:
                 # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
                 adjusted = min(adjusted, p_value * len(pairs))
             low, high = gap - float(reach[p]), gap + float(reach[p])
-            found.append(
+            differences.append(
                 ModelDifference(
                     first=names[i],
                     second=names[j],
@@ -108,7 +108,7 @@ class PairedResults:
                     simultaneous_interval=Interval(low=low, high=high, level=level, method=method),
                 )
             )
-        return tuple(found)
+        return tuple(differences)
 
 
 def check_paired(results: Mapping[str, Any]) -> list[str]:

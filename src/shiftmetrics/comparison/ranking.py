@@ -35,7 +35,7 @@ COMPANIONS = (
     "p_value",
     "n_significant",
 )
-"""Figures that stand beside a value in the table, where its measure has them."""
+"""Figures beside a value in the table, where its measure has them."""
 
 
 def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: Any = 0) -> ComparisonResult:
@@ -87,7 +87,7 @@ def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: 
 
 
 def _measured_alike(results: Mapping[str, Any], losses: Mapping[str, Any]) -> bool:
-    """Tell whether all results know their losses; sample weights are not part of a result."""
+    """Tell whether all results hold their losses, and had no sample weights, which results do not hold."""
     return all(
         isinstance(result, StabilityResult)
         and isinstance(losses[name], Loss)

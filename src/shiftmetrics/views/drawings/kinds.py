@@ -40,11 +40,11 @@ def drawing(
 
 def kinds_of(cls: type) -> dict[str, Callable[..., Any]]:
     """Return the drawings of a class by their kind, the default first."""
-    found: dict[str, Callable[..., Any]] = {}
+    kinds: dict[str, Callable[..., Any]] = {}
     for base in cls.__mro__:
         for kind, function in _KINDS.get(base, {}).items():
-            found.setdefault(kind, function)
-    return found
+            kinds.setdefault(kind, function)
+    return kinds
 
 
 def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any) -> Any:

@@ -173,7 +173,7 @@ def _body(section: Section, named: Mapping[str, Result], context: Context, detai
 
 
 def _gate(checked: Any) -> dict[str, Any] | None:
-    """Return how rules ended: a sentence, and a line for each outcome, what stands in the way first."""
+    """Return how rules ended: a sentence, and a line for each outcome, failures first."""
     if checked is None:
         return None
     lines = sorted(checked.outcomes, key=lambda outcome: OUTCOMES.index(outcome.ended))
@@ -205,12 +205,12 @@ def _card(name: str, result: Result, context: Context) -> dict[str, Any]:
 
 
 def _warnings(named: Mapping[str, Result]) -> list[str]:
-    """Return what the reader must know before trusting the numbers, each with the result it belongs to."""
-    found = []
+    """Return the warnings and failures of all results, each with the name of its result."""
+    warnings = []
     for name, result in named.items():
         texts = [*([] if result.status.ok else [result.status.text]), *result.warnings]
-        found += [f"{_full_name(name, result)}: {text}" for text in texts]
-    return found
+        warnings += [f"{_full_name(name, result)}: {text}" for text in texts]
+    return warnings
 
 
 def _methods(named: Mapping[str, Result], sections: Sequence[Section]) -> str:

@@ -1,4 +1,4 @@
-"""The parts of a report: facts, tables and entries, and the register of what is said about each class of result."""
+"""The parts of a report: facts, tables and entries, and how each class of result is reported."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ OTHER = Section("other", "Other results", "What else was measured")
 
 @reports(OTHER, Result)
 def fill_plain(entry: Entry) -> None:
-    """Print the summary of a result that no section knows."""
+    """Print the summary of a result without a section of its measure."""
     entry.sentences += entry.result.summary().splitlines()
 
 

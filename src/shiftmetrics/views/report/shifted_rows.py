@@ -122,7 +122,7 @@ def _add_moves(entry: Entry) -> None:
 
 def changes(start: Any, end: Any, units: Any) -> str:
     """Print which columns of a row change, the largest changes first: ``age 63 → 66.5``."""
-    found = []
+    changed = []
     for place, name in enumerate(start.index):
         before, after = start.iloc[place], end.iloc[place]
         if isinstance(before, int | float | np.number) and not isinstance(before, bool | np.bool_):
@@ -132,9 +132,9 @@ def changes(start: Any, end: Any, units: Any) -> str:
             size = float(str(before) != str(after))
             text = f"{excerpt(str(before))} → {excerpt(str(after))}"
         if size > 1e-9:
-            found.append((size, f"{name} {text}"))
-    found.sort(key=lambda pair: -pair[0])
-    return first_few((text for _, text in found), MOST_CHANGES, show=str)
+            changed.append((size, f"{name} {text}"))
+    changed.sort(key=lambda pair: -pair[0])
+    return first_few((text for _, text in changed), MOST_CHANGES, show=str)
 
 
 def _numbers_apart(before: float, after: float) -> str:

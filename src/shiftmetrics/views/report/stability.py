@@ -34,7 +34,7 @@ STABILITY = Section(
 
 
 def shift_facts(result: Any) -> list[Fact]:
-    """Return the figures of a shift, and how the moves of a model were found."""
+    """Return the figures of a shift, and the route of the search for a model's moves."""
     added = result.excess_risk
     facts = [
         Fact("standard error", number(result.standard_error), "of the value above"),

@@ -94,44 +94,44 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
     if not members.any():
         return {}
     lines = compare_columns(table, np.ones(len(table)), members)
-    found: dict[Any, str] = {}
+    columns: dict[Any, str] = {}
     names = {str(name): name for name in table.columns}
     for line in lines.itertuples():
         name, is_number = names[line.column], line.level == ""
         varies = table[name].nunique() > 1
         if (
-            name in found
-            or len(found) == MOST_COLUMNS
+            name in columns
+            or len(columns) == MOST_COLUMNS
             or not varies
             or (not is_number and line.difference <= 0.0)
         ):
             continue
         if is_number:
-            found[name] = f"{name} {_beside(f'{line.after:.3g}', f'{line.before:.3g}')}"
+            columns[name] = f"{name} {_beside(f'{line.after:.3g}', f'{line.before:.3g}')}"
         else:
             shares = _beside(percent(line.after, digits=0), percent(line.before, digits=0))
-            found[name] = f"{name} {excerpt(line.level)} {shares}"
-    return found
+            columns[name] = f"{name} {excerpt(line.level)} {shares}"
+    return columns
 
 
-def typical_rows(own: Side, other: Side, columns: list[Any], detail: int) -> Table:
-    """Return the most typical rows of a mode, and those of the other sample that are nearest to it, as a table."""
+def typical_rows(side: Side, opposite: Side, columns: list[Any], detail: int) -> Table:
+    """Return the most typical rows of a mode, and those of the opposite sample that are nearest to it, as a table."""
 
-    def line(side: Side, i: int, suffix: str = "") -> dict[str, Any]:
-        cells: dict[str, Any] = {"Row": f"{side.row_name(i)}{suffix}"}
-        if own.labels is not None:
-            cells["Label"] = "–" if side.labels is None else str(side.labels[i])
+    def line(sample: Side, i: int, suffix: str = "") -> dict[str, Any]:
+        cells: dict[str, Any] = {"Row": f"{sample.row_name(i)}{suffix}"}
+        if side.labels is not None:
+            cells["Label"] = "–" if sample.labels is None else str(sample.labels[i])
         for column in columns:
-            numeric = own.table[column].to_numpy().dtype.kind in "iuf"
-            cell = cell_of(side.table[column].iloc[i]) if column in side.table.columns else "–"
+            numeric = side.table[column].to_numpy().dtype.kind in "iuf"
+            cell = cell_of(sample.table[column].iloc[i]) if column in sample.table.columns else "–"
             cells[str(column)] = Number(cell) if numeric else cell
         return cells
 
-    lines = [line(own, i) for i in own.exemplars[:detail]]
-    if other.table is None:
+    lines = [line(side, i) for i in side.exemplars[:detail]]
+    if opposite.table is None:
         return Table(lines, "Most typical rows")
-    lines += [line(other, i, f" ({other.name})") for i in other.exemplars[: max(detail // 2, 1)]]
-    return Table(lines, f"Most typical rows, then the nearest to them in the {other.name}")
+    lines += [line(opposite, i, f" ({opposite.name})") for i in opposite.exemplars[: max(detail // 2, 1)]]
+    return Table(lines, f"Most typical rows, then the nearest to them in the {opposite.name}")
 
 
 def typical_words(positions: Any, texts: Any) -> list[str]:
@@ -143,7 +143,7 @@ def typical_words(positions: Any, texts: Any) -> list[str]:
     step = max(1, -(-len(texts) // COUNTED_TEXTS))
     everyone = [_words(texts[i]) for i in range(0, len(texts), step)]
     counts, all_counts = (Counter(word for words in part for word in words) for part in (members, everyone))
-    found = []
+    words = []
     for word, count in counts.items():
         if count < min(2, len(members)):  # a word of one text is typical of nothing
             continue
@@ -152,8 +152,8 @@ def typical_words(positions: Any, texts: Any) -> list[str]:
         difference = (share - overall) / (usual * (1.0 - usual)) ** 0.5 if usual < 1.0 else 0.0
         if difference > 0.0:
             shares = _beside(percent(share, digits=0), percent(overall, digits=0))
-            found.append((-difference, word, f"{word} {shares}"))
-    return [text for _, _, text in sorted(found)[:MOST_WORDS]]
+            words.append((-difference, word, f"{word} {shares}"))
+    return [text for _, _, text in sorted(words)[:MOST_WORDS]]
 
 
 def _words(text: Any) -> set[str]:
@@ -161,5 +161,5 @@ def _words(text: Any) -> set[str]:
     return set(re.findall(r"[^\W\d_]{2,}", without_markup))
 
 
-def _beside(own: str, overall: str) -> str:
-    return f"{own} ({overall})".replace(" %", "\N{NO-BREAK SPACE}%")
+def _beside(text: str, overall: str) -> str:
+    return f"{text} ({overall})".replace(" %", "\N{NO-BREAK SPACE}%")
