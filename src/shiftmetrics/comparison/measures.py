@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from shiftmetrics._core.arrays import is_labelled
+import numpy as np
+
+from shiftmetrics._core.arrays import is_labelled, to_float64
 from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.tables import Align, match_labels
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.validation import check_integer, describe, seed_of
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison.ranking import common_budget, model_names, rank_results
 from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
+from shiftmetrics.novelty.gram import rows_at
+from shiftmetrics.novelty.inputs import check_samples
+from shiftmetrics.novelty.options import novelty_resampling_of
 from shiftmetrics.stability import stability_criterion, worst_case_risk
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Loss
@@ -199,6 +205,114 @@ def compare_stability(
     budget = common_budget(results) if budget is None else budget
     companions = _each(names, risk, computing)
     return rank_results(results, drawn.level, seed, companions=companions, settings={"budget": budget})
+
+
+def compare_novelty(
+    samples: Mapping[str, Any],
+    reference: Any,
+    *,
+    n_rows: int | None = None,
+    eta: float = 1.0,
+    kernel: Literal["gaussian", "cosine"] = "gaussian",
+    bandwidth: float | Literal["auto"] = "auto",
+    method: Any = "auto",
+    resampling: NoveltyResampling | Resampling | float = 0.95,
+    computing: Computing | None = None,
+) -> ComparisonResult:
+    """Rank samples by their novelty against one reference, with intervals and paired differences.
+
+    Parameters
+    ----------
+    samples : mapping of str to array or DataFrame of shape (n_samples, n_columns)
+        At least two samples, by name, such as what several generators drew.
+    reference : array or DataFrame of shape (n_reference, n_columns)
+        The common reference.
+    n_rows : int, optional
+        Rows to draw from each sample: scores grow with the rows, so all have as many. Default: those of the smallest.
+    eta : float, default 1.0
+        How many times as frequent as in the reference counts as new.
+    kernel : {"gaussian", "cosine"}, default "gaussian"
+        Similarity of two rows.
+    bandwidth : float or "auto", default "auto"
+        Of the Gaussian kernel, one for all; "auto" is `choose_bandwidth` of all rows together.
+    method : str, FourierMap or LandmarkMap, default "auto"
+        As for `kernel_entropic_novelty`.
+    resampling : NoveltyResampling, Resampling or float, default 0.95
+        Level of the intervals, and of all ranks together, with the same rows of the reference in each draw for all
+        samples. Its ``rng`` draws rows and subsamples; by default a fresh seed, which the settings keep.
+    computing : Computing, optional
+        As for `kernel_entropic_novelty`.
+
+    Returns
+    -------
+    ComparisonResult
+        `to_frame` gives the table of samples with the excess over relabelled rows, its p-value and the number of
+        significant modes; `differences_frame` that of the pairs. Higher is more novel.
+
+    Raises
+    ------
+    TypeError
+        If ``samples`` is not a mapping, or holds no numbers.
+    ValueError
+        If there are fewer than two samples, one has fewer than ``n_rows`` rows, or an argument of
+        `kernel_entropic_novelty` is bad.
+
+    See Also
+    --------
+    compare_results : The same from results; it refuses those of unequal numbers of rows.
+    shiftmetrics.novelty.novelty_table : Each sample against each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics import Resampling
+    >>> from shiftmetrics.comparison import compare_novelty
+    >>> rng = np.random.default_rng(0)
+    >>> reference, same, new = rng.normal(size=(3, 150, 2))
+    >>> new[:50] += 6.0
+    >>> new[50:100] -= 6.0
+    >>> samples = {"same": same[:120], "new": new}
+    >>> comparison = compare_novelty(samples, reference, bandwidth=2.0, resampling=Resampling(rng=0))
+    >>> comparison.best.name, comparison.n_samples, comparison.differences[0].p_value < 0.05
+    ('new', 120, True)
+    """
+    names = model_names(samples, "samples")
+    chosen = novelty_resampling_of(resampling)
+    seed, level = seed_of(chosen.rng), 0.95 if chosen.level is None else chosen.level
+    chosen = replace(chosen, rng=seed, level=level)
+    checked = _each(
+        names, lambda name, _: check_samples(samples[name], reference, kernel), computing, "Sample"
+    )
+    arrays = {name: array for name, (array, _) in checked.items()}
+    base = checked[names[0]][1]
+    smallest = min(int(array.shape[0]) for array in arrays.values())
+    size = smallest if n_rows is None else check_integer(n_rows, "n_rows", low=2)
+    if size > smallest:
+        expected = f"at most the rows of the smallest sample, {smallest}"
+        raise ValueError(describe("n_rows", expected, size, "Scores need equal sizes."))
+    generator = np.random.default_rng(seed)
+    for name, array in arrays.items():
+        rows = np.sort(generator.choice(int(array.shape[0]), size, replace=False))
+        arrays[name] = rows_at(array, rows)
+    width: Any = bandwidth
+    if kernel == "gaussian" and bandwidth == "auto":
+        pooled = np.concatenate([to_float64(array) for array in arrays.values()])
+        width = choose_bandwidth(pooled, to_float64(base), rng=0).value
+
+    def measure(name: str, computing: Computing) -> Any:
+        return kernel_entropic_novelty(
+            arrays[name],
+            base,
+            eta=eta,
+            kernel=kernel,
+            bandwidth=width,
+            method=method,
+            resampling=chosen,
+            computing=computing,
+        )
+
+    results = _each(names, measure, computing, "Sample")
+    return rank_results(results, level, seed, settings={"n_rows": size, "bandwidth": width})
 
 
 def _each(
