@@ -198,13 +198,13 @@ def compare_stability(
 
     def risk(name: str, computing: Computing) -> dict[str, float]:
         return {
-            "worst_case_risk": worst_case_risk(losses[name], budget, **options, computing=computing).value
+            "worst_case_risk": worst_case_risk(losses[name], within, **options, computing=computing).value
         }
 
     results = _each(names, stability, computing)
-    budget = common_budget(results) if budget is None else budget
+    within = common_budget(results) if budget is None else budget
     companions = _each(names, risk, computing)
-    return rank_results(results, drawn.level, seed, companions=companions, settings={"budget": budget})
+    return rank_results(results, drawn.level, seed, companions=companions, settings={"budget": within})
 
 
 def compare_novelty(

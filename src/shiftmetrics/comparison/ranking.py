@@ -77,7 +77,7 @@ def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: 
     model_names(results, "results")
     level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
     companions, settings = {}, {}
-    losses = {name: getattr(result, "loss", None) for name, result in results.items()}
+    losses: dict[str, Any] = {name: getattr(result, "loss", None) for name, result in results.items()}
     if _measured_alike(results, losses):
         settings["budget"] = budget = common_budget(results)
         for name, result in results.items():
