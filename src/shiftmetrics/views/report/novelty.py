@@ -17,7 +17,7 @@ from shiftmetrics.views.report.typical import Side, typical_columns, typical_row
 
 MOST_MODES = 7
 FEW_MODES = 3
-"""So many are shown even where fewer stand out."""
+"""Modes that are shown even where fewer stand out."""
 MOST_MISSING = 3
 MOST_COLUMNS = 5
 FEW_COLUMNS = 2
@@ -144,47 +144,47 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
     top = max(mode.frequency, mode.reference_frequency, 1e-12)
     sides = Side.of(mode, rows), Side.of(mode, rows, reference=True)
-    own, other = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
-    members = own.members()
-    typical, nearest = own.exemplars[:detail], other.exemplars[: max(detail // 2, 3)]
+    side, opposite = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
+    members = side.members()
+    typical, nearest = side.exemplars[:detail], opposite.exemplars[: max(detail // 2, 3)]
     card: dict[str, Any] = {
         "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
         "chip": f"excess {percent(mode.eigenvalue)}" + (", stands out" if mode.significant else ""),
-        "bars": [(side.where, 100 * side.frequency / top, percent(side.frequency)) for side in sides],
-        "says": _says(own, other, members),
+        "bars": [(part.where, 100 * part.frequency / top, percent(part.frequency)) for part in sides],
+        "says": _members_in_words(side, opposite, members),
         "label": "Typical values (of all rows)",
         "pictures": (),
         "texts": (),
         "columns": [],
         "table": None,
         "rows": "",
-        "headings": (f"Most typical of the {own.name}", f"Nearest to it in the {other.name}"),
+        "headings": (f"Most typical of the {side.name}", f"Nearest to it in the {opposite.name}"),
     }
-    if own.images is not None and detail:
-        return card | {"pictures": (own.pictures(typical), other.pictures(nearest))}
-    columns = {} if own.table is None else typical_columns(members, own.table)
+    if side.images is not None and detail:
+        return card | {"pictures": (side.pictures(typical), opposite.pictures(nearest))}
+    columns = {} if side.table is None else typical_columns(members, side.table)
     card["columns"] = list(columns.values())
-    if own.texts is not None and detail:
-        card["columns"] = typical_words(members, own.texts)
+    if side.texts is not None and detail:
+        card["columns"] = typical_words(members, side.texts)
         card["label"] = "Typical words, with the share of texts that hold them (of all texts)"
-        card["texts"] = own.excerpts(typical[: max(detail // 2, 2)]), other.excerpts(nearest[:2])
+        card["texts"] = side.excerpts(typical[: max(detail // 2, 2)]), opposite.excerpts(nearest[:2])
     elif columns and detail:
         few = list(columns)[: MOST_COLUMNS if wide else FEW_COLUMNS]
-        card["table"] = typical_rows(own, other, few, max(detail // 2, 3))
+        card["table"] = typical_rows(side, opposite, few, max(detail // 2, 3))
     else:
-        card["rows"] = ", ".join(own.row_name(i) for i in own.exemplars[: max(detail, 5)])
+        card["rows"] = ", ".join(side.row_name(i) for i in side.exemplars[: max(detail, 5)])
     return card
 
 
-def _says(own: Side, other: Side, members: Any) -> str:
+def _members_in_words(side: Side, opposite: Side, members: Any) -> str:
     """Say how many rows belong to a mode and, where labels are known, which ones they are."""
     text = "No row belongs to it by a quarter or more."
-    if own.n_members:
-        noun = "member" if own.n_members == 1 else "members"
-        text = f"{own.n_members:,} {noun} in the {own.name}, {other.n_members:,} in the {other.name}."
-    if own.labels is None or not len(members):
+    if side.n_members:
+        noun = "member" if side.n_members == 1 else "members"
+        text = f"{side.n_members:,} {noun} in the {side.name}, {opposite.n_members:,} in the {opposite.name}."
+    if side.labels is None or not len(members):
         return text
-    counts = Counter(str(own.labels[i]) for i in members).most_common(3)
+    counts = Counter(str(side.labels[i]) for i in members).most_common(3)
     shares = ", ".join(f"{label} ({percent(n / len(members), digits=0)})" for label, n in counts)
-    who = "members" if own.has_members else "most typical rows"
+    who = "members" if side.has_members else "most typical rows"
     return f"Labels of its {who}: {shares}. {text}"
