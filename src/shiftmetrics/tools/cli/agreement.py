@@ -11,15 +11,12 @@ from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labe
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.views import Context, Rows
 
-WORDS = {
-    "scores": "SHIFTED",
-    "reference_scores": "REFERENCE",
-    "sample_weight": "--weight",
-    "groups": "--groups",
-}
 
-
-@measuring({posterior_agreement: None}, words=WORDS, leave_out=["rtol", "memory_limit"])
+@measuring(
+    {posterior_agreement: None},
+    words={"scores": "SHIFTED", "reference_scores": "REFERENCE"},
+    leave_out=["rtol", "memory_limit"],
+)
 def agreement(
     shifted: str,
     reference: str,

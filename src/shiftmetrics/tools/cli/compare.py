@@ -14,15 +14,12 @@ from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.views import Context
 
-WORDS = {
-    "scores": "SHIFTED",
-    "reference_scores": "--reference",
-    "sample_weight": "--weight",
-    "groups": "--groups",
-}
 
-
-@measuring({compare_agreement: None}, words=WORDS, leave_out=["rtol", "memory_limit"])
+@measuring(
+    {compare_agreement: None},
+    words={"scores": "SHIFTED", "reference_scores": "--reference"},
+    leave_out=["rtol", "memory_limit"],
+)
 def compare(
     shifted: list[str],
     *,

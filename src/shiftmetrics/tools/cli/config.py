@@ -67,7 +67,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What the file says.
+    """The content of the file.
 
     Attributes
     ----------

@@ -29,8 +29,8 @@ def load_model(text: str) -> tuple[Any, list[str]]:
     """
     check_model(text)
     if text.lower().endswith(JOBLIB_SUFFIXES):
-        model, said = load_file(Path(text), "--model", "a model")
-        return model, [TRUST, *said]
+        model, messages = load_file(Path(text), "--model", "a model")
+        return model, [TRUST, *messages]
     return load_attribute(text, "--model"), [TRUST]
 
 

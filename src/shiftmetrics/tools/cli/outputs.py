@@ -116,7 +116,7 @@ class Job:
     output: Output = Output()
 
     def finish(self) -> None:
-        """Compute, and write what was asked for."""
+        """Compute, and write the answer."""
         self.output.check(self.inputs)
         self.output.write(self.compute())
 

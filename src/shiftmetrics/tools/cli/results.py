@@ -97,7 +97,7 @@ def _files(paths: Iterable[str | Path], argument: str) -> tuple[list[Path], tupl
 
 
 def _holds_results(file: Path) -> bool:
-    """Tell whether a JSON file says that it holds results; a file that is no JSON should be one, and is read."""
+    """Tell whether a JSON file holds results. A file that is no JSON is damaged: reading it raises."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):

@@ -34,6 +34,9 @@ ALIASES = {"threshold": ["-r"], "output": ["-o"], "page": ["-o", "--report"], "q
 NEVER = {"executor", "rng", "progress", "align", "keep_rows"}
 """Parameters of the library that are no options: set by --seed, --quiet and --align, or of no use to a command."""
 
+WORDS = {"sample_weight": "--weight", "groups": "--groups"}
+"""What messages call arguments of every command that are no options of functions."""
+
 PLAIN = (str, int, float, bool, Path, list[str])
 PANELS = {
     "Moves": "Where rows may move", "NoveltyResampling": "Chance",
@@ -241,7 +244,7 @@ class Call:
         **known
             Its other arguments, or fields of its option objects, that do not come from options.
         """
-        names = {option.name: option.flag for option in self.declared.values()} | dict(self.words)
+        names = {**WORDS, **{option.name: option.flag for option in self.declared.values()}, **self.words}
         known = {"rng": self.seed, "progress": self.progress, **known}
         arguments: dict[str, Any] = {}
         with _named_arguments(names):
@@ -252,7 +255,7 @@ class Call:
                     continue
                 fields = self._taken([field.name for field in dataclasses.fields(part)], known)
                 if part is Resampling and not fields.keys() & {"level", "groups"}:
-                    continue  # no interval is made where none is asked for
+                    continue  # without a level or groups, no interval is made
                 arguments[name] = part(**fields)
             return function(*args, **arguments)
 

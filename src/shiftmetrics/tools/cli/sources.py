@@ -173,8 +173,10 @@ def load_file(path: Path, argument: str, what: str = "an object") -> tuple[Any, 
                 f"{argument} must be {what} that joblib.load can open here, got {path.name!r} "
                 f"({type(error).__name__}: {error}). The versions that wrote it may be needed."
             ) from error
-    said = {str(warning.message).splitlines()[0] for warning in caught if "version" in str(warning.message)}
-    return found, sorted(said)
+    messages = {
+        str(warning.message).splitlines()[0] for warning in caught if "version" in str(warning.message)
+    }
+    return found, sorted(messages)
 
 
 def load_attribute(text: str, argument: str) -> Any:

@@ -33,7 +33,6 @@ Kind = Literal["losses", "distances"]
 
 WORDS = {
     "losses": "--losses", "distances": "--distances", "X": "FILE", "y": "--target", "model": "--model", "by": "--by",
-    "sample_weight": "--weight", "groups": "--groups",
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Columns that are no scores and no features: ids, labels and weights that slipped in among them.
 
-They would be measured as one more class, silently. So columns that look like one are refused until the user says what
-they are.
+They would be measured as one more class, silently. So columns that look like one are refused until the user names
+them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules on results: each rule looks at its results, and says of each how it ended."""
+"""Rules applied to results: an outcome for each rule and result."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def read(place: Place, path: str, using: Using | None) -> Reading:
     Raises
     ------
     ValueError
-        If it is NaN, is not there, is not a single value, or has no interval where one was asked for.
+        If it is NaN, is not there, is not a single value, or has no interval and ``using`` demands one.
     """
     value = plain(place.value)
     if value is None:
@@ -234,7 +234,7 @@ def _interval(place: Place) -> Interval | None:
     found = _companion(place, "interval")
     if isinstance(found, Interval):
         return found
-    if found is not None:  # doubt must not go missing in a file that someone edited
+    if found is not None:  # of an edited file: uncertainty must not be dropped silently
         raise ValueError(
             f"The interval of the field {place.name!r} must be one, got {found!r}. Measure again."
         )
@@ -296,9 +296,9 @@ def rows_of(result: Result, row: Mapping[str, Any], path: str) -> list[Row]:
         if not wanted <= set(columns):
             continue
         found = [
-            Row(turned, _words(turned, row), path)
+            Row(match, _words(match, row), path)
             for part in table
-            if (turned := _turned(part, row)) is not None
+            if (match := _matching(part, row)) is not None
         ]
         if found:
             return found
@@ -347,8 +347,8 @@ def _is_table(part: Any) -> bool:
     return isinstance(part, tuple) and bool(part) and all(isinstance(row, Record) for row in part)
 
 
-def _turned(part: Any, row: Mapping[str, Any]) -> Any:
-    """Return a row that holds what is asked for, a pair the other way round where that is asked for; else None."""
+def _matching(part: Any, row: Mapping[str, Any]) -> Any:
+    """Return the row, or a pair in reverse order, if it holds the values; else None."""
     if _holds(part, row):
         return part
     turn = getattr(part, "reversed", None)
@@ -368,7 +368,7 @@ def _same(cell: Any, wanted: Any) -> bool:
         return isinstance(cell, str) and matches(cell, wanted)
     if isinstance(wanted, bool) or isinstance(cell, bool):
         return cell is wanted
-    # Thresholds of a curve are sums of steps: 0.30000000000000004 is what 0.3 asks for.
+    # Thresholds of a curve are sums of steps: 0.30000000000000004 matches 0.3.
     return isinstance(cell, int | float) and math.isclose(cell, wanted, rel_tol=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Whether a rule holds for a field, by itself or against an earlier release, and the sentence that says so."""
+"""Whether a rule holds for a field, by itself or against an earlier release, and a sentence about it."""
 
 from __future__ import annotations
 
@@ -102,16 +102,16 @@ def paired_worse_by(rule: Rule, result: Result, earlier: Result) -> Reading:
         pair = pair.reversed()
     sign = 1.0 if _higher_is_better(rule, result) else -1.0
     low, high = sorted([-sign * pair.interval.low, -sign * pair.interval.high])
-    told = [f"{100 * pair.interval.level:g} % interval of the paired difference"]
+    reasons = [f"{100 * pair.interval.level:g} % interval of the paired difference"]
     if result.value == earlier.value:  # the same computation has the same error
-        return Reading(value=0.0, low=min(low, 0.0), high=max(high, 0.0), because=tuple(told))
+        return Reading(value=0.0, low=min(low, 0.0), high=max(high, 0.0), because=tuple(reasons))
     # Differences within the numerical error are none to a comparison; to a gate they may be that large.
     errors = result.error_bound + earlier.error_bound
     if 100.0 * errors >= high - low:
-        told.append("numerical error")
+        reasons.append("numerical error")
     worse = sign * (earlier.value - result.value)
     return Reading(
-        value=worse, low=min(low, worse) - errors, high=max(high, worse) + errors, because=tuple(told)
+        value=worse, low=min(low, worse) - errors, high=max(high, worse) + errors, because=tuple(reasons)
     )
 
 
@@ -125,7 +125,7 @@ def margin_of(rule: Rule, earlier: Reading) -> float:
 
 
 def direction_of(rule: Rule, result: Result) -> bool | None:
-    """Tell whether higher is better for the field of a rule; None where nobody says."""
+    """Tell whether higher is better for the field of a rule; None where it is unknown."""
     if rule.better is not None:
         return rule.better == "higher"
     if rule.field != "value" or rule.row is not None or result.measure.startswith(NO_DIRECTION):

@@ -40,7 +40,7 @@ class Outcome(Record):
     measure : str
         Its measure.
     row : str
-        The row of the table, in words; empty where the rule asks for none.
+        The row of the table, in words; empty without ``row``.
     ended : {"passed", "failed", "warned", "error"}
         "warned": it does not hold, and is no more than a warning. "error": it could not be checked.
     value : float, str, bool or None
@@ -126,9 +126,9 @@ class RulesResult(Record):
             "warned": len(self.warned),
             "could not be made": len(self.errors),
         }
-        said = ", ".join(f"{count} {what}" for what, count in ended.items() if count)
+        counted = ", ".join(f"{count} {what}" for what, count in ended.items() if count)
         verdict = "Passed" if self.passed else "Error" if self.errors else "Failed"
-        return f"{verdict}: {checks}{of}, {said}."
+        return f"{verdict}: {checks}{of}, {counted}."
 
     def __str__(self) -> str:
         lines = [self.headline(), *(str(outcome) for outcome in self.outcomes if outcome.ended != "passed")]

@@ -1,4 +1,4 @@
-"""Rules: which results, which field, which bound. They are checked when they are made, so that no rule is void."""
+"""Rules: which results, which field, which bound. Each is validated when it is made."""
 
 from __future__ import annotations
 
@@ -303,24 +303,24 @@ def read_rules(
     ...
     ValueError: Rule 'gate' must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
     """
-    where = Path() if folder is None else Path(folder)
+    base = Path() if folder is None else Path(folder)
     if isinstance(source, Mapping):
-        document, told = source, "rules"
+        document, where = source, "rules"
     else:
         path = Path(source)
-        document, told = _read_toml(path), str(path)
-        where = path.parent if folder is None else where
-    check_keys(map(str, document), told, ["rule"])
+        document, where = _read_toml(path), str(path)
+        base = path.parent if folder is None else base
+    check_keys(map(str, document), where, ["rule"])
     tables = document.get("rule", [])
     if not isinstance(tables, list | tuple) or not all(isinstance(table, Mapping) for table in tables):
-        raise ValueError(f"{told} must hold [[rule]] tables, got [rule]. Write the name in two brackets.")
+        raise ValueError(f"{where} must hold [[rule]] tables, got [rule]. Write the name in two brackets.")
     if not tables:
-        raise ValueError(f"{told} must hold at least one [[rule]], got none.")
-    rules = tuple(_rule(table, position, where) for position, table in enumerate(tables, start=1))
+        raise ValueError(f"{where} must hold at least one [[rule]], got none.")
+    rules = tuple(_rule(table, position, base) for position, table in enumerate(tables, start=1))
     names = [rule.name for rule in rules]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise ValueError(f"{told} must give each rule a name of its own, got {repeated!r} twice.")
+        raise ValueError(f"{where} must have rules of distinct names, got {repeated!r} twice.")
     return rules
 
 

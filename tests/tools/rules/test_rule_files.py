@@ -70,7 +70,7 @@ def test_a_mapping_is_what_a_file_holds():
         ("[[rule]]\nbaseline = 3\nworse_by_at_most = 1", "Rule 1: baseline must be a text"),
         (
             "[[rule]]\nat_least = 1\n[[rule]]\nat_least = 1",
-            "a name of its own, got 'every result: value at least 1'",
+            "rules of distinct names, got 'every result: value at least 1'",
         ),
     ],
 )
