@@ -63,7 +63,7 @@ def test_a_release_of_networks_in_one_run(run, data_folder, tmp_path):
         name = "networks"
         shifted = {{ first = "{source}:log_probs[3,0]", vgg19 = "{source}:log_probs[3,1]" }}
         reference = ["{source}:log_probs[0,0]", "{source}:log_probs[0,1]"]
-        resamples = 200
+        draws = 200
         [[rule]]
         name = "the best network stays the best"
         result = "networks"

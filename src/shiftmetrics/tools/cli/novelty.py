@@ -17,7 +17,7 @@ from shiftmetrics.views import Context, Rows
 @measuring(
     {kernel_entropic_novelty: None},
     words={"features": "TEST", "reference": "REFERENCE"},
-    leave_out=["features"],
+    leave_out=["features", "atol", "max_iter"],
 )
 def novelty(
     test: str,

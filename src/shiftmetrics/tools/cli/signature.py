@@ -24,14 +24,11 @@ from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.tools.cli.options import SHARED, TEXT_FORMS
 from shiftmetrics.tools.cli.outputs import Job, Output
 
-KEYS = {
-    "level": "confidence", "confidence_level": "confidence", "n_draws": "draws", "n_resamples": "draws",
-    "n_queries": "queries", "id_column": "id", "page": "output",
-}  # fmt: skip
-"""Options that are called otherwise than the parameter."""
+KEYS = {"level": "confidence", "id_column": "id", "page": "output"}
+"""Options that are called otherwise than the parameter. A leading ``n_`` is left out: ``n_draws`` is ``--draws``."""
 
 ALIASES = {"threshold": ["-r"], "output": ["-o"], "page": ["-o", "--report"], "quiet": ["-q"]}
-NEVER = {"executor", "rng", "progress", "align", "keep_rows"}
+NEVER = {"executor", "rng", "progress", "align", "pairing", "keep_rows"}
 """Parameters of the library that are no options: set by --seed, --quiet and --align, or of no use to a command."""
 
 WORDS = {"sample_weight": "--weight", "groups": "--groups"}
@@ -77,7 +74,7 @@ class Option:
     @property
     def key(self) -> str:
         """The name of the option in configurations."""
-        return KEYS.get(self.name, self.name)
+        return KEYS.get(self.name, self.name.removeprefix("n_"))
 
     @property
     def flag(self) -> str:
