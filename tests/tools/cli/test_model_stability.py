@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from shiftmetrics import Resampling, Result
 from shiftmetrics._core.collection import read_results
 from shiftmetrics.models import Moves, feature_stability, model_stability
-from shiftmetrics.tools.cli.options import parse_bounds
+from shiftmetrics.tools.cli.forms import parse_bounds
 
 COLUMNS = ["age", "pulse", "ward"]
 

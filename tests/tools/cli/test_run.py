@@ -37,7 +37,7 @@ def test_results_are_those_of_the_commands_alone(run, write, folder, monkeypatch
         found = list(read_results(written / f"{name}.json").values())
         assert len(found) == len(expected)
         assert all(one.equals(other) for one, other in zip(found, expected, strict=True))
-    assert found[0].settings["rng"] == 3  # of the last, from the seed of the whole file
+    assert found[0].settings["resampling"]["rng"] == 3  # of the last, from the seed of the whole file
     names = list(read_result_files([written]).results)  # what rules and `check` call them
     assert names == ["noise", "patients", "patients: Stability over risk thresholds", "points"]
 

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tools.cli.options import split_names
-from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labels, shared
+from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labels, shared, split_names
 
 RNG = np.random.default_rng(0)
 SCORES = pd.DataFrame(RNG.normal(size=(6, 3)), columns=["cat", "dog", "eel"])

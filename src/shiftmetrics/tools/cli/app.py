@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 import sys
@@ -12,7 +11,15 @@ import typer
 from typer.core import TyperGroup
 
 from shiftmetrics._version import __version__
-from shiftmetrics.tools.cli import errors
+from shiftmetrics.tools.cli.errors import (
+    DEBUG_VARIABLE,
+    EXIT_INTERRUPTED,
+    UsageError,
+    discard_output,
+    fail,
+    message_of,
+)
+from shiftmetrics.tools.cli.options import SETTINGS
 
 COMMANDS = {
     "demo": "Train a small classifier of handwritten digits, shift its data, measure, and write a report.",
@@ -27,21 +34,13 @@ COMMANDS = {
 }
 """Commands with the line that ``shiftmetrics --help`` shows, so that it need not import them."""
 
-SETTINGS: dict[str, Any] = {
-    "rich_markup_mode": "markdown",
-    "add_completion": False,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-    "pretty_exceptions_enable": False,
-}
 
-
-@functools.cache
 def load_command(name: str) -> Any:
     """Import the file of a command, and return the command with all its options."""
+    from shiftmetrics.tools.cli.signature import click_command
+
     module = importlib.import_module(f"shiftmetrics.tools.cli.{name}")
-    single = typer.Typer(**SETTINGS)
-    single.command(name)(getattr(module, name))
-    return typer.main.get_command(single)
+    return click_command(getattr(module, name))
 
 
 class CommandGroup(TyperGroup):
@@ -56,13 +55,13 @@ class CommandGroup(TyperGroup):
         """Run the command line and leave with its exit code."""
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
-        except errors.UsageError as error:
+        except UsageError as error:
             context = getattr(error, "ctx", None)
             command = context.command_path if context is not None else "shiftmetrics"
             message = error.format_message().rstrip(".")
-            errors.fail(f"{message}{'' if message.endswith('?') else '.'} Try '{command} --help'.")
+            fail(f"{message}{'' if message.endswith('?') else '.'} Try '{command} --help'.")
         except typer.Abort:
-            sys.exit(errors.EXIT_INTERRUPTED)
+            sys.exit(EXIT_INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -70,15 +69,15 @@ class CommandGroup(TyperGroup):
         try:
             job = super().invoke(ctx)
             return None if job is None else job.finish()
-        except (errors.UsageError, typer.Exit, typer.Abort):
+        except (UsageError, typer.Exit, typer.Abort):
             raise
         except BrokenPipeError:
-            errors.discard_output()
+            discard_output()
             raise typer.Exit(0) from None
         except Exception as error:
-            if os.environ.get(errors.DEBUG_VARIABLE):
+            if os.environ.get(DEBUG_VARIABLE):
                 raise
-            errors.fail(errors.message_of(error))
+            fail(message_of(error))
 
 
 app = typer.Typer(name="shiftmetrics", cls=CommandGroup, **SETTINGS)

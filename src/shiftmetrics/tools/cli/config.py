@@ -12,10 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.validation import check_keys, describe
-from shiftmetrics.tools.cli.app import load_command
+from shiftmetrics.tools.cli.agreement import agreement
+from shiftmetrics.tools.cli.compare import compare
+from shiftmetrics.tools.cli.novelty import novelty
 from shiftmetrics.tools.cli.options import TITLE
+from shiftmetrics.tools.cli.signature import click_command
+from shiftmetrics.tools.cli.stability import stability
 
-KINDS = ("agreement", "stability", "novelty", "compare")
+KINDS = {"agreement": agreement, "stability": stability, "novelty": novelty, "compare": compare}
+"""Tables of a configuration, with the command that each calls."""
+
 KEYS = ("title", "output", "seed", "rules", "rule", *KINDS)
 OUTPUT = "results"
 SET_BY_RUN = ("json", "report", "quiet", "help")
@@ -197,7 +203,7 @@ def _measurement(
 def _parameters(kind: str) -> dict[str, Any]:
     """Return the parameters of a command by their keys: the long option with underscores, or the argument."""
     found = {}
-    for part in load_command(kind).params:
+    for part in click_command(KINDS[kind]).params:
         key = part.name if part.param_type_name == "argument" else max(part.opts, key=len).lstrip("-")
         if key not in SET_BY_RUN:
             found[key.replace("-", "_")] = part
@@ -230,7 +236,7 @@ def _text_of(value: Any, argument: str) -> str:
 
 def prepare(measurement: Measurement, *, quiet: bool) -> Any:
     """Read and check the inputs of a measurement, and return the job of its command."""
-    command = load_command(measurement.kind)
+    command = click_command(KINDS[measurement.kind])
     values = {**measurement.values, "quiet": quiet}
     with command.make_context(measurement.kind, [], default_map=values) as context:
         return command.invoke(context)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shiftmetrics.tools.cli import options
 from shiftmetrics.tools.cli.check import show_outcomes
+from shiftmetrics.tools.cli.options import TITLE
 from shiftmetrics.tools.cli.outputs import check_outputs, say
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
@@ -20,7 +20,7 @@ def report(
     *,
     page: Path,
     rules: Path | None = None,
-    title: str = options.TITLE,
+    title: str = TITLE,
     quiet: bool = False,
 ) -> None:
     """Write one self-contained HTML page of any number of results.

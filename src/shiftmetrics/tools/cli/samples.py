@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,7 +12,6 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import as_array
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.tools.cli.options import split_names
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
 from shiftmetrics.tools.cli.suspects import Role, refuse_suspect_columns
@@ -183,6 +183,11 @@ def read_vector(text: str, argument: str) -> Values:
     if values.ndim != 1:
         raise ValueError(f"{argument} must be a file of one value a row, got shape {values.shape}.")
     return values
+
+
+def split_names(text: str) -> list[str]:
+    """Split ``a,b,c`` as csv does, so that a quoted name may hold a comma."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def require_column(frame: Any, name: str, option: str, argument: str) -> str:

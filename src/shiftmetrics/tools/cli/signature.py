@@ -21,7 +21,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import typer
 
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics.tools.cli.options import SHARED, TEXT_FORMS
+from shiftmetrics.tools.cli.forms import TEXT_FORMS
+from shiftmetrics.tools.cli.options import SETTINGS, SHARED
 from shiftmetrics.tools.cli.outputs import Job, Output
 
 KEYS = {"level": "confidence", "id_column": "id", "page": "output"}
@@ -344,3 +345,11 @@ def _readable(callback: Any, command: Callable[..., Any], options: Iterable[Opti
     callback.__name__ = command.__name__
     callback.__doc__ = (inspect.getdoc(command) or "").partition("\n\nParameters\n---")[0]
     return callback
+
+
+@functools.cache
+def click_command(function: Callable[..., Any]) -> Any:
+    """Return a command that parses its arguments and options and calls the function."""
+    single = typer.Typer(**SETTINGS)
+    single.command(function.__name__)(function)
+    return typer.main.get_command(single)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import numbers
 from collections.abc import Iterator, Mapping
@@ -93,13 +94,8 @@ def names_of(part: Any) -> list[str]:
     if isinstance(part, Mapping):
         return [str(key) for key in part]
     fields = [field.name for field in dataclasses.fields(part) if field.repr]
-    properties = [
-        name
-        for cls in type(part).__mro__
-        for name, attribute in vars(cls).items()
-        if isinstance(attribute, property) and not name.startswith("_")
-    ]
-    return list(dict.fromkeys(fields + properties))
+    properties = [name for name, _ in inspect.getmembers(type(part), lambda made: isinstance(made, property))]
+    return fields + [name for name in properties if not name.startswith("_")]
 
 
 def read(place: Place, path: str, using: Using | None) -> Reading:
@@ -329,18 +325,14 @@ def _tables(result: Result) -> Iterator[list[Any]]:
         part: Any = vars(result).get(name)
         if _is_table(part):
             yield list(part)
-    makers = [
-        "to_frame",
-        *sorted(name for name in dir(type(result)) if name.endswith("_frame") and name != "to_frame"),
-    ]
-    for name in makers:
-        if not name.startswith("_"):
-            frame = getattr(result, name)()
-            named = [level for level in frame.index.names if level is not None and level not in frame.columns]
-            rows = (frame.reset_index(named) if named else frame).to_dict("records")
-            if rows:
-                # Points that a search found are bounds, even where the kind stands beside the table.
-                yield [{"kind": kind, **row} for row in rows] if isinstance(kind, str) else rows
+    makers = [name for name in dir(type(result)) if name.endswith("_frame") and not name.startswith("_")]
+    for name in sorted(makers, key=lambda name: name != "to_frame"):
+        frame = getattr(result, name)()
+        named = [level for level in frame.index.names if level is not None and level not in frame.columns]
+        rows = (frame.reset_index(named) if named else frame).to_dict("records")
+        if rows:
+            # Points of a search are bounds, even where the kind stands beside the table.
+            yield [{"kind": kind, **row} for row in rows] if isinstance(kind, str) else rows
 
 
 def _is_table(part: Any) -> bool:
@@ -349,14 +341,8 @@ def _is_table(part: Any) -> bool:
 
 def _matching(part: Any, row: Mapping[str, Any]) -> Any:
     """Return the row, or a pair in reverse order, if it holds the values; else None."""
-    if _holds(part, row):
-        return part
-    turn = getattr(part, "reversed", None)
-    if turn is not None:
-        other = turn()
-        if _holds(other, row):
-            return other
-    return None
+    pairs = [part, part.reversed()] if hasattr(part, "reversed") else [part]
+    return next((pair for pair in pairs if _holds(pair, row)), None)
 
 
 def _holds(part: Any, row: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from shiftmetrics._core.collection import read_results
 from shiftmetrics._core.record import encode
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.tools.rules.fields import Reading
-from shiftmetrics.tools.rules.rule import Rule, nearest_names
+from shiftmetrics.tools.rules.rule import Rule, nearest_names, printed
 
 NO_DIRECTION = ("comparison", "novelty.")
 """Measures that are neither better nor worse when they rise: novelty, or a comparison, whatever it compares."""
@@ -173,10 +173,10 @@ def judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
     value, low, high = reading.value, reading.low, reading.high
     if rule.equal_to is not None:
         holds = _is_equal(value, rule.equal_to)
-        return holds, f"{rule.field} is {_printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}."
+        return holds, f"{rule.field} is {printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}."
     if low is None or high is None:
         raise ValueError(
-            f"The field {rule.field!r} is {_printed(value)}, no number that could be {rule.bound_in_words()}. "
+            f"The field {rule.field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
             "Write equal_to instead."
         )
     lower, upper = rule.lower_holds(low), rule.upper_holds(high)
@@ -196,7 +196,7 @@ def judge_worse(rule: Rule, new: Reading, old: Reading, worse: Reading, margin: 
     end, gap = float(worse.high or 0.0), float(worse.value)
     holds = end <= margin
     moved = f"{format_number(abs(gap))} {'worse' if gap > 0 else 'better'}" if gap else "as before"
-    start = f"{rule.field} {_printed(new.value)} after {_printed(old.value)}, {moved}"
+    start = f"{rule.field} {printed(new.value)} after {printed(old.value)}, {moved}"
     return holds, f"{start}{_counted(end, worse, rule)}: {'' if holds else 'not '}{rule.bound_in_words()}."
 
 
@@ -225,16 +225,10 @@ def _counted(end: float, reading: Reading, rule: Rule) -> str:
 
 def _apart(number: Any, rule: Rule) -> str:
     """Print a number with enough digits to tell it from the bounds."""
-    short = _printed(number)
+    short = printed(number)
     bounds = [rule.at_least, rule.above, rule.at_most, rule.below]
     alike = any(bound is not None and bound != number and format_number(bound) == short for bound in bounds)
     return repr(number) if alike else short
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return format_number(value) if isinstance(value, int | float) else repr(value)
 
 
 def _is_equal(value: Any, wanted: Any) -> bool:

@@ -137,7 +137,7 @@ class Rule(Record):
     def bound_in_words(self) -> str:
         """Say what the field must be: "at least 0.8", "at most 5 % worse than in old.json"."""
         if self.equal_to is not None:
-            return f"equal to {self._printed(self.equal_to)}"
+            return f"equal to {printed(self.equal_to)}"
         if self.worse_by_at_most is not None:
             margin, share = self.margin
             much = f"{format_number(100 * margin)} %" if share else format_number(margin)
@@ -203,12 +203,6 @@ class Rule(Record):
                 "of the release to compare with."
             )
 
-    @staticmethod
-    def _printed(value: float | str | bool) -> str:
-        if isinstance(value, bool):
-            return str(value).lower()
-        return repr(value) if isinstance(value, str) else format_number(value)
-
 
 def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
     """Say which names there are, the most alike ones first: a remedy for a name that is not known."""
@@ -219,6 +213,13 @@ def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
     if alike:
         return f"Did you mean {' or '.join(map(repr, alike))}?"
     return f"There are {first_few(names, most)}."
+
+
+def printed(value: Any) -> str:
+    """Print what a field holds: numbers short, texts in quotes, flags as in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format_number(value) if isinstance(value, int | float) else repr(value)
 
 
 def row_in_words(row: Mapping[str, Any]) -> str:
@@ -253,17 +254,18 @@ def _check_row(row: Any) -> None:
 
 def _margin(value: Any) -> tuple[float, bool]:
     """Take ``0.02`` or ``"5 %"`` as a number, and whether it is a share."""
-    share = isinstance(value, str)
-    number: Any = value
-    if isinstance(value, str):
-        text = value.strip()
-        try:
-            number = float(text.removesuffix("%")) / 100.0
-        except ValueError:
-            number = None
-        if number is None or not text.endswith("%"):
-            raise ValueError(describe("worse_by_at_most", 'a number, or a share such as "5 %"', repr(value)))
-    return check_number(number, "worse_by_at_most", low=0.0), share
+    if not isinstance(value, str):
+        return check_number(value, "worse_by_at_most", low=0.0), False
+    number, sign, rest = value.partition("%")
+    try:
+        if not sign or rest.strip():
+            raise ValueError
+        share = float(number) / 100.0
+    except ValueError:
+        raise ValueError(
+            describe("worse_by_at_most", 'a number, or a share such as "5 %"', repr(value))
+        ) from None
+    return check_number(share, "worse_by_at_most", low=0.0), True
 
 
 KEYS = tuple(field.name for field in dataclasses.fields(Rule))
