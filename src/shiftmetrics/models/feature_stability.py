@@ -273,7 +273,7 @@ def _answers(question: Question, parts: Sequence[_Part], method: str) -> Iterato
     if method in ("auto", "tree", "ensemble") and math.isinf(question.domain.label_flip):
         shared = answers_for_groups(question, [part.columns for part in parts])
         try:
-            for position, found in shared or ():
+            for position, found in shared:
                 yield left.pop(position), found
         except NotTheModel:  # the trees are not the whole model: other routes answer for the rest
             pass

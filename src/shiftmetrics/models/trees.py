@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,48 +24,33 @@ from shiftmetrics.models.route import Answer
 
 
 class TreeRoute:
-    """One decision tree: exact, from the boxes of its leaves."""
+    """One decision tree of scikit-learn: exact, from the boxes of its leaves."""
 
     name = "tree"
     searches = False
+    modules: ClassVar[tuple[str, ...]] = ("sklearn.tree",)
 
     def accepts(self, model: Any, loss: LossName) -> bool:
-        """Tell whether the model, or the last step of a pipeline, is a tree of scikit-learn."""
-        return _home(model).startswith("sklearn.tree")
+        """Return whether the model, or the last step of a pipeline, is from one of these modules."""
+        return type(last_step(model)).__module__.startswith(self.modules)
 
     def answer(self, question: Question) -> Answer | None:
-        """Answer exactly; None if steps before the tree mix columns."""
-        return _answer(question)
+        """Answer; None if the trees cannot be read, or steps before them mix columns."""
+        grid = grid_of_question(question)
+        if grid is None:
+            return None
+        try:
+            found = _answer_on(grid, question)
+        except NotTheModel:
+            return None
+        return replace(found, warnings=(*found.warnings, *_about_whole_numbers(question)))
 
 
-class EnsembleRoute:
+class EnsembleRoute(TreeRoute):
     """Sums of trees: exact along one column and where the cells are few, else bounds."""
 
     name = "ensemble"
-    searches = False
-
-    def accepts(self, model: Any, loss: LossName) -> bool:
-        """Tell whether the model, or the last step of a pipeline, is of a library that sums trees."""
-        return _home(model).startswith(("sklearn.ensemble", "xgboost", "lightgbm"))
-
-    def answer(self, question: Question) -> Answer | None:
-        """Answer; None if its trees cannot be read, or steps before them mix columns."""
-        return _answer(question)
-
-
-def _home(model: Any) -> str:
-    return type(last_step(model)).__module__
-
-
-def _answer(question: Question) -> Answer | None:
-    grid = grid_of_question(question)
-    if grid is None:
-        return None
-    try:
-        found = _answer_on(grid, question)
-    except NotTheModel:
-        return None
-    return replace(found, warnings=(*found.warnings, *_about_whole_numbers(question)))
+    modules = ("sklearn.ensemble", "xgboost", "lightgbm")
 
 
 def _about_whole_numbers(question: Question) -> tuple[str, ...]:
@@ -92,9 +77,9 @@ def _answer_on(grid: Grid, question: Question) -> Answer:
 
 
 def answers_for_groups(
-    question: Question, groups: Sequence[Sequence[str | int]], on_rows: Callable[[int], object] | None = None
-) -> Iterator[tuple[int, Answer]] | None:
-    """Answer for several groups of columns, when those of one group alone may move; single columns share one descent.
+    question: Question, groups: Sequence[Sequence[str | int]]
+) -> Iterator[tuple[int, Answer]]:
+    """Answer for groups of columns, when those of one group alone may move; single columns share their work.
 
     Parameters
     ----------
@@ -102,41 +87,26 @@ def answers_for_groups(
         The model, the rows and the loss, with all that may move.
     groups : sequence of sequence of str or int
         Names or positions of columns.
-    on_rows : callable, optional
-        Called with the number of rows times groups that are done, for a progress bar.
 
-    Returns
-    -------
-    iterator of (position, Answer), or None
-        In any order; None where the model is not made of trees that can be read.
+    Yields
+    ------
+    (position, Answer)
+        In any order; nothing where the model is not made of trees that can be read.
     """
-    if not (
-        TreeRoute().accepts(question.model, question.loss)
-        or EnsembleRoute().accepts(question.model, question.loss)
-    ):
-        return None
+    if not any(route().accepts(question.model, question.loss) for route in (TreeRoute, EnsembleRoute)):
+        return
     grid = grid_of_question(question)
-    return None if grid is None else _answers(question, grid, groups, on_rows)
-
-
-def _answers(
-    question: Question,
-    grid: Grid,
-    groups: Sequence[Sequence[str | int]],
-    on_rows: Callable[[int], object] | None,
-) -> Iterator[tuple[int, Answer]]:
+    if grid is None:
+        return
     axes = [grid.axes_of(question.domain.positions(group).tolist()) for group in groups]
     single: dict[int, list[int]] = {}
     for position, held in enumerate(axes):
         if len(held) == 1:
             single.setdefault(int(held[0]), []).append(position)
-    for axis, answer in answers_along_axes(question, grid, list(single), on_rows):
+    for axis, answer in answers_along_axes(question, grid, list(single)):
         for position in single[axis]:
             yield position, replace(answer, warnings=_about_whole_numbers(question))
     for position, group in enumerate(groups):
-        if len(axes[position]) == 1:
-            continue
-        domain = question.domain.restricted(group)
-        yield position, _answer_on(grid.within(domain), replace(question, domain=domain))
-        if on_rows is not None:
-            on_rows(question.n_samples)
+        if len(axes[position]) != 1:
+            domain = question.domain.restricted(group)
+            yield position, _answer_on(grid.within(domain), replace(question, domain=domain))

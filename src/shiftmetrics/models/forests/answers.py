@@ -118,17 +118,11 @@ class Choices:
     def answer(self) -> Answer:
         """Return the exact answer once all rows are added."""
         question, start = self.question, self.question.codes
-        width = max(part[0].shape[1] for part in self.parts)
+        width = max(squared.shape[1] for squared, _, _ in self.parts)
         squared, losses, kept = (
-            np.concatenate(
-                [
-                    np.pad(part[k], ((0, 0), (0, width - part[k].shape[1])), constant_values=fill)
-                    for part in self.parts
-                ]
-            )
+            np.concatenate([_widened(part[k], width, fill) for part in self.parts])
             for k, fill in enumerate((np.inf, 0.0, 0))
         )
-        kept = kept.astype(np.int64)
         if question.loss != "zero_one":
             return Answer(
                 loss=CandidateLoss(losses, np.sqrt(squared), kind="exact"),
@@ -138,6 +132,10 @@ class Choices:
         distances = np.where(self.wrong, 0.0, np.inf)
         distances[moved] = question.domain.distances(self.place(moved, kept[moved, 0]), start[moved])
         return Answer(loss=ZeroOneLoss(distances), points=lambda rows, _, __: self.place(rows, kept[rows, 0]))
+
+
+def _widened(part: Array, width: int, fill: float) -> Array:
+    return np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=fill)
 
 
 def _errors(question: Question) -> BoolArray:
@@ -202,9 +200,7 @@ def answer_of_tree(question: Question, grid: Grid) -> Answer:
     return found.answer()
 
 
-def answers_along_axes(
-    question: Question, grid: Grid, axes: Sequence[int], on_rows: Callable[[int], object] | None = None
-) -> Iterator[tuple[int, Answer]]:
+def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> Iterator[tuple[int, Answer]]:
     """Yield the exact answer for each axis, when rows may move along it alone.
 
     Parameters
@@ -215,8 +211,6 @@ def answers_along_axes(
         Its forest.
     axes : sequence of int
         Positions of axes.
-    on_rows : callable, optional
-        Called with the number of rows times axes that are done, for a progress bar.
     """
     if not axes:
         return
@@ -237,8 +231,6 @@ def answers_along_axes(
     for rows in grid.row_blocks(question.n_samples, row_bytes):
         for axis, outputs in zip(axes, grid.along(own[rows], positions), strict=True):
             found[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, own[rows, axis])
-        if on_rows is not None:
-            on_rows((rows.stop - rows.start) * len(positions))
     for axis, choices in found.items():
         yield axis, choices.answer()
 

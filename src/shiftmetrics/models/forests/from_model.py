@@ -140,12 +140,12 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
 
 
 def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArray:
-    """Tell which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
+    """Return which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
     missing = np.isnan(X)
     probes = np.linspace(0, len(X) - 1, _PROBES).astype(int)
     rows = X[np.unique(np.concatenate([probes, missing[:, missing.any(axis=0)].argmax(axis=0)]))]
     smallest, largest = _ranges(X)
-    stacked, starts = [rows], [0]
+    before, moved = encode(rows), []
     for axis in axes:
         if isinstance(axis, StateAxis):  # every state, since its encoded column may be that of no other
             size = len(rows) * -(-axis.n_cells // len(rows))
@@ -158,17 +158,11 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
             spread = np.linspace(low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows))
             changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
             if axis.some_missing:
-                without = rows.copy()
-                without[:, axis.column] = np.nan
-                changed = np.concatenate([changed, without])
-        starts.append(starts[-1] + len(stacked[-1]))
-        stacked.append(changed)
-    encoded = encode(np.concatenate(stacked))
-    moved = np.empty((len(axes), encoded.shape[1]), dtype=bool)
-    for position, (start, changed) in enumerate(zip(starts[1:], stacked[1:], strict=True)):
-        before = encoded[np.arange(len(changed)) % len(rows)]
-        moved[position] = differs(encoded[start : start + len(changed)], before).any(axis=0)
-    return moved
+                changed = np.concatenate([changed, rows])
+                changed[len(rows) :, axis.column] = np.nan
+        unchanged = before[np.arange(len(changed)) % len(rows)]
+        moved.append(differs(encode(changed), unchanged).any(axis=0))
+    return np.stack(moved)
 
 
 def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -191,29 +185,23 @@ def _edges_before(
     Returns the largest number before the encoded column passes the threshold, and whether it falls as the number
     grows.
     """
-    feature = forest.feature[nodes]
-    column = np.array([axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes])[
-        owner[feature]
-    ]
-    column = np.where(owner[feature] >= 0, column, LEAF)
-    wanted, inverse = np.unique(
-        np.stack([column, feature, forest.threshold[nodes].view(np.int64)]), axis=1, return_inverse=True
-    )
-    column, feature, threshold = wanted[0], wanted[1], wanted[2].view(np.float64)
+    edge, falls = forest.threshold[nodes], np.zeros(len(nodes), dtype=bool)
+    columns = np.array([axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes] + [LEAF])
+    column = columns[owner[forest.feature[nodes]]]
     sought = np.flatnonzero(column >= 0)
-    edge, falls = threshold.copy(), np.zeros(len(threshold), dtype=bool)
     if sought.size:
-        edge[sought], falls[sought] = _bisect(column[sought], feature[sought], threshold[sought], X, encode)
-    return edge[inverse.ravel()], falls[inverse.ravel()]
+        keys = np.stack([column[sought], forest.feature[nodes[sought]], edge[sought].view(np.int64)])
+        (column, feature, threshold), place = np.unique(keys, axis=1, return_inverse=True)
+        edges, swapped = _bisect(column, feature, threshold.view(np.float64), X, encode)
+        edge[sought], falls[sought] = edges[place.ravel()], swapped[place.ravel()]
+    return edge, falls
 
 
 def _bisect(
     column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
 ) -> tuple[FloatArray, BoolArray]:
     # One row of the probe holds a number for each column at once: the k-th threshold of each.
-    slot = np.zeros(len(column), dtype=np.int64)
-    for one in np.unique(column):
-        slot[column == one] = np.arange((column == one).sum())
+    slot = np.arange(len(column)) - np.searchsorted(column, column)
     base = np.repeat(X[:1], slot.max() + 1, axis=0)
 
     def is_left(numbers: FloatArray) -> BoolArray:
@@ -272,11 +260,11 @@ def _agrees(question: Question, grid: Grid) -> bool:
             part = points[change]
             axis.put(part, part.copy(), target[change])
             points[change], cells[change, position] = part, target[change]
-    told = replace(question, count=type(question.count)()).losses(points, rows)
+    expected = replace(question, count=type(question.count)()).losses(points, rows)
     outputs = grid.outputs(cells)
     if question.loss == "zero_one":
         margins = grid.forest.margins(outputs, question.y[rows])
         clear = np.abs(margins) > grid.forest.tolerance
-        return bool(((margins < 0.0) == (told > 0.0))[clear].all())
+        return bool(((margins < 0.0) == (expected > 0.0))[clear].all())
     losses = losses_of(grid.forest, outputs, question.y[rows], question.loss)
-    return bool(np.allclose(losses, told, rtol=_LOSS_ERROR, atol=_LOSS_ERROR))
+    return bool(np.allclose(losses, expected, rtol=_LOSS_ERROR, atol=_LOSS_ERROR))

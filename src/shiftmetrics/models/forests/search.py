@@ -51,10 +51,6 @@ class Moves:
     present: FloatArray
     spent: FloatArray
 
-    def take(self, rows: IntArray) -> Moves:
-        """Return the moves of some rows."""
-        return Moves(self.outputs[rows], self.squared[rows], self.present[rows], self.spent[rows])
-
 
 @dataclass(frozen=True)
 class Block:
