@@ -41,7 +41,7 @@ def apgd(
     early_stop: bool = False,
     options: AttackOptions | None = None,
 ) -> AttackResult:
-    """Raise the loss within a ball by steps that set their own length: Auto-PGD (arXiv:2003.01690).
+    """Raise the loss within a ball by steps of adaptive length: Auto-PGD (arXiv:2003.01690).
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ LossName: TypeAlias = Literal["ce", "dlr", "margin"]
 
 def margin_loss(logits: Tensor, y: Tensor) -> Tensor:
     """Return max_{k != y} z_k - z_y: positive exactly where the row is misclassified."""
-    own = logits.gather(1, y[:, None])
+    labelled = logits.gather(1, y[:, None])
     others = logits.scatter(1, y[:, None], -torch.inf)
-    return others.amax(dim=1) - own[:, 0]
+    return others.amax(dim=1) - labelled[:, 0]
 
 
 def smooth_margin_loss(logits: Tensor, y: Tensor) -> Tensor:
@@ -31,9 +31,9 @@ def smooth_margin_loss(logits: Tensor, y: Tensor) -> Tensor:
     Its gradient has the direction of the cross-entropy's, which is its softplus, and does not vanish where the
     model is sure.
     """
-    own = logits.gather(1, y[:, None])
+    labelled = logits.gather(1, y[:, None])
     others = logits.scatter(1, y[:, None], -torch.inf)
-    return others.logsumexp(dim=1) - own[:, 0]
+    return others.logsumexp(dim=1) - labelled[:, 0]
 
 
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:

@@ -173,8 +173,8 @@ def min_distance(
     >>> min_distance(model, [[1.0, 0.0]], [0], options=box)
     array([inf])
     """
-    found = nearest_error(model, X, y, norm=norm, n_steps=n_steps, restarts=restarts, options=options)
-    return found.distance_to_error
+    result = nearest_error(model, X, y, norm=norm, n_steps=n_steps, restarts=restarts, options=options)
+    return result.distance_to_error
 
 
 def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, refine: bool) -> Search:

@@ -182,8 +182,8 @@ def run_attack(
         raise TypeError(describe("attack", "a callable (model, x, y) -> x_adv", repr(attack)))
 
     def search(problem: Problem, generator: torch.Generator) -> Tensor:
-        found = attack(model, problem.x, problem.y)
-        x_adv = torch.as_tensor(found.x_adv if isinstance(found, AttackResult) else found).detach()
+        result = attack(model, problem.x, problem.y)
+        x_adv = torch.as_tensor(result.x_adv if isinstance(result, AttackResult) else result).detach()
         shape = tuple(problem.x.shape)
         if tuple(x_adv.shape) != shape or not bool(torch.isfinite(x_adv).all()):
             got = "values that are not finite" if x_adv.shape == shape else f"shape {tuple(x_adv.shape)}"

@@ -40,10 +40,10 @@ class TreeRoute:
         if grid is None:
             return None
         try:
-            found = _answer_on(grid, question)
+            answer = _answer_on(grid, question)
         except NotTheModel:
             return None
-        return replace(found, warnings=(*found.warnings, *_about_whole_numbers(question)))
+        return replace(answer, warnings=(*answer.warnings, *_about_whole_numbers(question)))
 
 
 class EnsembleRoute(TreeRoute):

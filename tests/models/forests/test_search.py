@@ -41,6 +41,11 @@ def question_about(name, table, n_classes):
     return question_of(model, table.iloc[:12], y[:12], moves=moves)
 
 
+def output(number):
+    """The height of a search: one of the outputs."""
+    return lambda outputs, _: outputs[..., number]
+
+
 def reachable_cells(grid, start, rng):
     """Cells that each row may stand in, on every axis that moves."""
     cells = grid.cells(start)
@@ -58,26 +63,26 @@ def reachable_cells(grid, start, rng):
 def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
     question = question_about(name, table, n_classes)
     grid, start = grid_of_question(question), question.codes
-    block = Block.of(grid, start, question.y)
+    blocks = [Block.of(grid, start, question.y, output(k)) for k in range(n_classes)]
     cells = reachable_cells(grid, start, np.random.default_rng(2)) if displaced else grid.cells(start)
-    moves = block.moves(cells)
+    moves = [block.moves(cells) for block in blocks]
     costs = [axis.costs(start) for axis in grid.axes]
     spent = np.stack([cost[np.arange(12), cell] for cost, cell in zip(costs, cells.T, strict=True)], axis=1)
-    np.testing.assert_allclose(moves.present, grid.outputs(cells), atol=1e-12)
-    np.testing.assert_allclose(moves.spent, spent.sum(axis=1), atol=1e-12)
+    present = np.stack([part.height[:, 0] for part in moves], axis=1)
+    np.testing.assert_allclose(present, grid.outputs(cells), atol=1e-12)
+    np.testing.assert_allclose(moves[0].spent[:, 0], spent.sum(axis=1), atol=1e-12)
     place, n_changes = 0, 0
     for axis in grid.active:
         for cell in range(grid.axes[axis].n_cells):
             there = cells.copy()
             there[:, axis] = cell
             squared = spent.sum(axis=1) - spent[:, axis] + costs[axis][:, cell]
-            np.testing.assert_allclose(moves.outputs[:, place], grid.outputs(there), atol=1e-12)
-            np.testing.assert_allclose(moves.squared[:, place], squared, atol=1e-12)
-            n_changes += int(
-                (np.isfinite(squared) & (moves.outputs[:, place] != moves.present).any(axis=1)).sum()
-            )
+            outputs = np.stack([part.heights[:, place] for part in moves], axis=1)
+            np.testing.assert_allclose(outputs, grid.outputs(there), atol=1e-12)
+            np.testing.assert_allclose(moves[0].squared[:, place], squared, atol=1e-12)
+            n_changes += int((np.isfinite(squared) & (outputs != present).any(axis=1)).sum())
             place += 1
-    assert place == moves.squared.shape[1]
+    assert place == moves[0].squared.shape[1]
     assert n_changes > 20
 
 
@@ -85,22 +90,21 @@ def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
 def test_a_climb_takes_the_best_move_of_each_row(limited, table) -> None:
     question = question_about("forest", table, 2)
     grid = grid_of_question(question)
-    block = Block.of(grid, question.codes, question.y)
-    moves = block.moves(block.own)
+    block = Block.of(grid, question.codes, question.y, output(0))
+    moves = block.moves(block.start)
     scores = np.random.default_rng(0).normal(size=moves.squared.shape)
     scores[3] = -np.inf
-    limit = np.full(12, 0.3) if limited else np.full(12, np.inf)
+    limit = np.full(12, 0.3 if limited else np.inf)
     able = np.isfinite(moves.squared) & (moves.squared <= limit[:, None])
     best = np.where(able, scores, -np.inf).argmax(axis=1)
-    first = iter([scores])
+    steps = iter([scores])
     reached = climb(
-        block,
-        block.own,
-        lambda part, _: next(first, np.full((part.n_rows, len(scores[0])), -np.inf)),
-        limit=limit,
+        block.take(np.arange(12), limit),
+        block.start,
+        lambda moves: next(steps, np.full(moves.squared.shape, -np.inf)),
     )
-    assert (reached[3] == block.own[3]).all()
+    assert (reached[3] == block.start[3]).all()
     others = np.arange(12) != 3
     here = block.moves(reached)
-    np.testing.assert_allclose(here.spent[others], moves.squared[np.arange(12), best][others], atol=1e-12)
-    np.testing.assert_allclose(here.present[others], moves.outputs[np.arange(12), best][others], atol=1e-12)
+    for before, after in ((moves.squared, here.spent), (moves.heights, here.height)):
+        np.testing.assert_allclose(after[others, 0], before[np.arange(12), best][others], atol=1e-12)

@@ -41,8 +41,8 @@ def losses_of(forest: Forest, outputs: FloatArray, y: Array, loss: LossName) -> 
         return np.asarray(residuals * residuals)
     if loss == "log_loss":
         probabilities = forest.probabilities(outputs)
-        own = np.take_along_axis(probabilities, y.reshape(*shape, 1), axis=-1)[..., 0]
-        return np.maximum(-np.log(np.maximum(own, SMALLEST_PROBABILITY)), 0.0)
+        probability = np.take_along_axis(probabilities, y.reshape(*shape, 1), axis=-1)[..., 0]
+        return np.maximum(-np.log(np.maximum(probability, SMALLEST_PROBABILITY)), 0.0)
     margins = forest.margins(outputs, y)
     if loss == "hinge":
         return np.maximum(1.0 - margins, 0.0)
@@ -73,7 +73,7 @@ class Choices:
     wrong: BoolArray
     parts: list[tuple[FloatArray, FloatArray, IntArray]] = field(default_factory=list)
 
-    def add(self, rows: slice, squared: FloatArray, outputs: FloatArray, own: IntArray) -> None:
+    def add(self, rows: slice, squared: FloatArray, outputs: FloatArray, stay: IntArray) -> None:
         """Look at the choices of the next block of rows.
 
         Parameters
@@ -84,19 +84,19 @@ class Choices:
             Squared distance of each choice; inf where a row cannot go.
         outputs : array of shape (n_rows, n_choices, n_outputs)
             Outputs there.
-        own : array of shape (n_rows,)
+        stay : array of shape (n_rows,)
             The choice that is the row where it stands.
         """
         y = self.question.y[rows]
         if self.question.loss == "zero_one":
             squared[self.wrong[rows]] = np.inf
-            squared[np.arange(len(own)), own] = np.inf  # known to be right there
+            squared[np.arange(len(stay)), stay] = np.inf  # known to be right there
             nearest, choice = self._nearest(rows, squared, self.forest.margins(outputs, y))
-            choice = np.where(np.isfinite(nearest), choice, own)
-            self.parts.append((nearest[:, None], np.ones((len(own), 1)), choice[:, None]))
+            choice = np.where(np.isfinite(nearest), choice, stay)
+            self.parts.append((nearest[:, None], np.ones((len(stay), 1)), choice[:, None]))
         else:
             losses = losses_of(self.forest, outputs, y, self.question.loss)
-            self.parts.append(worthwhile(squared, losses, own))
+            self.parts.append(worthwhile(squared, losses, stay))
 
     def _nearest(self, rows: slice, squared: FloatArray, margins: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the least squared distance to an error of each row, and the choice that leads there."""
@@ -146,7 +146,7 @@ def _errors(question: Question) -> BoolArray:
 
 
 def worthwhile(
-    squared: FloatArray, losses: FloatArray, own: IntArray
+    squared: FloatArray, losses: FloatArray, stay: IntArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """Keep of each row the choices that raise its loss above all nearer ones; the row itself comes first.
 
@@ -154,7 +154,7 @@ def worthwhile(
     ----------
     squared, losses : array of shape (n_rows, n_choices)
         Squared distance and loss of each choice; inf where a row cannot go.
-    own : array of shape (n_rows,)
+    stay : array of shape (n_rows,)
         The choice that is the row where it stands.
 
     Returns
@@ -164,7 +164,7 @@ def worthwhile(
     """
     n_rows, everyone = len(squared), np.arange(len(squared))
     key = squared.copy()
-    key[everyone, own] = -1.0
+    key[everyone, stay] = -1.0
     # By distance, and among equals by loss, the highest first.
     order = np.lexsort((-losses, key), axis=1)
     near, high = np.take_along_axis(squared, order, axis=1), np.take_along_axis(losses, order, axis=1)
@@ -177,7 +177,7 @@ def worthwhile(
     row, column = np.nonzero(keep)
     kept = place[row, column]
     kept_squared, kept_losses = np.full((n_rows, width), np.inf), np.zeros((n_rows, width))
-    choice = np.repeat(own[:, None], width, axis=1)
+    choice = np.repeat(stay[:, None], width, axis=1)
     kept_squared[row, kept], kept_losses[row, kept] = near[row, column], high[row, column]
     choice[row, kept] = order[row, column]
     return kept_squared, kept_losses, choice
@@ -187,17 +187,17 @@ def answer_of_tree(question: Question, grid: Grid) -> Answer:
     """Answer for a forest of one tree: each leaf box is a choice, and its nearest point is known."""
     start, cells = question.codes, grid.cells(question.codes)
     outputs = grid.forest.total(grid.boxes.leaf[:, None])
-    found = Choices(
+    choices = Choices(
         question,
         grid.forest,
         lambda rows, box: grid.nearest_in_box(start[rows], box),
         _errors(question),
     )
     for rows in grid.row_blocks(question.n_samples, 32 * outputs.size):
-        own = (grid.violations(cells[rows]) == 0).argmax(axis=0)
-        everywhere = np.broadcast_to(outputs, (len(own), *outputs.shape))
-        found.add(rows, grid.squared_distances(start[rows]), everywhere, own)
-    return found.answer()
+        stay = (grid.violations(cells[rows]) == 0).argmax(axis=0)
+        everywhere = np.broadcast_to(outputs, (len(stay), *outputs.shape))
+        choices.add(rows, grid.squared_distances(start[rows]), everywhere, stay)
+    return choices.answer()
 
 
 def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> Iterator[tuple[int, Answer]]:
@@ -214,7 +214,7 @@ def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> I
     """
     if not axes:
         return
-    start, own = question.codes, grid.cells(question.codes)
+    start, cells = question.codes, grid.cells(question.codes)
 
     def place_on(axis: int) -> Place:
         def place(rows: IntArray, cell: IntArray) -> FloatArray:
@@ -225,14 +225,14 @@ def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> I
         return place
 
     wrong = _errors(question)
-    found = {axis: Choices(question, grid.forest, place_on(axis), wrong) for axis in axes}
+    choices = {axis: Choices(question, grid.forest, place_on(axis), wrong) for axis in axes}
     positions = np.array(list(axes), dtype=int)
     row_bytes = 32 * grid.forest.n_outputs * int(grid.n_cells[positions].sum())
     for rows in grid.row_blocks(question.n_samples, row_bytes):
-        for axis, outputs in zip(axes, grid.along(own[rows], positions), strict=True):
-            found[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, own[rows, axis])
-    for axis, choices in found.items():
-        yield axis, choices.answer()
+        for axis, outputs in zip(axes, grid.along(cells[rows], positions), strict=True):
+            choices[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, cells[rows, axis])
+    for axis in axes:
+        yield axis, choices[axis].answer()
 
 
 def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:
@@ -242,10 +242,10 @@ def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:
     n_choices = int(np.prod(n_cells.astype(np.float64)))
     if n_choices * forest.n_trees > MOST_VISITS or n_choices * question.n_samples > MOST_PAIRS:
         return None
-    own = grid.cells(start)
+    standing = grid.cells(start)
     bounding = [k for k, (bounded, *_) in enumerate(grid.sides) if bounded.size]
     fixed = np.setdiff1d(bounding, axes)
-    kinds, kind = np.unique(own[:, fixed], axis=0, return_inverse=True)
+    kinds, kind = np.unique(standing[:, fixed], axis=0, return_inverse=True)
     if len(kinds) * n_choices * forest.n_trees > MOST_VISITS:
         return None
     choices = np.stack(np.unravel_index(np.arange(n_choices), n_cells), axis=1)
@@ -257,16 +257,16 @@ def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:
         outputs[number] = grid.outputs(cells)
 
     def place(rows: IntArray, choice: IntArray) -> FloatArray:
-        cells = own[rows].copy()
+        cells = standing[rows].copy()
         cells[:, axes] = choices[choice]
         return grid.points(start[rows], cells)
 
-    found = Choices(question, forest, place, _errors(question))
-    stay = np.ravel_multi_index(tuple(own[:, axes].T), tuple(n_cells))
+    tried = Choices(question, forest, place, _errors(question))
+    stay = np.ravel_multi_index(tuple(standing[:, axes].T), tuple(n_cells))
     row_bytes = 16 * n_choices * (1 + forest.n_outputs)
     for rows in row_blocks(question.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 2):
         squared = np.zeros((rows.stop - rows.start, n_choices))
         for position, axis in enumerate(axes):
             squared += grid.axes[axis].costs(start[rows])[:, choices[:, position]]
-        found.add(rows, squared, outputs[kind.ravel()[rows]], stay[rows])
-    return found.answer()
+        tried.add(rows, squared, outputs[kind.ravel()[rows]], stay[rows])
+    return tried.answer()

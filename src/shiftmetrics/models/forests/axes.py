@@ -2,7 +2,7 @@
 
 Each axis is cut into cells within which no tree changes its output. An axis gives the cost of a move to a cell and
 the point where the row then stands: the nearest place in the cell that its bounds and whole steps allow, on the side
-of the threshold that the model sees. A missing value has a cell of its own, which nothing enters or leaves.
+of the threshold that the model sees. Missing values have a separate cell, which nothing enters or leaves.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ class StateAxis:
     def costs(self, start: FloatArray) -> FloatArray:
         """Return the squared distance of each row to each state, of shape (n_rows, n_cells); inf: out of reach."""
         number = np.arange(self.n_cells)
-        own = self.cells(start)[:, None] == number
+        here = self.cells(start)[:, None] == number
         reachable = self.movable & (number < self.n_open) & ~self.flip.is_stuck(start)[:, None]
-        return np.where(own, 0.0, np.where(reachable, self.flip.distance**2, np.inf))
+        return np.where(here, 0.0, np.where(reachable, self.flip.distance**2, np.inf))
 
     def set_costs(self, start: FloatArray, sets: CellSets) -> FloatArray:
         """Return the squared distance of each row to sets of states, of shape (n_rows, n_sets)."""
@@ -167,8 +167,8 @@ def axes_without_edges(domain: Domain, X: FloatArray) -> list[Axis]:
     axes: list[Axis] = []
     able = {id(flip) for flip in domain.movable_flips}
     for flip in domain.flips:
-        met = np.unique(X[flip.state_of(X) < 0][:, flip.columns], axis=0)
-        wider = replace(flip, states=np.concatenate([flip.patterns, met]), stuck=None)
+        others = np.unique(X[flip.state_of(X) < 0][:, flip.columns], axis=0)
+        wider = replace(flip, states=np.concatenate([flip.patterns, others]), stuck=None)
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
     for column in np.flatnonzero(~domain.flipping).tolist():
         some_missing = bool(np.isnan(X[:, column]).any())

@@ -99,8 +99,8 @@ def _bounds_of_block(
         residuals = [forest.predictions(end[..., None]) - y[:, None] for end in ends]
         losses = np.maximum(residuals[0] ** 2, residuals[1] ** 2)
     elif loss == "log_loss" and forest.link == "probability":
-        own = -highest(-values[y]) - rounding
-        losses = -np.log(np.clip(own, SMALLEST_PROBABILITY, 1.0))
+        least = -highest(-values[y]) - rounding
+        losses = -np.log(np.clip(least, SMALLEST_PROBABILITY, 1.0))
     else:
         ahead = np.full((forest.n_outputs, *squared.shape), -np.inf)  # how far each rival may get ahead
         for rival in range(forest.n_outputs):
@@ -125,7 +125,7 @@ def _staircase(squared: FloatArray, losses: FloatArray) -> tuple[FloatArray, Flo
     height = np.maximum.accumulate(losses, axis=1)
     place = np.pad(np.cumsum(height[:, 1:] > height[:, :-1], axis=1), ((0, 0), (1, 0)))
     last = place[:, -1:]
-    # The row itself is a step of its own; the others share the rest.
+    # The row itself is a separate step; the others share the rest.
     coarse = np.where(
         place == 0, 0, 1 + (np.maximum(place - 1, 0) * (_STEPS - 1)) // np.maximum(last, _STEPS - 1)
     )
@@ -190,9 +190,9 @@ def certified_distances(
         for _ in range(_MOST_TRIALS):
             if not squared[row] < trial < np.inf:
                 break
-            found = _certified(grid, costs, gone, int(y[row]), trial)
-            if found is not None:
-                squared[row] = max(squared[row], found)
+            distance = _certified(grid, costs, gone, int(y[row]), trial)
+            if distance is not None:
+                squared[row] = max(squared[row], distance)
                 break
             trial *= _SHRINK
     return squared

@@ -76,7 +76,7 @@ class Forest(Tree):
     slope : float
         Factor of the logits under the softmax.
     rounding : float
-        Relative error of the model's own sum: it may add in float32.
+        Relative error of the sum of the model, which may add in float32.
     """
 
     roots: IntArray
@@ -160,12 +160,12 @@ class Forest(Tree):
         the row get the head start: they win ties.
         """
         label = labels.reshape(len(labels), *(1,) * (outputs.ndim - 2))
-        own = np.take_along_axis(outputs, label[..., None], axis=-1)[..., 0]
-        best = np.full(own.shape, -np.inf)
+        labelled = np.take_along_axis(outputs, label[..., None], axis=-1)[..., 0]
+        best = np.full(labelled.shape, -np.inf)
         for number in range(self.n_outputs):
             lead = outputs[..., number] + head_start * (number < label)
             best = np.maximum(best, np.where(label == number, -np.inf, lead))
-        return np.asarray(own - best)
+        return np.asarray(labelled - best)
 
     @classmethod
     def joined(cls, trees: Sequence[Tree], *, base: FloatArray, link: Link, **others: Any) -> Self:

@@ -41,7 +41,7 @@ def grid_of_question(question: Question) -> Grid | None:
 
 
 def _encoder(model: Any, question: Question) -> Encode | None:
-    """Return what happens to coded rows before the trees see them; None if nothing does."""
+    """Return the map from coded rows to the inputs of the trees; None if it is the identity."""
     table = question.table
     steps = getattr(model, "steps", None)
     to_codes = category_codes(last_step(model))
@@ -149,7 +149,7 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
     for axis in axes:
         if isinstance(axis, StateAxis):  # every state, since its encoded column may be that of no other
             size = len(rows) * -(-axis.n_cells // len(rows))
-            place = np.arange(2 * size)  # each row in two states: one of them is not its own
+            place = np.arange(2 * size)  # each row in two states: one of them is not that of the row
             changed = rows[place % len(rows)]
             axis.flip.put(changed, (place + place // size) % axis.n_cells)
         else:

@@ -146,9 +146,9 @@ class Grid:
     def points(self, start: FloatArray, cells: IntArray) -> FloatArray:
         """Return the nearest place of each row in its cells."""
         points = start.copy()
-        own = self.cells(start)
+        here = self.cells(start)
         for position, axis in enumerate(self.axes):
-            moved = np.flatnonzero(cells[:, position] != own[:, position])
+            moved = np.flatnonzero(cells[:, position] != here[:, position])
             if moved.size:
                 part = points[moved]
                 axis.put(part, start[moved], cells[moved, position])
@@ -179,17 +179,19 @@ class Grid:
             if isinstance(axis, StateAxis):
                 states = boxes.states[position]
                 bounded = np.flatnonzero(~states.all(axis=1))
-                met, first, which = np.unique(states[bounded], axis=0, return_index=True, return_inverse=True)
+                states, first, which = np.unique(
+                    states[bounded], axis=0, return_index=True, return_inverse=True
+                )
             else:
                 low, high = boxes.low[:, position].astype(np.int64), boxes.high[:, position]
                 missing = boxes.missing[:, position] & axis.some_missing
                 free = (low == 0) & (high == axis.n_open - 1) & (missing | (not axis.some_missing))
-                bounded, met = np.flatnonzero(~free), None
+                bounded, states = np.flatnonzero(~free), None
                 key = (low * (axis.n_open + 1) + high + 1) * 2 + missing
                 _, first, which = np.unique(key[bounded], return_index=True, return_inverse=True)
             some = bounded[first]
             sets = CellSets(
-                boxes.low[some, position], boxes.high[some, position], boxes.missing[some, position], met
+                boxes.low[some, position], boxes.high[some, position], boxes.missing[some, position], states
             )
             sides.append((bounded, sets, which.ravel()))
         return sides
@@ -211,10 +213,10 @@ class Grid:
         """Return the leaf of each row in each tree, of shape (n_rows, n_trees)."""
         leaves = np.empty((len(cells), self.forest.n_trees), dtype=np.int64)
         for rows in self.row_blocks(len(cells)):
-            leaves[rows] = self._own_leaves(self.violations(cells[rows]))
+            leaves[rows] = self._leaves_inside(self.violations(cells[rows]))
         return leaves
 
-    def _own_leaves(self, code: IntArray) -> IntArray:
+    def _leaves_inside(self, code: IntArray) -> IntArray:
         position, row = np.nonzero(code == 0)
         leaves = np.empty((code.shape[1], self.forest.n_trees), dtype=np.int64)
         leaves[row, self.boxes.tree[position]] = self.boxes.leaf[position]
@@ -241,21 +243,21 @@ class Grid:
         Returns
         -------
         list of array of shape (n_rows, n_cells, n_outputs)
-            For each axis. A row whose value is missing has its own output at the cell of missing values; its other
-            outputs have no meaning.
+            For each axis. A row whose value is missing has its present output at the cell of missing values;
+            its other outputs have no meaning.
         """
         boxes, forest, n_rows = self.boxes, self.forest, len(cells)
         width = self.n_cells[axes] + 1  # one more, for changes that end behind the last cell
         first = np.full(len(self.axes), LEAF)
         first[axes] = np.cumsum(width) - width
         code = self.violations(cells)
-        own = self._own_leaves(code)
+        leaves = self._leaves_inside(code)
         position, row = np.nonzero((code & 255) == 1)
         axis = code[position, row] >> 8
         wanted = first[axis] >= 0
         position, row, axis = position[wanted], row[wanted], axis[wanted]
         values = forest.factor * forest.value
-        change = values[boxes.leaf[position]] - values[own[row, boxes.tree[position]]]
+        change = values[boxes.leaf[position]] - values[leaves[row, boxes.tree[position]]]
         begin = row * width.sum() + first[axis]
         starts, stops = begin + boxes.low[position, axis], begin + boxes.high[position, axis] + 1
         for flip in boxes.states:  # each state is a range of one cell
@@ -267,7 +269,7 @@ class Grid:
             starts, stops = np.append(starts[stay], single), np.append(stops[stay], single + 1)
             begin, change, position, axis = begin[order], change[order], position[order], axis[order]
         place = np.concatenate([starts, stops])
-        base = forest.total(own)
+        base = forest.total(leaves)
         total = np.empty((n_rows, int(width.sum()), forest.n_outputs))
         for output in range(forest.n_outputs):
             amount = np.append(change[:, output], -change[:, output])

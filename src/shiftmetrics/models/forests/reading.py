@@ -114,8 +114,8 @@ def _by_position(rows: Any, lists: Mapping[int, Sequence[Any]]) -> Any:
     columns = {}
     for place, name in enumerate(rows.columns):
         column = rows.iloc[:, place]
-        own = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
-        known = lists.get(place, own)
+        categories = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
+        known = lists.get(place, categories)
         if known is not None:
             codes = pd.Index(list(known), dtype=object).get_indexer(column.astype(object))
             columns[name] = np.where(codes < 0, np.nan, codes)

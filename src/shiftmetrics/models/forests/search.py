@@ -1,11 +1,12 @@
 """Search for sums of trees whose rows move along several axes, one axis at a time, over all cells of all axes.
 
-Every point that is found is really reached by the model, so distances are upper bounds. A row is the vector of its
+The losses at the points are those of the model, so the stability is an upper bound. A row is the vector of its
 cells; within them it stands as near to its start as they allow.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -15,6 +16,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.bounds import lower_loss
+from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
@@ -36,19 +38,19 @@ class Moves:
 
     Attributes
     ----------
-    outputs : array of shape (n_rows, n_cells_of_all_axes, n_outputs)
-        Outputs after each move.
+    heights : array of shape (n_rows, n_cells_of_all_axes)
+        Height after each move.
     squared : array of shape (n_rows, n_cells_of_all_axes)
         Squared distance from the start after each move; inf where a row cannot go.
-    present : array of shape (n_rows, n_outputs)
-        Outputs before it.
-    spent : array of shape (n_rows,)
+    height : array of shape (n_rows, 1)
+        Height before it.
+    spent : array of shape (n_rows, 1)
         Squared distance before it.
     """
 
-    outputs: FloatArray
+    heights: FloatArray
     squared: FloatArray
-    present: FloatArray
+    height: FloatArray
     spent: FloatArray
 
 
@@ -62,25 +64,30 @@ class Block:
         The forest on its axes.
     y : array of shape (n_rows,)
         Labels or values of the rows.
-    own : array of shape (n_rows, n_axes)
+    start : array of shape (n_rows, n_axes)
         Cells in which they start.
     costs : array of shape (n_rows, n_cells_of_all_axes)
         Squared distance to each cell of each active axis.
-    ties_fall : bool
-        Whether a tie with a class that comes before counts as an error.
+    height_of : callable
+        From outputs of shape (n_rows, ..., n_outputs) and labels to what a search raises.
+    limit : array of shape (n_rows,) or float
+        Largest squared distance of a move.
     """
 
     grid: Grid
     y: Array
-    own: IntArray
+    start: IntArray
     costs: FloatArray
-    ties_fall: bool = True
+    height_of: Callable[[FloatArray, Array], FloatArray]
+    limit: FloatArray | float = np.inf
 
     @classmethod
-    def of(cls, grid: Grid, start: FloatArray, y: Array, *, ties_fall: bool = True) -> Self:
+    def of(
+        cls, grid: Grid, start: FloatArray, y: Array, height_of: Callable[[FloatArray, Array], FloatArray]
+    ) -> Self:
         """Compute the costs of all cells."""
         costs = np.concatenate([grid.axes[axis].costs(start) for axis in grid.active], axis=1)
-        return cls(grid, y, grid.cells(start), costs, ties_fall)
+        return cls(grid, y, grid.cells(start), costs, height_of)
 
     @property
     def first(self) -> IntArray:
@@ -93,49 +100,36 @@ class Block:
         """Position among the active axes of each cell."""
         return np.repeat(np.arange(len(self.grid.active)), self.grid.n_cells[self.grid.active])
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.own)
-
-    def take(self, rows: IntArray) -> Block:
-        """Return some of the rows."""
-        return replace(self, y=self.y[rows], own=self.own[rows], costs=self.costs[rows])
+    def take(self, rows: IntArray, limit: FloatArray | float = np.inf) -> Block:
+        """Return some of the rows, with limits of theirs."""
+        start, costs = self.start[rows], self.costs[rows]
+        return replace(self, y=self.y[rows], start=start, costs=costs, limit=limit)
 
     def spent(self, cells: IntArray) -> FloatArray:
         """Return the squared distance on each active axis, of shape (n_rows, n_active)."""
-        places = self.first + cells[:, self.grid.active]
-        return np.take_along_axis(self.costs, places, axis=1)
+        return np.take_along_axis(self.costs, self.first + cells[:, self.grid.active], axis=1)
 
     def moves(self, cells: IntArray) -> Moves:
         """Return all moves along one axis from these cells."""
         active, spent = self.grid.active, self.spent(cells)
-        total = spent.sum(axis=1)
-        rest = np.repeat(total[:, None] - spent, self.grid.n_cells[active], axis=1)
-        outputs = self.grid.along(cells, active)
-        here = outputs[0][np.arange(self.n_rows), cells[:, active[0]]]
-        return Moves(np.concatenate(outputs, axis=1), rest + self.costs, here, total)
+        total = spent.sum(axis=1, keepdims=True)
+        squared = np.repeat(total - spent, self.grid.n_cells[active], axis=1) + self.costs
+        heights = self.height_of(np.concatenate(self.grid.along(cells, active), axis=1), self.y)
+        height = np.take_along_axis(heights, cells[:, active[:1]], axis=1)
+        squared[squared > np.reshape(self.limit, (-1, 1))] = np.inf
+        return Moves(heights, squared, height, total)
 
-    def margins(self, outputs: FloatArray) -> FloatArray:
-        """Return by how much the class of each row leads; negative for errors."""
-        forest = self.grid.forest
-        head_start = 2.0 * forest.tolerance if self.ties_fall else 0.0
-        return forest.margins(outputs, self.y, head_start=head_start) + forest.tolerance
+    def put(self, cells: IntArray, rows: IntArray, place: IntArray) -> None:
+        """Move rows, in place, to a position among the cells of all active axes."""
+        axis = self.axis_of[place]
+        cells[rows, self.grid.active[axis]] = place - self.first[axis]
 
 
-Score: TypeAlias = Callable[[Block, Moves], FloatArray]
+Score: TypeAlias = Callable[[Moves], FloatArray]
 """How good each move is, of shape (n_rows, n_cells_of_all_axes): the best of a row is taken if it is above 0."""
 
 
-def climb(
-    block: Block,
-    cells: IntArray,
-    score: Score,
-    *,
-    to_error: bool = False,
-    limit: FloatArray | None = None,
-    first: Moves | None = None,
-) -> IntArray:
+def climb(block: Block, cells: IntArray, score: Score, *, to_error: bool = False) -> IntArray:
     """Take the best move of each row along one axis again and again, until none is better.
 
     Parameters
@@ -147,96 +141,62 @@ def climb(
     score : callable
         Which moves are good.
     to_error : bool
-        Whether a row stops once it is an error.
-    limit : array of shape (n_rows,), optional
-        Squared distances that no row may exceed.
-    first : Moves, optional
-        The moves from ``cells``, where they are known.
+        Whether a row stops once its height is positive.
     """
     cells, going = cells.copy(), np.arange(len(cells))
-    for step in range(_MOST_STEPS):
+    limit = np.broadcast_to(block.limit, len(cells))
+    for _ in range(_MOST_STEPS):
         if not going.size:
             break
-        part = block.take(going)
-        moves = first if first is not None and step == 0 else part.moves(cells[going])
-        scores = _allowed(score(part, moves), moves, None if limit is None else limit[going])
+        moves = block.take(going, limit[going]).moves(cells[going])
+        scores = np.where(np.isfinite(moves.squared), score(moves), -np.inf)
         if to_error:
-            scores[part.margins(moves.present) < 0.0] = -np.inf
+            scores = np.where(moves.height > 0.0, -np.inf, scores)
         best = scores.argmax(axis=1)
         better = scores[np.arange(len(best)), best] > 0.0
         going = going[better]
-        _put(block, cells, going, best[better])
+        block.put(cells, going, best[better])
     return cells
 
 
-def _allowed(scores: FloatArray, moves: Moves, limit: FloatArray | None) -> FloatArray:
-    able = np.isfinite(moves.squared)
-    if limit is not None:
-        able &= moves.squared <= limit[:, None]
-    return np.where(able, scores, -np.inf)
-
-
-def _put(block: Block, cells: IntArray, rows: IntArray, place: IntArray) -> None:
-    """Move rows to a place among the cells of all active axes."""
-    number = np.searchsorted(block.first, place, side="right") - 1
-    cells[rows, block.grid.active[number]] = place - block.first[number]
-
-
-def _first_moves(block: Block, score: Score, count: int, moves: Moves) -> list[IntArray]:
+def _first_moves(block: Block, score: Score, count: int) -> list[IntArray]:
     """Return the cells of each row after its best move, after the best one on another axis, and so on."""
-    change = np.abs(moves.outputs - moves.present[:, None]).max(axis=2)
-    scores = _allowed(score(block, moves), moves, None)
-    scores[change <= block.grid.forest.tolerance] = -np.inf
-    everyone, starts = np.arange(block.n_rows), []
+    moves = block.moves(block.start)
+    changes = np.abs(moves.heights - moves.height) > block.grid.forest.tolerance
+    scores = np.where(np.isfinite(moves.squared) & changes, score(moves), -np.inf)
+    everyone, starts = np.arange(len(scores)), []
     for _ in range(count):
         best = scores.argmax(axis=1)
         able = np.flatnonzero(scores[everyone, best] > -np.inf)
-        start = block.own.copy()
-        _put(block, start, able, best[able])
+        start = block.start.copy()
+        block.put(start, able, best[able])
         scores[block.axis_of == block.axis_of[best][:, None]] = -np.inf
         starts.append(start)
     return starts
 
 
-def _cheapest_error(block: Block, moves: Moves) -> FloatArray:
+def _nearest_error(moves: Moves) -> FloatArray:
     """Prefer the nearest error."""
-    return np.where(block.margins(moves.outputs) < 0.0, 1.0 / (1.0 + moves.squared), -np.inf)
+    return np.where(moves.heights > 0.0, 1.0 / (1.0 + moves.squared), -np.inf)
 
 
-def _shorter(block: Block, moves: Moves) -> FloatArray:
-    """Prefer what saves most and leaves the row an error."""
-    return np.where(block.margins(moves.outputs) < 0.0, moves.spent[:, None] - moves.squared, -np.inf)
+def _shortest_error(moves: Moves) -> FloatArray:
+    """Prefer the error that saves most."""
+    return np.where(moves.heights > 0.0, moves.spent - moves.squared, -np.inf)
 
 
-def _toward_error(block: Block, moves: Moves) -> FloatArray:
-    """Prefer what takes most of the margin for its cost."""
-    after = np.maximum(block.margins(moves.outputs), -block.grid.forest.tolerance)
-    gain = block.margins(moves.present)[:, None] - after
-    price = moves.squared - moves.spent[:, None]
+def _steepest(moves: Moves) -> FloatArray:
+    """Prefer what gains most height, up to an error, for its cost."""
+    price = moves.squared - moves.spent
+    gain = np.minimum(moves.heights, 0.0) - moves.height
     return np.where(price > 0.0, gain / np.where(price > 0.0, price, 1.0), -np.inf)
 
 
-def _trade(price: FloatArray) -> Score:
-    """Prefer what takes most of the margin, less its cost at a price for each row."""
-
-    def score(block: Block, moves: Moves) -> FloatArray:
-        gain = block.margins(moves.present)[:, None] - block.margins(moves.outputs)
-        return gain - price[:, None] * (moves.squared - moves.spent[:, None])
-
-    return score
-
-
-def _higher_loss(question: Question, dual: float) -> Score:
-    """Prefer what gains most: the loss at its price ``dual``, less the squared distance at its own."""
-
-    def score(block: Block, moves: Moves) -> FloatArray:
-        forest, loss = block.grid.forest, question.loss
-        gain = losses_of(forest, moves.outputs, block.y, loss)
-        gain -= losses_of(forest, moves.present, block.y, loss)[:, None]
-        price = question.theta1 * (moves.squared - moves.spent[:, None])
-        return dual * gain - price - 1e-12 * (1.0 + dual)
-
-    return score
+def _worth(price: FloatArray | float) -> Score:
+    """Prefer what gains most height, less its cost at a price."""
+    return lambda moves: (
+        moves.heights - moves.height - price * (moves.squared - moves.spent) - _GAIN * 1e-3 * (1.0 + price)
+    )
 
 
 def shortest_errors(block: Block, starts: list[IntArray]) -> tuple[FloatArray, IntArray]:
@@ -245,43 +205,41 @@ def shortest_errors(block: Block, starts: list[IntArray]) -> tuple[FloatArray, I
     Parameters
     ----------
     block : Block
-        The rows.
+        The rows; their height is positive at errors.
     starts : list of array of shape (n_rows, n_axes)
         Cells to begin with, errors or not; the nearest single moves and the steepest way are always tried.
     """
-    best, where = np.full(block.n_rows, np.inf), block.own.copy()
+    grid, everyone = block.grid, np.arange(len(block.start))
+    best, where = np.full(len(everyone), np.inf), block.start.copy()
 
     def keep(rows: IntArray, cells: IntArray) -> None:
-        part = block.take(rows)
-        errors = np.flatnonzero(part.margins(block.grid.outputs(cells)) < 0.0)
-        rows, part = rows[errors], part.take(errors)
-        cells = climb(part, cells[errors], _shorter)
+        errors = np.flatnonzero(block.height_of(grid.outputs(cells), block.y[rows]) > 0.0)
+        part, rows = block.take(rows[errors]), rows[errors]
+        cells = climb(part, cells[errors], _shortest_error)
         squared = part.spent(cells).sum(axis=1)
         nearer = squared < best[rows]
         best[rows[nearer]], where[rows[nearer]] = squared[nearer], cells[nearer]
 
-    everyone = np.arange(block.n_rows)
     for start in starts:
         keep(everyone, start)
-    moves = block.moves(block.own)
-    for score in (_cheapest_error, _toward_error):
-        keep(everyone, climb(block, block.own, score, to_error=True, limit=best, first=moves))
-    margin = np.maximum(block.margins(moves.present), 0.0)
-    tried = [block.own]
-    for rate in _RATES:  # in pairs: a move that pays for itself at some price, then the cheapest second one
+    for score in (_nearest_error, _steepest):
+        keep(everyone, climb(block.take(everyone, best), block.start, score, to_error=True))
+    margin = np.maximum(-block.height_of(grid.outputs(block.start), block.y), 0.0)
+    tried = [block.start]
+    for rate in _RATES:  # in pairs: a move that pays for itself at some price, then the nearest second one
         price = rate * margin / np.where(np.isfinite(best) & (best > 0.0), best, 1.0)
-        for start in _first_moves(block, _trade(price), _FIRST_MOVES, moves):
+        for start in _first_moves(block, _worth(price[:, None]), _FIRST_MOVES):
             rows = np.flatnonzero(np.all([(start != other).any(axis=1) for other in tried], axis=0))
             tried.append(start)
-            keep(rows, climb(block.take(rows), start[rows], _cheapest_error, to_error=True, limit=best[rows]))
+            keep(rows, climb(block.take(rows, best[rows]), start[rows], _nearest_error, to_error=True))
     rows = np.flatnonzero(np.isfinite(best))  # without the dearest move, the others may do better
-    part, cells = block.take(rows), where[rows].copy()
+    part, cells = block.take(rows, best[rows]), where[rows].copy()
     dearest = part.spent(cells).argmax(axis=1)
-    axis = block.grid.active[dearest]
-    cells[np.arange(len(rows)), axis] = part.own[np.arange(len(rows)), axis]
+    axis = grid.active[dearest]
+    cells[np.arange(len(rows)), axis] = part.start[np.arange(len(rows)), axis]
     closed = (block.axis_of == dearest[:, None]) & (part.costs > 0.0)
     part = replace(part, costs=np.where(closed, np.inf, part.costs))
-    keep(rows, climb(part, cells, _toward_error, to_error=True, limit=best[rows]))
+    keep(rows, climb(part, cells, _steepest, to_error=True))
     return best, where
 
 
@@ -314,22 +272,29 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
             bar.update(len(rows))
             # first as if all ties fell; where the model disagrees, as if none did
             for ties_fall in (True, False):
-                block = Block.of(grid, start[rows], question.y[rows], ties_fall=ties_fall)
+                height_of = functools.partial(_error_height, grid.forest, ties_fall)
+                block = Block.of(grid, start[rows], question.y[rows], height_of)
                 apart = question.domain.squared_gaps(start[rows], pool)
                 apart[labels[None, :] == question.y[rows][:, None]] = np.inf
                 near = grid.cells(question.domain.clip(pool[apart.argmin(axis=1)], start[rows]))
                 legal = np.isfinite(block.spent(near)).all(axis=1) & np.isfinite(apart.min(axis=1))
-                squared, found = shortest_errors(block, [np.where(legal[:, None], near, block.own)])
+                squared, nearest = shortest_errors(block, [np.where(legal[:, None], near, block.start)])
                 reached = np.flatnonzero(np.isfinite(squared))
-                points = grid.points(start[rows[reached]], found[reached])
+                points = grid.points(start[rows[reached]], nearest[reached])
                 confirmed = question.is_wrong(points, rows[reached])
                 where = rows[reached[confirmed]]
-                cells[where] = found[reached[confirmed]]
+                cells[where] = nearest[reached[confirmed]]
                 distances[where] = question.domain.distances(points[confirmed], start[where])
                 rows = rows[reached[~confirmed]]
                 if not rows.size:
                     break
     return distances, cells
+
+
+def _error_height(forest: Forest, ties_fall: bool, outputs: FloatArray, labels: IntArray) -> FloatArray:
+    """Return by how much another class leads; a tie with one that comes before counts if ``ties_fall``."""
+    head_start = 2.0 * forest.tolerance if ties_fall else 0.0
+    return -forest.margins(outputs, labels, head_start=head_start) - forest.tolerance
 
 
 def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
@@ -340,36 +305,32 @@ def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
 
 def _first_candidates(question: Question, grid: Grid) -> Answer:
     """Climb at a few dual prices, each from where the last one led, so that the first solution has a choice."""
-    own = grid.cells(question.codes)
-    base = losses_of(grid.forest, grid.outputs(own), question.y, question.loss)
+    here = grid.cells(question.codes)
+    base = losses_of(grid.forest, grid.outputs(here), question.y, question.loss)
     loss = CandidateLoss(base[:, None], np.zeros((len(base), 1)))
-    found = _Found(question, grid, [own], loss, lower_loss(question, grid))
-    here = own
+    candidates = _Candidates(question, grid, [here], loss, lower_loss(question, grid))
     for price in _PRICES:
         here = _climbed(question, grid, here, price * question.theta1 / max(float(base.mean()), 1e-3))
-        found = found.with_cells(here)
-    return found.answer()
+        candidates = candidates.with_cells(here)
+    return candidates.answer()
 
 
 def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float) -> IntArray:
     """Climb at a dual price, from cells or from one of the best first moves of each row."""
-    score = _higher_loss(question, dual)
-    climbed = []
+    score, climbed = _worth(question.theta1 / dual), []
+    height_of = functools.partial(losses_of, grid.forest, loss=question.loss)
     with _bar(question, "higher losses", question.n_samples) as bar:
         for rows in _row_blocks(grid, question.n_samples):
-            block = Block.of(grid, question.codes[rows], question.y[rows])
-            if isinstance(cells, int):
-                start = _first_moves(block, score, cells, block.moves(block.own))[-1]
-            else:
-                start = cells[rows]
+            block = Block.of(grid, question.codes[rows], question.y[rows], height_of)
+            start = _first_moves(block, score, cells)[-1] if isinstance(cells, int) else cells[rows]
             climbed.append(climb(block, start, score))
             bar.update(rows.stop - rows.start)
     return np.concatenate(climbed)
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Candidates of each row so far, by their cells."""
+class _Candidates:
+    """Candidates of each row, by their cells; the first is the row itself."""
 
     question: Question
     grid: Grid
@@ -377,7 +338,7 @@ class _Found:
     loss: CandidateLoss
     lower: Loss | None
 
-    def with_cells(self, cells: IntArray) -> _Found:
+    def with_cells(self, cells: IntArray) -> _Candidates:
         """Append a candidate for each row."""
         return replace(self, cells=[*self.cells, cells], loss=self.loss.appended(*self._at(cells)))
 
@@ -404,15 +365,15 @@ class _Found:
         best = self.loss.transform(dual, theta1, slice(0, question.n_samples))
         assert best.choice is not None
         held = np.stack(self.cells)[best.choice, np.arange(question.n_samples)]
-        found, value, better = self, best.value, False
+        candidates, value, better = self, best.value, False
         for start in (held, self.cells[0], *range(2, 2 + _FIRST_MOVES)):
             cells = _climbed(question, self.grid, start, dual)
             losses, distances = self._at(cells)
             worth = dual * losses - theta1 * distances * distances
             if (worth > value + _GAIN * (1.0 + np.abs(value))).any():
-                found, better = found.with_cells(cells), True
+                candidates, better = candidates.with_cells(cells), True
                 value = np.maximum(value, worth)
-        return found.answer() if better else None
+        return candidates.answer() if better else None
 
 
 def _bar(question: Question, what: str, total: int) -> Any:
