@@ -38,8 +38,10 @@ class Tree:
         Whether NaN goes left.
     left, right : array of shape (n_nodes,)
         Positions of the children; ``LEAF`` for leaves.
-    value : array of shape (n_nodes, n_outputs)
-        Value that a leaf adds to each output.
+    value : array of shape (n_nodes, n_outputs), or (n_nodes,)
+        Value that a leaf adds to each output; of one dimension where it adds to ``output`` alone.
+    output : int
+        The output of a single tree whose values have one dimension.
     subset : array of shape (n_nodes,) or None
         Row of ``left_categories`` of the nodes that split categories, -1 elsewhere; None where none do.
     left_categories : array of shape (n_subsets, n_codes) or None
@@ -52,6 +54,7 @@ class Tree:
     left: IntArray
     right: IntArray
     value: FloatArray
+    output: int = 0
     subset: IntArray | None = None
     left_categories: BoolArray | None = None
 
@@ -176,20 +179,27 @@ class Forest(Tree):
         sizes = [len(tree.feature) for tree in trees]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-        def column(name: str) -> Any:
-            return np.concatenate([getattr(tree, name) for tree in trees])
+        def column(name: str, kind: type) -> Any:
+            return np.concatenate([getattr(tree, name) for tree in trees]).astype(kind)
 
-        feature, first = column("feature"), np.repeat(roots, sizes)
-        value, base = column("value"), np.asarray(base, dtype=np.float64)
+        feature, first = column("feature", np.int64), np.repeat(roots, sizes)
+        base = np.asarray(base, dtype=np.float64)
+        unit = np.eye(len(base))
+        value = np.concatenate(
+            [
+                tree.value if tree.value.ndim == 2 else np.outer(tree.value, unit[tree.output])
+                for tree in trees
+            ]
+        )
         if link == "softmax" and value.shape[1] == 1:
             value, base = np.pad(value, ((0, 0), (1, 0))), np.pad(base, (1, 0))
         subset, left_categories = _joined_subsets(trees)
         return cls(
             feature=feature,
-            threshold=column("threshold"),
-            missing_left=column("missing_left"),
-            left=np.where(feature >= 0, column("left") + first, LEAF),
-            right=np.where(feature >= 0, column("right") + first, LEAF),
+            threshold=column("threshold", np.float64),
+            missing_left=column("missing_left", np.bool_),
+            left=np.where(feature >= 0, column("left", np.int64) + first, LEAF),
+            right=np.where(feature >= 0, column("right", np.int64) + first, LEAF),
             value=value,
             roots=roots,
             base=base,

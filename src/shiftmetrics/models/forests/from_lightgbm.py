@@ -50,7 +50,7 @@ def forest_of_text(text: str) -> Forest | None:
     trees = []
     for position, block in enumerate(rest):
         fields = _fields(block.split("\nend of trees")[0])
-        tree = _tree(fields, position % n_outputs, n_outputs)
+        tree = _tree(fields, position % n_outputs)
         if tree is None:
             return None
         trees.append(tree)
@@ -71,7 +71,7 @@ def _fields(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
-def _tree(fields: dict[str, str], output: int, n_outputs: int) -> Tree | None:
+def _tree(fields: dict[str, str], output: int) -> Tree | None:
     n_leaves = int(fields["num_leaves"])
     if int(fields.get("is_linear", 0)):
         return None
@@ -92,23 +92,22 @@ def _tree(fields: dict[str, str], output: int, n_outputs: int) -> Tree | None:
     # NaN is read as 0 where none was seen in training.
     missing_left = np.where(missing == _NOTHING_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) > 0)
     missing_left &= ~categorical  # what is no category goes right
-    n_nodes = n_splits + n_leaves
 
     def children(name: str) -> Any:
         child = numbers(name, np.int64)
         leaf = n_splits - child - 1  # leaf k is written as -(k + 1), and stands behind the splits here
         return np.concatenate([np.where(child < 0, leaf, child), np.full(n_leaves, LEAF)])
 
-    value = np.zeros((n_nodes, n_outputs))
-    value[n_splits:, output] = np.asarray(fields["leaf_value"].split(), dtype=np.float64)
+    values = np.asarray(fields["leaf_value"].split(), dtype=np.float64)
     leaves = np.full(n_leaves, LEAF)
     return Tree(
-        feature=np.concatenate([numbers("split_feature", np.int64), leaves]).astype(np.int64),
+        feature=np.concatenate([numbers("split_feature", np.int64), leaves]),
         threshold=np.concatenate([threshold, np.zeros(n_leaves)]),
-        missing_left=np.concatenate([missing_left, np.zeros(n_leaves)]).astype(bool),
-        left=children("left_child").astype(np.int64),
-        right=children("right_child").astype(np.int64),
-        value=value,
+        missing_left=np.concatenate([missing_left, np.zeros(n_leaves)]),
+        left=children("left_child"),
+        right=children("right_child"),
+        value=np.concatenate([np.zeros(n_splits), values]),
+        output=output,
         subset=np.concatenate([subset, leaves]),
         left_categories=_left_categories(fields) if categorical.any() else None,
     )

@@ -46,10 +46,10 @@ def _averaged(estimators: list[Any], model: Any) -> Forest | None:
     classes = getattr(model, "classes_", None)
     trees = []
     for estimator in estimators:
-        counts = estimator.tree_.value[:, 0, :]
+        value = estimator.tree_.value[:, 0, :]
         if classes is not None:  # proportions already, or counts in older versions
-            counts = counts / counts.sum(axis=1, keepdims=True)
-        trees.append(_tree(estimator.tree_, counts))
+            value = value / value.sum(axis=1, keepdims=True)
+        trees.append(_tree(estimator.tree_, value))
     return Forest.joined(
         trees,
         base=np.zeros(trees[0].value.shape[1]),
@@ -65,13 +65,11 @@ def _boosted(model: Any) -> Forest | None:
 
     if not isinstance(model.init_, str | DummyClassifier | DummyRegressor):
         return None
-    n_outputs = model.estimators_.shape[1]
-    trees = []
-    for stage in model.estimators_:
-        for output, estimator in enumerate(stage):
-            value = np.zeros((estimator.tree_.node_count, n_outputs))
-            value[:, output] = estimator.tree_.value[:, 0, 0]
-            trees.append(_tree(estimator.tree_, value))
+    trees = [
+        _tree(estimator.tree_, estimator.tree_.value[:, 0, 0], output)
+        for stage in model.estimators_
+        for output, estimator in enumerate(stage)
+    ]
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
     return Forest.joined(
         trees,
@@ -83,46 +81,40 @@ def _boosted(model: Any) -> Forest | None:
     )
 
 
-def _tree(tree: Any, value: FloatArray) -> Tree:
+def _tree(tree: Any, value: FloatArray, output: int = 0) -> Tree:
     inner = tree.children_left >= 0
-    missing = getattr(tree, "missing_go_to_left", np.zeros(len(inner)))
     return Tree(
-        feature=np.where(inner, tree.feature, LEAF).astype(np.int64),
+        feature=np.where(inner, tree.feature, LEAF),
         threshold=edge_for_float32(tree.threshold, strict=False),
-        missing_left=np.asarray(missing, dtype=bool),
-        left=tree.children_left.astype(np.int64),
-        right=tree.children_right.astype(np.int64),
-        value=np.asarray(value, dtype=np.float64),
+        missing_left=getattr(tree, "missing_go_to_left", np.zeros(len(inner), dtype=np.bool_)),
+        left=tree.children_left,
+        right=tree.children_right,
+        value=value,
+        output=output,
     )
 
 
 def _histogram(model: Any) -> Forest | None:
     """Read histogram gradient boosting, which compares in float64; its categories are codes already."""
-    n_outputs = model.n_trees_per_iteration_
-    trees = []
-    for stage in model._predictors:
-        for output, predictor in enumerate(stage):
-            nodes = predictor.nodes
-            leaf = nodes["is_leaf"].astype(bool)
-            value = np.zeros((len(nodes), n_outputs))
-            value[:, output] = nodes["value"]
-            splits_categories = nodes["is_categorical"].astype(bool) & ~leaf
-            trees.append(
-                Tree(
-                    feature=np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int64),
-                    threshold=nodes["num_threshold"].astype(np.float64),
-                    missing_left=nodes["missing_go_to_left"].astype(bool),
-                    left=nodes["left"].astype(np.int64),
-                    right=nodes["right"].astype(np.int64),
-                    value=value,
-                    subset=np.where(splits_categories, nodes["bitset_idx"].astype(np.int64), LEAF),
-                    left_categories=np.pad(bits(predictor.raw_left_cat_bitsets), ((0, 0), (0, 1)))
-                    if splits_categories.any()
-                    else None,
-                )
-            )
     link = "softmax" if hasattr(model, "classes_") else _HISTOGRAM_LINKS.get(model.loss)
     if link is None:
         return None
-    base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
+    trees = []
+    for stage in model._predictors:
+        for output, predictor in enumerate(stage):
+            nodes, sets = predictor.nodes, predictor.raw_left_cat_bitsets
+            leaf = nodes["is_leaf"].astype(bool)
+            tree = Tree(
+                feature=np.where(leaf, LEAF, nodes["feature_idx"].astype(np.int64)),
+                threshold=nodes["num_threshold"],
+                missing_left=nodes["missing_go_to_left"],
+                left=nodes["left"],
+                right=nodes["right"],
+                value=nodes["value"],
+                output=output,
+                subset=np.where(nodes["is_categorical"] & ~leaf, nodes["bitset_idx"].astype(np.int64), LEAF),
+                left_categories=np.pad(bits(sets), ((0, 0), (0, 1))) if len(sets) else None,
+            )
+            trees.append(tree)
+    base = np.reshape(model._baseline_prediction, -1)
     return Forest.joined(trees, base=base, link=link, n_features=model.n_features_in_)

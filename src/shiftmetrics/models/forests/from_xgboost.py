@@ -56,7 +56,7 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
     for k, (tree, output) in enumerate(list(zip(model["trees"], model["tree_info"], strict=True))[:used]):
         if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
             return None
-        trees.append(_tree(tree, output, n_outputs, 1.0 if weights is None else float(weights[k])))
+        trees.append(_tree(tree, output, 1.0 if weights is None else float(weights[k])))
     if not trees:
         return None
     return Forest.joined(
@@ -76,21 +76,20 @@ def _n_used(learner: Mapping[str, Any], model: Mapping[str, Any]) -> int:
     return int(starts[min(int(best) + 1, len(starts) - 1)])
 
 
-def _tree(tree: Mapping[str, Any], output: int, n_outputs: int, weight: float) -> Tree:
+def _tree(tree: Mapping[str, Any], output: int, weight: float) -> Tree:
     left = np.asarray(tree["left_children"], dtype=np.int64)
     leaf = left == LEAF
     # A leaf keeps its value where a split keeps its threshold; both are float32.
     split = np.asarray(tree["split_conditions"], dtype=np.float32)
-    value = np.zeros((len(left), n_outputs))
-    value[:, output] = np.where(leaf, weight * split.astype(np.float64), 0.0)
     subset, left_categories = _subsets(tree, len(left))
     return Tree(
-        feature=np.where(leaf, LEAF, np.asarray(tree["split_indices"], dtype=np.int64)),
+        feature=np.where(leaf, LEAF, tree["split_indices"]),
         threshold=edge_for_float32(np.where(leaf, np.float32(0.0), split), strict=True),
-        missing_left=np.asarray(tree["default_left"], dtype=bool),
+        missing_left=np.asarray(tree["default_left"]),
         left=left,
-        right=np.asarray(tree["right_children"], dtype=np.int64),
-        value=value,
+        right=np.asarray(tree["right_children"]),
+        value=np.where(leaf, weight * split.astype(np.float64), 0.0),
+        output=output,
         subset=subset,
         left_categories=left_categories,
     )
