@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from shiftmetrics import Computing
-from shiftmetrics.agreement import agreement_matrix, label_agreement, posterior_agreement
+from shiftmetrics.agreement import agreement_matrix
+from shiftmetrics.lab.published import label_agreement, model_agreement
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -45,11 +46,11 @@ print(f"rank correlation with accuracy: {np.corrcoef(*ranks)[0, 1]:.2f}")
 # large change nothing.
 first, second = networks["resnet20"], networks["resnet18_78acc"]
 for factor in (1.0, 10.0):
-    own = posterior_agreement(factor * first, second, beta="separate")
-    print(f"scores times {factor:g}: one beta {own.common_value:.4f} nats, a beta each {own.value:.4f} nats")
+    own = model_agreement(factor * first, second)
+    print(f"scores times {factor:g}: one beta {own.common.value:.4f} nats, a beta each {own.value:.4f} nats")
 
 # %%
 # Against the labels themselves, held with certainty or with 95 % confidence.
 for confidence in (1.0, 0.95):
-    print(label_agreement(first, labels, confidence=confidence).headline())
+    print(label_agreement(first, labels, confidence=confidence))
 plt.show()

@@ -70,5 +70,5 @@ def test_options(pairs: tuple[np.ndarray, np.ndarray]) -> None:
 def test_bad_beta(pairs: tuple[np.ndarray, np.ndarray], beta: float) -> None:
     with pytest.raises(ValueError, match="beta must be"):
         posterior_agreement(*pairs, beta=beta)
-    with pytest.raises(ValueError, match="beta must be one of 'separate'"):
+    with pytest.raises(TypeError, match="beta must be a real number"):
         posterior_agreement(*pairs, beta="inf")

@@ -33,23 +33,17 @@ def overlap(scores: np.ndarray, reference: np.ndarray, beta: float, reference_be
 # --- all pairs -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("beta", [None, "separate"])
-def test_the_matrix_holds_what_pairs_give(beta: str | None) -> None:
+def test_the_matrix_holds_what_pairs_give() -> None:
     samples = {"clean": CLEAN, "noisy": 3 * NOISY, "noisier": NOISIER}
-    matrix = agreement_matrix(samples, beta=beta)
-    assert matrix.status.code == ("certified" if beta is None else "local")
+    matrix = agreement_matrix(samples)
+    assert matrix.status.code == "certified"
     np.testing.assert_array_equal(matrix.agreement, matrix.agreement.T)
     assert matrix.agreement.diagonal() == pytest.approx(np.full(3, math.log(3)))
     names = list(samples)
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        alone = posterior_agreement(
-            samples[names[i]], samples[names[j]], beta=beta, computing=Computing(atol=1e-5)
-        )
+        alone = posterior_agreement(samples[names[i]], samples[names[j]], computing=Computing(atol=1e-5))
         assert matrix.agreement[i, j] == alone.value
-        assert (matrix.beta[i, j], matrix.beta[j, i]) == (
-            alone.beta,
-            alone.beta if beta is None else alone.reference_beta,
-        )
+        assert matrix.beta[i, j] == matrix.beta[j, i] == alone.beta
         assert matrix.disagreement[i, j] == alone.disagreement
     assert matrix.value == pytest.approx(matrix.normalized[np.triu_indices(3, 1)].mean())
     assert matrix.means[0] == pytest.approx(matrix.normalized[0, 1:].mean())

@@ -13,6 +13,7 @@ from shiftmetrics.agreement import (
     agreement_matrix,
     posterior_agreement,
 )
+from shiftmetrics.lab.published import model_agreement
 
 pytestmark = pytest.mark.realdata
 
@@ -97,8 +98,6 @@ def test_matrix_of_networks(data_folder: Path) -> None:
     closest = np.unravel_index((matrix.agreement - 9 * np.eye(21)).argmax(), (21, 21))
     assert all(matrix.names[k].startswith("repvgg") for k in closest)
     first, second = networks["resnet20"], networks["resnet18_78acc"]
-    own = posterior_agreement(first, second, beta="separate")
-    assert own.value > own.common_value
-    assert posterior_agreement(10 * first, second, beta="separate").value == pytest.approx(
-        own.value, abs=1e-5
-    )
+    own = model_agreement(first, second)
+    assert own.value > own.common.value
+    assert model_agreement(10 * first, second).value == pytest.approx(own.value, abs=1e-5)

@@ -89,7 +89,6 @@ def test_probabilities_need_one_floor() -> None:
         (GOOD, {"kind": "logits"}, "kind must be one of"),
         (GOOD, {"sample_weight": [1.0]}, "sample_weight must be None for batches"),
         (GOOD, {"resampling": Resampling(rng=0)}, "resampling must be None for batches"),
-        (GOOD, {"beta": "separate"}, "beta must be a number or None for batches"),
     ],
 )
 def test_bad_batches_are_named(batches: object, options: dict, message: str) -> None:

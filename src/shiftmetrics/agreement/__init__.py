@@ -3,7 +3,6 @@
 from shiftmetrics.agreement.channel import channel_capacity, equivalent_error
 from shiftmetrics.agreement.contributions import agreement_contributions
 from shiftmetrics.agreement.curves import AgreementCurvesResult, agreement_curves
-from shiftmetrics.agreement.labels import label_agreement
 from shiftmetrics.agreement.matrix import AgreementMatrixResult, agreement_matrix, agreement_transfer
 from shiftmetrics.agreement.pairing import pair_samples
 from shiftmetrics.agreement.posterior import posterior_agreement
@@ -21,7 +20,6 @@ __all__ = [
     "agreement_transfer",
     "channel_capacity",
     "equivalent_error",
-    "label_agreement",
     "pair_samples",
     "posterior_agreement",
     "prediction_rates",

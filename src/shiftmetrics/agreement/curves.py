@@ -305,7 +305,7 @@ def _curve(
         best = _solve(some, limits, computing, guesses) if moved.any() else _at_infinity(limits.value)
         guesses = [best.x] if 0.0 < best.x < math.inf else []
         n_evaluations, converged = n_evaluations + best.n_evaluations, converged and best.converged
-        low, high = _sampling_ends(some, limits, best, level, moved.any(), computing)
+        low, high = _sampling_ends(some, limits, best, level, bool(moved.any()), computing)
         point = {
             "agreement": best.value,
             "agreement_low": low,

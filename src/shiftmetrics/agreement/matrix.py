@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.posterior import posterior_agreement, prior_setting
-from shiftmetrics.agreement.result import LOCAL, MAX_ITER, NO_AGREEMENT
+from shiftmetrics.agreement.result import MAX_ITER, NO_AGREEMENT
 from shiftmetrics.agreement.scores import prepare_pairs
 from shiftmetrics.agreement.statistic import row_agreement, survey
 
@@ -56,7 +56,7 @@ class AgreementMatrixResult(Drawn, Result):
         Nats per sample. On the diagonal stands what a sample has with itself, its maximum, or what an environment has
         at its own beta.
     beta : ndarray of shape (n_names, n_names)
-        Inverse temperature of the row's name against the column's.
+        Inverse temperature of each pair; of a transfer, that of the column's environment.
     disagreement : ndarray of shape (n_names, n_names)
         Share of rows that have no predicted class in common.
     n_rows : ndarray of shape (n_names,)
@@ -146,7 +146,6 @@ def agreement_matrix(
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
-    beta: Literal["separate"] | None = None,
     pairing: Align = "labels",
     computing: Computing | None = None,
 ) -> AgreementMatrixResult:
@@ -158,13 +157,11 @@ def agreement_matrix(
         At least two sets of scores for the same rows.
     kind, prior, sample_weight, floor
         As in `posterior_agreement`; "predicted" is a prior of its own for each pair.
-    beta : "separate", optional
-        Give each side of a pair its own beta, to compare models whose scores differ in scale. Default: one for both.
     pairing : {"labels", "position"}, default "labels"
         Whether DataFrames are matched by row and column labels or as they stand.
     computing : Computing, optional
-        ``executor``, ``progress``; ``atol`` (default 1e-5): certified gap, or least gain of a search over two betas,
-        in nats per sample; ``max_iter`` (default 200 betas, or 50 turns of a search over two).
+        ``executor``, ``progress``; ``atol``: certified gap in nats per sample (default 1e-5); ``max_iter``: most
+        betas of a pair (default 200).
 
     Returns
     -------
@@ -191,9 +188,7 @@ def agreement_matrix(
     """
     from tqdm import tqdm
 
-    if beta is not None:
-        check_choice(beta, "beta", ("separate",))
-    computing = computing_of(computing, atol=1e-5, max_iter=200 if beta is None else 50)
+    computing = computing_of(computing, atol=1e-5, max_iter=200)
     _check_several(scores, "names")
     names, samples = [str(name) for name in scores], list(scores.values())
     n = len(names)
@@ -209,19 +204,17 @@ def agreement_matrix(
             _, limits = survey(pairs, predicted=isinstance(prior, str), executor=computing.executor)
             agreement[i, i], betas[i, i] = limits.value, np.inf
             continue
-        result = posterior_agreement(samples[i], samples[j], beta=beta, computing=computing, **options)
+        result = posterior_agreement(samples[i], samples[j], computing=computing, **options)
         results.append(result)
         agreement[i, j] = agreement[j, i] = result.value
         disagreement[i, j] = disagreement[j, i] = result.disagreement
-        other = result.beta if result.reference_beta is None else result.reference_beta
-        betas[i, j], betas[j, i] = result.beta, other
-    codes = {str(result.status) for result in results}
+        betas[i, j] = betas[j, i] = result.beta
     first = results[0]
     log_classes = math.log(first.n_classes)
     return AgreementMatrixResult(
         value=float(agreement[np.triu_indices(n, 1)].mean() / log_classes),
         error_bound=max(result.error_bound for result in results) / log_classes,
-        status=MAX_ITER if "max_iter" in codes else LOCAL if "local" in codes else CERTIFIED,
+        status=CERTIFIED if all(result.status.ok for result in results) else MAX_ITER,
         n_samples=first.n_samples,
         names=tuple(names),
         agreement=agreement,
@@ -284,7 +277,7 @@ def agreement_transfer(
     >>> clean = rng.normal(size=(400, 3))
     >>> shifted = {f"noise {s}": clean + s * rng.normal(size=(400, 3)) for s in (0.3, 0.6)}
     >>> agreement_transfer(shifted, clean).loss.round(4).tolist()
-    [[0.0, 0.0191], [0.0501, 0.0]]
+    [[0.0, 0.0342], [0.0501, 0.0]]
     """
     _check_several(scores, "environments")
     computing = computing_of(computing, atol=1e-6, max_iter=200)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.result import PosteriorAgreementResult, certified_fields, value_fields
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
-from shiftmetrics.agreement.separate import separate_fields
 from shiftmetrics.agreement.shards import (
     constant_warning,
     given_beta_fields,
@@ -38,7 +37,7 @@ def posterior_agreement(
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
-    beta: float | Literal["separate"] | None = None,
+    beta: float | None = None,
     pairing: Any = "labels",
     resampling: Resampling | float | None = None,
     computing: Computing | None = None,
@@ -69,11 +68,9 @@ def posterior_agreement(
     floor : float, optional
         Smaller probabilities are raised to it. Default: half the smallest positive entry if there are zeros; batches
         and Dask arrays with zeros need a number.
-    beta : float or "separate", optional
-        A number is a given inverse temperature, infinity included: nothing is searched. Take it, and ``prior``, from
-        the result of other pairs to measure the agreement of these at it. "separate" gives each side a beta of its
-        own, so that two models can be compared whatever the scales of their scores; the search is then local.
-        Default: the beta of largest agreement, the same for both sides.
+    beta : float, optional
+        A given inverse temperature, infinity included: nothing is searched. Take it, and ``prior``, from the result
+        of other pairs to measure the agreement of these at it. Default: the beta of largest agreement.
     pairing : {"labels", "position"}, Pairing or sequence of Pairing, default "labels"
         Whether two DataFrames are matched by row and column labels or as they stand. Samples of different
         observations are paired by `pair_samples`; of several such pairings (random partners) the mean is taken.
@@ -82,9 +79,8 @@ def posterior_agreement(
         disagrees, by the exact binomial bound on contradictions that were not seen. ``groups`` are pairs that are
         drawn together, such as several versions of one picture. Only for one pairing in memory and ``beta=None``.
     computing : Computing, optional
-        ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6; 1e-5 with separate betas);
-        ``max_iter``, the most betas to evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0; 50
-        turns with separate betas).
+        ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6); ``max_iter``, the most betas to
+        evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0).
 
     Returns
     -------
@@ -117,12 +113,9 @@ def posterior_agreement(
     >>> round(posterior_agreement(batches).value, 6)
     0.082283
     """
-    separate = isinstance(beta, str)
-    if separate:
-        check_choice(beta, "beta", ("separate",))
-    elif beta is not None:
+    if beta is not None:
         beta = check_number(beta, "beta", low=0.0, allow_inf=True)
-    computing = computing_of(computing, atol=1e-5 if separate else 1e-6, max_iter=50 if separate else 200)
+    computing = computing_of(computing, atol=1e-6, max_iter=200)
     resampling = resampling_of(resampling)
     if resampling is not None and beta is not None:
         raise ValueError(describe("resampling", "None where beta is given", repr(resampling)))
@@ -152,8 +145,6 @@ def posterior_agreement(
             if value is not None:
                 remedy = "Use arrays in memory."
                 raise ValueError(describe(name, "None for batches and Dask arrays", repr(value), remedy))
-        if isinstance(beta, str):
-            raise ValueError(describe("beta", "a number or None for batches and Dask arrays", repr(beta)))
         fields = solve_shards(shards, prior=prior, beta=beta, computing=computing)
     options["prior"] = prior_setting(prior)
     return PosteriorAgreementResult(
@@ -172,7 +163,7 @@ def posterior_agreement(
 def _in_memory(
     pairs: ScorePairs,
     prior: Any,
-    beta: float | str | None,
+    beta: float | None,
     resampling: Resampling | None,
     computing: Computing,
 ) -> dict[str, Any]:
@@ -180,8 +171,6 @@ def _in_memory(
     predicted, executor = isinstance(prior, str), computing.executor
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
     warnings = tuple(input_warnings(pairs, limits))
-    if isinstance(beta, str):
-        return {**separate_fields(pairs, limits, computing, uniform=prior is None), "warnings": warnings}
     best = search_beta(
         evaluator(pairs, executor=executor),
         limits,

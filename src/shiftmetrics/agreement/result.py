@@ -44,10 +44,6 @@ CONTRADICTION = Status(
     "Choose a finite beta.",
     ok=False,
 )
-LOCAL = Status(
-    "local",
-    "Each side has its own beta: changing one of them alone gains nothing, but other maxima cannot be excluded.",
-)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,7 +67,7 @@ class PosteriorAgreementResult(Drawn, Result):
     equivalent_error : float
         Error rate of the symmetric channel with this capacity. Lower is better.
     disagreement : float
-        Share of pairs (by weight) that have no predicted class in common; against labels, the error rate.
+        Share of pairs (by weight) that have no predicted class in common.
     effective_classes : float
         Exponential of the entropy of the predicted classes of both samples: near 1 when the model has collapsed.
     n_classes : int
@@ -90,11 +86,6 @@ class PosteriorAgreementResult(Drawn, Result):
         there is none.
     n_evaluations, n_passes : int
         Betas evaluated on all pairs, and passes over the pairs that they took.
-    reference_beta, common_value : float or None
-        With ``beta="separate"``: the inverse temperature of the reference, and the certified maximum with one beta
-        for both sides, which is never larger than ``value``.
-    confidence : float or None
-        Of `label_agreement`: the probability given to the label.
     pairing : Pairing or None
         How unpaired samples were paired; of several pairings, the first.
     pairing_values : ndarray of shape (n_pairings,) or None
@@ -123,9 +114,6 @@ class PosteriorAgreementResult(Drawn, Result):
     curve_bound: FloatArray | None = None
     n_evaluations: int
     n_passes: int
-    reference_beta: float | None = None
-    common_value: float | None = None
-    confidence: float | None = None
     pairing: Pairing | None = None
     pairing_values: FloatArray | None = None
     contributions: AgreementContributions | None = None
@@ -169,11 +157,6 @@ class PosteriorAgreementResult(Drawn, Result):
     def headline(self) -> str:
         """Return one sentence with the value and the channel it equals."""
         most = f"{format_number(self.value)} nats of at most {format_number(math.log(self.n_classes))}"
-        if self.confidence is not None:
-            return (
-                f"Agreement with labels held with probability {format_number(self.confidence)}: {most}, at beta = "
-                f"{format_number(self.beta)}; {100 * (1.0 - self.disagreement):.3g} % of the predictions are right."
-            )
         if str(self.status) in ("evaluated", "contradiction"):
             return f"Agreement at beta = {format_number(self.beta)}: {most}, where 0 is chance."
         return (
@@ -184,8 +167,6 @@ class PosteriorAgreementResult(Drawn, Result):
     def notes(self) -> list[str]:
         """Return the sentences on beta, classes, pairing and contributions, and those of every measure."""
         beta = "infinite beta" if math.isinf(self.beta) else f"beta = {format_number(self.beta)}"
-        if self.reference_beta is not None:
-            beta += f", and {format_number(self.reference_beta)} of the reference"
         verb = "Measured" if str(self.status) in ("evaluated", "contradiction") else "Reached"
         sentences = [
             f"{verb} at {beta}; {100 * self.disagreement:.3g} % of the {self.n_samples} pairs have no predicted "

@@ -2,21 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, computing_of
-from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.agreement.posterior import prior_setting
+from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
-from shiftmetrics.agreement.result import PosteriorAgreementResult, certified_fields
+from shiftmetrics.agreement.result import status_of
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
-from shiftmetrics.agreement.separate import one_sided_rows, solve_one_side
 from shiftmetrics.agreement.statistic import survey
+from shiftmetrics.lab.published.separate import one_sided_rows, solve_one_side
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelAgreement(Record):
+    """Agreement of a model with labels.
+
+    Attributes
+    ----------
+    value : float
+        Nats per sample: 0 is chance, log K at most. Higher is better.
+    error_bound : float
+        Certificate gap and rounding.
+    status : Status
+        How the search for beta ended.
+    beta : float
+        Inverse temperature of the model where the agreement is largest.
+    confidence : float
+        Probability that the oracle gives to the label.
+    equivalent_error : float
+        Error rate of the symmetric channel with this capacity. Lower is better.
+    accuracy : float
+        Share of rows (by weight) whose largest score is that of the label.
+    per_sample : ndarray of shape (n_samples,)
+        Contribution of each row; their weighted mean is ``value``.
+    """
+
+    value: float
+    error_bound: float
+    status: Status
+    beta: float
+    confidence: float
+    equivalent_error: float
+    accuracy: float
+    per_sample: FloatArray
+
+    def __str__(self) -> str:
+        return (
+            f"Agreement with labels held with probability {format_number(self.confidence)}: "
+            f"{format_number(self.value)} nats at beta = {format_number(self.beta)}; "
+            f"{100 * self.accuracy:.3g} % of the predictions are right."
+        )
 
 
 def label_agreement(
@@ -30,7 +74,7 @@ def label_agreement(
     floor: float | None = None,
     pairing: Align = "labels",
     computing: Computing | None = None,
-) -> PosteriorAgreementResult:
+) -> LabelAgreement:
     """Agreement of a model with labels, taken as the posteriors of an oracle of stated confidence.
 
     Only the model's beta is free. With confidence 1 and no prior, ``log K - value`` is the log loss of the model at
@@ -52,8 +96,8 @@ def label_agreement(
 
     Returns
     -------
-    PosteriorAgreementResult
-        Value in nats per sample; higher is better. ``disagreement`` is the error rate of the predictions.
+    LabelAgreement
+        Value in nats per sample; higher is better.
 
     Raises
     ------
@@ -63,10 +107,10 @@ def label_agreement(
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.agreement import label_agreement
+    >>> from shiftmetrics.lab.published import label_agreement
     >>> result = label_agreement(np.repeat([3.0, -3.0], [90, 10]), np.ones(100, dtype=int))
-    >>> round(result.value, 6), round(result.beta, 4), round(result.disagreement, 6)
-    (0.368064, 0.7324, 0.1)
+    >>> round(result.value, 6), round(result.beta, 4), result.accuracy
+    (0.368064, 0.7324, 0.9)
     """
     computing = computing_of(computing, atol=1e-6, max_iter=200)
     confidence = check_number(confidence, "confidence", low=0.0, high=1.0)
@@ -95,22 +139,16 @@ def label_agreement(
         max_iter=computing.max_iter or 0,
         executor=computing.executor,
     )
-    wrong = (predicted_columns(pairs)[0] != columns).astype(np.float64)
-    fields = certified_fields(best, limits, prior=pairs.prior, scale=pairs.scale, uniform=False)
-    fields["disagreement"] = float(np.average(wrong, weights=pairs.weights))
-    return PosteriorAgreementResult(
-        **fields,
+    right = (predicted_columns(pairs)[0] == columns).astype(np.float64)
+    return LabelAgreement(
+        value=best.value,
+        error_bound=best.error_bound,
+        status=status_of(best),
+        beta=best.x * pairs.scale,
         confidence=confidence,
+        equivalent_error=equivalent_error(best.value, pairs.n_classes),
+        accuracy=float(np.average(right, weights=pairs.weights)),
         per_sample=one_sided_rows(pairs, 0, offset, best.x, executor=computing.executor),
-        settings=settings_of(
-            confidence=confidence,
-            kind=pairs.kind,
-            prior=prior_setting(prior),
-            sample_weight=sample_weight is not None,
-            floor=pairs.floor,
-            pairing=pairing,
-            computing=computing.settings(),
-        ),
     )
 
 

@@ -21,12 +21,20 @@ from shiftmetrics._core.blocks import map_blocks, map_reduce
 from shiftmetrics._core.branching import Samples, Tail
 from shiftmetrics._core.maximum import Maximum, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF, log_partition
-from shiftmetrics._core.options import Computing
+from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number
 from shiftmetrics._core.statistics import Statistic
-from shiftmetrics.agreement.result import LOCAL, MAX_ITER, NO_AGREEMENT, certified_fields, value_fields
-from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.solver import pilot_betas, solve_agreement
-from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, row_agreement
+from shiftmetrics._core.status import Status
+from shiftmetrics.agreement.posterior import posterior_agreement
+from shiftmetrics.agreement.result import BOUNDARY, MAX_ITER, NO_AGREEMENT, PosteriorAgreementResult
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, survey
+
+LOCAL = Status(
+    "local",
+    "Each side has its own beta: changing one of them alone gains nothing, but other maxima cannot be excluded.",
+)
 
 STARTS = (0.5, 2.0, 8.0, math.inf)
 """Where the reference's beta starts, in units of one over its mean margin; the common beta is one more start."""
@@ -48,48 +56,125 @@ class SeparateBetas(NamedTuple):
     settled: bool
 
 
-def separate_fields(
-    pairs: ScorePairs, limits: AgreementLimits, computing: Computing, *, uniform: bool, rows: bool = True
-) -> dict[str, Any]:
-    """Return the fields of the result of surveyed pairs, each side at its own beta.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelAgreement(Record):
+    """Agreement of two models on one sample, each at its own inverse temperature.
 
-    The curve is that of one beta for both sides.
+    Attributes
+    ----------
+    value : float
+        Nats per sample, from 0 (chance) to log K. Higher is better.
+    error_bound : float
+        How much a change of either beta alone could still gain.
+    status : Status
+        How the search ended.
+    beta, reference_beta : float
+        Inverse temperature of either model.
+    common : PosteriorAgreementResult
+        The certified maximum with one beta for both, which is never larger than ``value``.
     """
+
+    value: float
+    error_bound: float
+    status: Status
+    beta: float
+    reference_beta: float
+    common: PosteriorAgreementResult
+
+    @property
+    def normalized(self) -> float:
+        """Agreement divided by log K."""
+        return self.value / math.log(self.common.n_classes)
+
+    def __str__(self) -> str:
+        return (
+            f"Agreement of two models: {format_number(self.value)} nats (normalized "
+            f"{format_number(self.normalized)}) at beta = {format_number(self.beta)} and "
+            f"{format_number(self.reference_beta)}; {format_number(self.common.value)} nats with one beta for both."
+        )
+
+
+def model_agreement(
+    scores: Any,
+    reference_scores: Any,
+    *,
+    kind: str = "scores",
+    prior: Any = None,
+    sample_weight: Any = None,
+    floor: float | None = None,
+    computing: Computing | None = None,
+) -> ModelAgreement:
+    """Agreement of two models on one sample, each at its own inverse temperature.
+
+    With one beta for both, as in `posterior_agreement`, the value depends on the ratio of the scales of their scores.
+    Here each side has its own; certified searches over one of them take turns from several starts.
+
+    Parameters
+    ----------
+    scores, reference_scores, kind, prior, sample_weight, floor
+        As in `posterior_agreement`: the scores of two models for the same rows.
+    computing : Computing, optional
+        ``executor``; ``atol``: the search ends when a turn gains less, in nats per sample (default 1e-5);
+        ``max_iter``: most turns of each start (default 50).
+
+    Returns
+    -------
+    ModelAgreement
+        Value in nats per sample; higher is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `posterior_agreement`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.lab.published import model_agreement
+    >>> rng = np.random.default_rng(0)
+    >>> first = rng.normal(size=(300, 3))
+    >>> second = first + 0.5 * rng.normal(size=(300, 3))
+    >>> [round(model_agreement(c * first, second).value, 3) for c in (0.1, 1.0, 10.0)]
+    [0.612, 0.612, 0.612]
+    """
+    computing = computing_of(computing, atol=1e-5, max_iter=50)
     executor, atol = computing.executor, computing.atol or 0.0
-    common = solve_agreement(
-        evaluator(pairs, executor=executor),
-        limits,
-        prior=pairs.prior,
-        atol=atol,
-        guesses=pilot_betas(pairs, atol),
+    options: dict[str, Any] = {
+        "kind": kind, "prior": prior, "sample_weight": sample_weight, "floor": floor
+    }  # fmt: skip
+    result = posterior_agreement(
+        scores, reference_scores, computing=Computing(executor=executor, atol=atol), **options
     )
-    fields = certified_fields(common, limits, prior=pairs.prior, scale=pairs.scale, uniform=uniform)
-    fields |= {"reference_beta": fields["beta"], "common_value": common.value}
-    if math.isinf(common.x):  # no pair disagrees: nothing agrees more than the limit
-        if rows:
-            fields["per_sample"] = row_agreement(pairs, common.x, executor=executor)
-        return fields
+    if math.isinf(result.beta):  # no pair disagrees: nothing agrees more than the limit
+        ends = SeparateBetas(result.beta, result.beta, result.value, result.error_bound, settled=True)
+        return _model_agreement(ends, BOUNDARY, result)
+    pairs = prepare_pairs(scores, reference_scores, **{**options, "prior": result.prior})
+    pairs, limits = survey(pairs, executor=executor)
+    start, max_turns = result.beta / pairs.scale, computing.max_iter or 0
     ends = solve_two_betas(
-        pairs, limits, common, atol=atol, max_turns=computing.max_iter or 0, executor=executor
+        pairs, limits, start, result.value, atol=atol, max_turns=max_turns, executor=executor
     )
-    if rows:
-        other = fixed_at(pairs, 1, ends.reference_beta)
-        fields["per_sample"] = one_sided_rows(pairs, 0, other, ends.beta, executor=executor)
     status = MAX_ITER if not ends.settled else NO_AGREEMENT if ends.value <= 0.0 else LOCAL
-    return fields | {
-        **value_fields(ends.value, pairs.n_samples, pairs.prior),
-        "error_bound": ends.error,
-        "status": status,
-        "beta": ends.beta * pairs.scale,
-        "reference_beta": ends.reference_beta * pairs.scale,
-        "curve_bound": None,
-    }
+    ends = ends._replace(beta=ends.beta * pairs.scale, reference_beta=ends.reference_beta * pairs.scale)
+    return _model_agreement(ends, status, result)
+
+
+def _model_agreement(ends: SeparateBetas, status: Status, common: PosteriorAgreementResult) -> ModelAgreement:
+    return ModelAgreement(
+        value=ends.value,
+        error_bound=ends.error,
+        status=status,
+        beta=ends.beta,
+        reference_beta=ends.reference_beta,
+        common=common,
+    )
 
 
 def solve_two_betas(
     pairs: ScorePairs,
     limits: AgreementLimits,
-    common: Maximum,
+    common_beta: float,
+    common_value: float,
     *,
     atol: float,
     max_turns: int,
@@ -101,7 +186,7 @@ def solve_two_betas(
     ----------
     pairs, limits : ScorePairs, AgreementLimits
         As `survey` returns them.
-    common : Maximum
+    common_beta, common_value : float
         Their certified maximum over one beta for both sides.
     atol : float
         Turns end when one gains less, in nats per sample.
@@ -115,7 +200,7 @@ def solve_two_betas(
     if pilot.weights is not None and not pilot.weights.any():
         pilot = pairs
     margin = _mean_margin(pairs, executor)
-    starts = [common.x] if common.x > 0.0 else []
+    starts = [common_beta] if common_beta > 0.0 else []
     starts += [factor / margin for factor in STARTS] if margin > 0.0 else []
     ends: list[SeparateBetas] = []
     for start in starts:
@@ -127,8 +212,8 @@ def solve_two_betas(
     place = int(np.argmax([end.value for end in ends]))
     start = ends[place].reference_beta or starts[place]  # a flat side is no start
     full = _take_turns(pairs, limits, start, atol, max_turns, executor)
-    if full.value < common.value:  # the pilot misled: start from the certified one
-        full = _take_turns(pairs, limits, common.x, atol, max_turns, executor)
+    if full.value < common_value:  # the pilot misled: start from the certified one
+        full = _take_turns(pairs, limits, common_beta, atol, max_turns, executor)
     return full
 
 
