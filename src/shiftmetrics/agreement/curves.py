@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, namespace
-from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
-from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, check_vector, describe
-from shiftmetrics.agreement.channel import equivalent_error, prior_channel_capacity
+from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.posterior import prior_setting
-from shiftmetrics.agreement.predictions import predicted_columns
-from shiftmetrics.agreement.sampling import unseen_contradictions
-from shiftmetrics.agreement.scores import ScorePairs
+from shiftmetrics.agreement.ratios import Curve, solve_ratios
 from shiftmetrics.agreement.shift_grid import ShiftGrid
-from shiftmetrics.agreement.solver import solve_agreement
-from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, limits_of, row_agreement
 
 RATIOS = tuple(k / 10 for k in range(11))
 """Ratios of shifted rows, unless others are given."""
@@ -228,7 +220,7 @@ def agreement_curves(
     drawn = resampling_of(resampling) or Resampling()
     shares = _check_ratios(ratios)
     grid = ShiftGrid.of(scores, reference_scores, pairing)
-    curves: list[_Curve] = []
+    curves: list[Curve] = []
     n_samples = 0
     with tqdm(
         total=len(grid.models) * len(grid.powers),
@@ -244,7 +236,7 @@ def agreement_curves(
             for p, pairs in enumerate(samples):
                 rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), drawn.rng)
                 segment = np.searchsorted(_row_counts(shares, n_samples), rank, side="right")
-                curves.append(_curve(pairs, segment, len(shares), truth, drawn.level, computing))
+                curves.append(solve_ratios(pairs, segment, len(shares), truth, drawn.level, computing))
                 bar.update()
     n_classes = np.asarray([curve.n_classes for curve in curves[:: len(grid.powers)]])
     shape = (len(grid.models), len(grid.powers), len(shares))
@@ -274,108 +266,6 @@ def agreement_curves(
         ),
         **found,
     )
-
-
-class _Curve(NamedTuple):
-    """All points of one model at one power; columns are of shape (n_ratios,)."""
-
-    columns: dict[str, FloatArray]
-    n_classes: int
-    n_evaluations: int
-    converged: bool
-
-
-def _curve(
-    pairs: ScorePairs,
-    segment: IntArray,
-    n_ratios: int,
-    truth: IntArray | None,
-    level: float,
-    computing: Computing,
-) -> _Curve:
-    """Solve at every ratio: row i is shifted from the ratio at position ``segment[i]`` on."""
-    columns: dict[str, list[float]] = {}
-    guesses: list[float] = []
-    n_evaluations, converged = 0, True
-    shifted, reference = predicted_columns(pairs)
-    for j in range(n_ratios):
-        moved = segment <= j
-        some = _shifted_in_part(pairs, moved)
-        limits = limits_of(some, executor=computing.executor)
-        best = _solve(some, limits, computing, guesses) if moved.any() else _at_infinity(limits.value)
-        guesses = [best.x] if 0.0 < best.x < math.inf else []
-        n_evaluations, converged = n_evaluations + best.n_evaluations, converged and best.converged
-        low, high = _sampling_ends(some, limits, best, level, bool(moved.any()), computing)
-        point = {
-            "agreement": best.value,
-            "agreement_low": low,
-            "agreement_high": high,
-            "errors": best.error_bound,
-            "beta": best.x * pairs.scale,
-        }
-        predicted = np.where(moved, shifted, reference)
-        for name, expected in (("afr_p", reference), ("afr_t", truth)):
-            if expected is not None:
-                rate = float(np.mean(predicted == expected))
-                ends = binomial_interval(rate, pairs.n_samples, level)
-                point |= {name: rate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
-        for name, value in point.items():
-            columns.setdefault(name, []).append(value)
-    arrays = {name: np.asarray(part) for name, part in columns.items()}
-    return _Curve(arrays, pairs.n_classes, n_evaluations, converged)
-
-
-def _shifted_in_part(pairs: ScorePairs, moved: BoolArray) -> ScorePairs:
-    """Return the pairs in which only some rows are shifted; the others are paired with themselves."""
-    xp = namespace(pairs.scores)
-    mask = moved if pairs.scores.ndim == 1 else moved[:, None]
-    if xp is not namespace(mask):
-        mask = xp.asarray(mask, device=pairs.scores.device)
-    return pairs.replace(scores=xp.where(mask, pairs.scores, pairs.reference_scores))
-
-
-def _solve(pairs: ScorePairs, limits: AgreementLimits, computing: Computing, guesses: list[float]) -> Maximum:
-    return solve_agreement(
-        evaluator(pairs, executor=computing.executor),
-        limits,
-        prior=pairs.prior,
-        atol=computing.atol or 0.0,
-        max_iter=computing.max_iter or 0,
-        guesses=guesses,
-    )
-
-
-def _at_infinity(value: float) -> Maximum:
-    """Return the maximum of pairs of a row with itself, which rise without end: 2 (E_2beta[b] - E_beta[b]) >= 0."""
-    zero = np.zeros(1)
-    return Maximum(
-        math.inf, value, 0.0, 1e-15 * abs(value), zero, zero, np.full(1, value), 0, 0, converged=True
-    )
-
-
-def _sampling_ends(
-    pairs: ScorePairs, limits: AgreementLimits, best: Maximum, level: float, moved: bool, computing: Computing
-) -> tuple[float, float]:
-    """Return the sampling interval of a maximum: to first order, beta may stay where it is.
-
-    Where no pair disagrees, or no beta agrees, the pairs do not vary at the solution; there the rate of disagreement
-    has an exact interval, which is read through the channel identity.
-    """
-    from scipy.special import ndtri
-
-    n, value, used = pairs.n_samples, best.value, pairs.prior > 0.0
-    if 0.0 < best.x < math.inf:
-        rows = row_agreement(pairs, best.x, executor=computing.executor)
-        reach = float(ndtri((1.0 + level) / 2.0)) * float(rows.std()) / math.sqrt(max(n - 1, 1))
-        return max(0.0, value - reach), min(-math.log(pairs.prior[used].min()), value + reach)
-    if not moved:
-        return value, value  # rows paired with themselves cannot disagree
-    if math.isinf(best.x):
-        interval = unseen_contradictions(pairs, limits, Units(n, n), value, level)
-        return interval.low, interval.high
-    error, _ = binomial_interval(limits.disagreeing / limits.weight, n, level, one_sided=True)
-    shares = limits.predicted / limits.predicted.sum()
-    return value, max(value, prior_channel_capacity(error, shares[used], pairs.prior[used]))
 
 
 def _check_ratios(ratios: Any) -> FloatArray:

@@ -90,7 +90,7 @@ class Pairing(Record):
 
     @property
     def identical(self) -> bool:
-        """Whether the two rows of every pair are the same point, so that the pairs say nothing of a shift."""
+        """Whether the two rows of every pair are the same point, so that the pairs show no shift."""
         return self.distance is not None and self.n_pairs > 0 and not self.distance.any()
 
     def measured_on(self, sample: Any, reference: Any) -> bool:
@@ -147,7 +147,7 @@ class Pairing(Record):
             reuse,
         ]
         if self.identical:
-            parts.append("all pairs are identical, so they say nothing of a shift")
+            parts.append("all pairs are identical, so they show no shift")
         return "; ".join(parts) + "."
 
 

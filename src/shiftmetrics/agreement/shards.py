@@ -113,7 +113,7 @@ def given_beta_fields(beta: float, best: Maximum) -> dict[str, Any]:
 
 
 def constant_warning(effective_classes: float, *, predicted: bool) -> Iterator[str]:
-    """Warn of a constant model, and say what that does to its agreement."""
+    """Yield a warning of a constant model."""
     if effective_classes < 1.0 + 1e-9:
         remedy = (
             "With the predicted prior its agreement is 0."
@@ -145,7 +145,7 @@ def batch_pairs(
                 "floor",
                 "given where probabilities are 0",
                 "None",
-                "A floor taken from each batch would differ between batches: pass floor=1e-6, say.",
+                "A floor taken from each batch would differ between batches: pass one number, such as floor=1e-6.",
             )
         )
     return pairs.replace(workspace=WORKSPACE)

@@ -1,4 +1,4 @@
-"""Scores of several models under several powers of a shift: checked, matched and handed out pair by pair."""
+"""Validate and match the scores of several models under several powers of a shift."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_vector, describe
+from shiftmetrics._core.validation import check_vector, describe, first_few
 from shiftmetrics.agreement.predictions import label_columns
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.statistic import survey
@@ -45,7 +45,7 @@ class ShiftGrid:
 
     @classmethod
     def of(cls, scores: Any, reference_scores: Any, pairing: Align) -> ShiftGrid:
-        """Sort out which mapping is over models and which over powers.
+        """Tell which mapping is over models and which over powers.
 
         Raises
         ------
@@ -55,11 +55,9 @@ class ShiftGrid:
         if isinstance(reference_scores, Mapping):
             names = list(reference_scores)
             if not isinstance(scores, Mapping) or set(scores) != set(names) or not names:
-                got = _listed(scores) if isinstance(scores, Mapping) else type(scores).__name__
+                got = _keys(scores) if isinstance(scores, Mapping) else type(scores).__name__
                 raise ValueError(
-                    describe(
-                        "scores", f"a mapping with the models of reference_scores, {_listed(names)}", got
-                    )
+                    describe("scores", f"a mapping with the models of reference_scores, {_keys(names)}", got)
                 )
             by_model = [scores[name] for name in names]
             references = [reference_scores[name] for name in names]
@@ -70,8 +68,8 @@ class ShiftGrid:
         for name, table in zip(names, tables, strict=True):
             if set(table) != set(keys) or not keys:
                 raise ValueError(
-                    describe("scores", f"given at the same powers for every model, {_listed(keys)}",
-                             f"{_listed(table)} for model {name!r}")
+                    describe("scores", f"given at the same powers for every model, {_keys(keys)}",
+                             f"{_keys(table)} for model {name!r}")
                 )  # fmt: skip
         if all(isinstance(key, numbers.Real) for key in keys):
             keys = sorted(keys)
@@ -115,7 +113,7 @@ class ShiftGrid:
             by_power = {_power(key): part for key, part in sizes.items()}
             if power not in by_power:
                 raise ValueError(
-                    describe(name, f"given for model {model!r} and power {power!r}", _listed(by_power))
+                    describe(name, f"given for model {model!r} and power {power!r}", _keys(by_power))
                 )
             sizes = by_power[power]
         if sizes is None:
@@ -129,6 +127,5 @@ def _power(key: Any) -> float | str:
     return float(key) if isinstance(key, numbers.Real) and not isinstance(key, bool) else str(key)
 
 
-def _listed(keys: Any) -> str:
-    names = [repr(key) for key in keys]
-    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "") if names else "none"
+def _keys(keys: Any) -> str:
+    return first_few(keys, 4) or "none"

@@ -54,7 +54,7 @@ def canonical_coordinates(
 ) -> CanonicalCoordinates:
     """Bring two samples of different feature spaces into one, by canonical correlation.
 
-    Their nearest neighbours there are pairs: hand the coordinates to `pair_samples`.
+    Their nearest neighbours there are pairs: pass the coordinates to `pair_samples`.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ class Adam:
     """Steps along the gradients of an array of numbers, of about one length whatever their size."""
 
     def __init__(self, shape: tuple[int, ...], learning_rate: float) -> None:
-        self.first, self.second, self.room = np.zeros(shape), np.zeros(shape), np.empty(shape)
+        self.first, self.second, self.buffer = np.zeros(shape), np.zeros(shape), np.empty(shape)
         self.learning_rate, self.n_steps = learning_rate, 0
 
     def step(self, gradient: FloatArray) -> FloatArray:
@@ -24,17 +24,17 @@ class Adam:
         self.n_steps += 1
         self.first *= FIRST_DECAY
         self.second *= SECOND_DECAY
-        np.multiply(gradient, gradient, out=self.room)
-        self.room *= 1.0 - SECOND_DECAY
-        self.second += self.room
+        np.multiply(gradient, gradient, out=self.buffer)
+        self.buffer *= 1.0 - SECOND_DECAY
+        self.second += self.buffer
         gradient *= 1.0 - FIRST_DECAY
         self.first += gradient
-        np.divide(self.second, 1.0 - SECOND_DECAY**self.n_steps, out=self.room)
-        np.sqrt(self.room, out=self.room)
-        self.room += EPSILON
-        np.divide(self.first, self.room, out=self.room)
-        self.room *= self.learning_rate / (1.0 - FIRST_DECAY**self.n_steps)
-        return self.room
+        np.divide(self.second, 1.0 - SECOND_DECAY**self.n_steps, out=self.buffer)
+        np.sqrt(self.buffer, out=self.buffer)
+        self.buffer += EPSILON
+        np.divide(self.first, self.buffer, out=self.buffer)
+        self.buffer *= self.learning_rate / (1.0 - FIRST_DECAY**self.n_steps)
+        return self.buffer
 
     def step_of_number(self, gradient: float) -> float:
         """Return the step of a single number."""

@@ -1,0 +1,122 @@
+"""Agreement where only part of the rows is shifted: the certified maximum and its interval at every ratio."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, namespace
+from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.maximum import Maximum
+from shiftmetrics._core.options import Computing
+from shiftmetrics._core.resampling import Units
+from shiftmetrics.agreement.channel import prior_channel_capacity
+from shiftmetrics.agreement.predictions import predicted_columns
+from shiftmetrics.agreement.sampling import unseen_contradictions
+from shiftmetrics.agreement.scores import ScorePairs
+from shiftmetrics.agreement.solver import solve_agreement
+from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, limits_of, row_agreement
+
+
+class Curve(NamedTuple):
+    """All points of one model at one power; columns are of shape (n_ratios,)."""
+
+    columns: dict[str, FloatArray]
+    n_classes: int
+    n_evaluations: int
+    converged: bool
+
+
+def solve_ratios(
+    pairs: ScorePairs,
+    segment: IntArray,
+    n_ratios: int,
+    truth: IntArray | None,
+    level: float,
+    computing: Computing,
+) -> Curve:
+    """Solve at every ratio: row i is shifted from the ratio at position ``segment[i]`` on."""
+    columns: dict[str, list[float]] = {}
+    guesses: list[float] = []
+    n_evaluations, converged = 0, True
+    shifted, reference = predicted_columns(pairs)
+    for j in range(n_ratios):
+        moved = segment <= j
+        some = _shifted_in_part(pairs, moved)
+        limits = limits_of(some, executor=computing.executor)
+        best = _solve(some, limits, computing, guesses) if moved.any() else _at_infinity(limits.value)
+        guesses = [best.x] if 0.0 < best.x < math.inf else []
+        n_evaluations, converged = n_evaluations + best.n_evaluations, converged and best.converged
+        low, high = _sampling_ends(some, limits, best, level, bool(moved.any()), computing)
+        point = {
+            "agreement": best.value,
+            "agreement_low": low,
+            "agreement_high": high,
+            "errors": best.error_bound,
+            "beta": best.x * pairs.scale,
+        }
+        predicted = np.where(moved, shifted, reference)
+        for name, expected in (("afr_p", reference), ("afr_t", truth)):
+            if expected is not None:
+                rate = float(np.mean(predicted == expected))
+                ends = binomial_interval(rate, pairs.n_samples, level)
+                point |= {name: rate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+        for name, value in point.items():
+            columns.setdefault(name, []).append(value)
+    arrays = {name: np.asarray(part) for name, part in columns.items()}
+    return Curve(arrays, pairs.n_classes, n_evaluations, converged)
+
+
+def _shifted_in_part(pairs: ScorePairs, moved: BoolArray) -> ScorePairs:
+    """Return the pairs in which only some rows are shifted; the others are paired with themselves."""
+    xp = namespace(pairs.scores)
+    mask = moved if pairs.scores.ndim == 1 else moved[:, None]
+    if xp is not namespace(mask):
+        mask = xp.asarray(mask, device=pairs.scores.device)
+    return pairs.replace(scores=xp.where(mask, pairs.scores, pairs.reference_scores))
+
+
+def _solve(pairs: ScorePairs, limits: AgreementLimits, computing: Computing, guesses: list[float]) -> Maximum:
+    return solve_agreement(
+        evaluator(pairs, executor=computing.executor),
+        limits,
+        prior=pairs.prior,
+        atol=computing.atol or 0.0,
+        max_iter=computing.max_iter or 0,
+        guesses=guesses,
+    )
+
+
+def _at_infinity(value: float) -> Maximum:
+    """Return the maximum of pairs of a row with itself, which rise without end: 2 (E_2beta[b] - E_beta[b]) >= 0."""
+    zero = np.zeros(1)
+    return Maximum(
+        math.inf, value, 0.0, 1e-15 * abs(value), zero, zero, np.full(1, value), 0, 0, converged=True
+    )
+
+
+def _sampling_ends(
+    pairs: ScorePairs, limits: AgreementLimits, best: Maximum, level: float, moved: bool, computing: Computing
+) -> tuple[float, float]:
+    """Return the sampling interval of a maximum: to first order, beta may stay where it is.
+
+    Where no pair disagrees, or no beta agrees, the pairs do not vary at the solution; there the rate of disagreement
+    has an exact interval, which is read through the channel identity.
+    """
+    from scipy.special import ndtri
+
+    n, value, used = pairs.n_samples, best.value, pairs.prior > 0.0
+    if 0.0 < best.x < math.inf:
+        rows = row_agreement(pairs, best.x, executor=computing.executor)
+        reach = float(ndtri((1.0 + level) / 2.0)) * float(rows.std()) / math.sqrt(max(n - 1, 1))
+        return max(0.0, value - reach), min(-math.log(pairs.prior[used].min()), value + reach)
+    if not moved:
+        return value, value  # rows paired with themselves cannot disagree
+    if math.isinf(best.x):
+        interval = unseen_contradictions(pairs, limits, Units(n, n), value, level)
+        return interval.low, interval.high
+    error, _ = binomial_interval(limits.disagreeing / limits.weight, n, level, one_sided=True)
+    shares = limits.predicted / limits.predicted.sum()
+    return value, max(value, prior_channel_capacity(error, shares[used], pairs.prior[used]))
