@@ -87,7 +87,7 @@ def contributions() -> Mapper:
 
 
 def one_sided() -> Mapper:
-    from shiftmetrics.lab.published.separate import _limits
+    from shiftmetrics.lab.published.one_sided import _limits
 
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(ROWS, 4))

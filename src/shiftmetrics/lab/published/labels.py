@@ -19,7 +19,7 @@ from shiftmetrics.agreement.predictions import label_columns, predicted_columns
 from shiftmetrics.agreement.result import status_of
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.statistic import survey
-from shiftmetrics.lab.published.separate import one_sided_rows, solve_one_side
+from shiftmetrics.lab.published.one_sided import one_sided_rows, solve_one_side
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
