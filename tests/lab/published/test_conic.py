@@ -69,6 +69,8 @@ def test_both_routes_agree(
     assert abs(conic.value - dual.value) <= conic.error_bound + dual.error_bound
     assert conic.error_bound < 1e-7
     assert conic.dual == pytest.approx(dual.dual, rel=1e-3)
+    if dual.interval is not None:
+        assert conic.interval.high == pytest.approx(dual.interval.high, rel=1e-3, abs=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def stability_criterion_adam(
         Maps points of shape (n_samples, n_features), one for each row, to their losses (n_samples,) and the gradients
         of these (n_samples, n_features).
     points : array_like of shape (n_samples, n_features)
-        Where the rows stand. A cell that is NaN stays so, where ``loss`` takes it.
+        The rows before any move. A cell that is NaN stays so, where ``loss`` takes it.
     threshold, theta1, theta2, divergence, sample_weight
         As in `stability_criterion`.
     unit : array_like of shape (n_features,), optional

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, to_float64
+from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.root import Bracket, Probe
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.stability.criterion import least_shift
@@ -64,6 +65,7 @@ def stability_criterion_conic(
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
+    resampling: Resampling | float | None = 0.95,
 ) -> StabilityResult:
     """Stability by a conic program over all rows: Theorem 2 (KL) or 3 (chi-squared) of the paper, corrected [1]_.
 
@@ -72,7 +74,7 @@ def stability_criterion_conic(
 
     Parameters
     ----------
-    loss, threshold, theta1, theta2, divergence, sample_weight
+    loss, threshold, theta1, theta2, divergence, sample_weight, resampling
         As in `stability_criterion`; the worst case of the logistic loss has no conic form.
 
     Returns
@@ -102,7 +104,7 @@ def stability_criterion_conic(
     0.069033
     """
     threshold = check_number(threshold, "threshold", low=0.0)
-    problem = Problem.of(loss, sample_weight, Prices(theta1, theta2, divergence))
+    problem = Problem.of(loss, sample_weight, Prices(theta1, theta2, divergence), resampling)
     return least_shift(problem, threshold, _least_cost_by_program(problem, threshold))
 
 
