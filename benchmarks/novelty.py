@@ -27,7 +27,8 @@ from shiftmetrics.novelty import (
 )
 from shiftmetrics.novelty.inputs import make_gram
 from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.maps import SUM_BYTES, FourierFeatures, moments_of
+from shiftmetrics.novelty.maps import FourierFeatures
+from shiftmetrics.novelty.spectrum import SUM_BYTES, moments_of
 
 QUIET: dict[str, Any] = {
     "resampling": NoveltyResampling(n_permutations=0),

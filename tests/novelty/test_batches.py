@@ -6,7 +6,7 @@ import torch
 
 from calls import novelty
 from shiftmetrics.novelty import NoveltyResult, inputs
-from shiftmetrics.novelty.batches import Batches, is_batches
+from shiftmetrics.novelty.inputs import Batches, is_batches
 
 
 def samples(seed: int, n: int, m: int, columns: int = 2) -> tuple[np.ndarray, np.ndarray]:

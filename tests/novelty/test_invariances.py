@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calls import both_ways, novelty
 from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.result import INDEFINITE
+from shiftmetrics.novelty.outcome import INDEFINITE
 
 ROUTES = ("dense", "cholesky")
 

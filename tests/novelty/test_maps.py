@@ -14,7 +14,7 @@ from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.maps import FourierFeatures, LandmarkFeatures, draw_frequencies
 from shiftmetrics.novelty.options import FourierMap, LandmarkMap
-from shiftmetrics.novelty.result import CERTIFIED, EXACT, INDEFINITE, RANK_LIMITED, SAMPLED
+from shiftmetrics.novelty.outcome import CERTIFIED, EXACT, INDEFINITE, RANK_LIMITED, SAMPLED
 
 
 def novelty(features, reference, **options):

@@ -7,7 +7,7 @@ import pytest
 
 from calls import novelty
 from shiftmetrics.novelty import NoveltyResult
-from shiftmetrics.novelty.result import EXACT, RANK_LIMITED
+from shiftmetrics.novelty.outcome import EXACT, RANK_LIMITED
 
 ROUTES = ("dense", "cholesky")
 ANGLES = np.arange(8) * np.pi / 4

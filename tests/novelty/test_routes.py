@@ -8,7 +8,7 @@ import pytest
 from calls import both_ways, novelty
 from shiftmetrics.novelty import routes
 from shiftmetrics.novelty.inputs import make_gram
-from shiftmetrics.novelty.result import CERTIFIED, RANK_LIMITED
+from shiftmetrics.novelty.outcome import CERTIFIED, RANK_LIMITED
 from shiftmetrics.novelty.routes import METHODS
 from shiftmetrics.novelty.solution import Problem
 

@@ -9,9 +9,14 @@ import oracles
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import FeatureGram
 from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.maps import moments_of
 from shiftmetrics.novelty.solution import FactorMap, truncation
-from shiftmetrics.novelty.spectrum import difference, eigenvalues_and_vectors, entropy, entropy_slack
+from shiftmetrics.novelty.spectrum import (
+    difference,
+    eigenvalues_and_vectors,
+    entropy,
+    entropy_slack,
+    moments_of,
+)
 
 
 @given(values=st.lists(st.floats(1e-300, 1.0), min_size=1, max_size=30))

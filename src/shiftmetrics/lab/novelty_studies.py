@@ -275,7 +275,7 @@ def novelty_against_size(
     n_test, n_reference = int(test.shape[0]), int(base.shape[0])
     listed = _sizes(sizes, min(n_test, n_reference))
     check_distances(2 * int(listed[-1]), copies=8, argument="sizes")
-    width, _ = bandwidth_of(bandwidth, kernel, test, base, rng=generator)
+    width, _ = bandwidth_of(bandwidth, kernel, (test, base), (None, None), generator)
     gram = make_gram(test, base, kernel, width)
     points = []
     with progress_bar(progress, len(listed) * n_draws, "novelty against size") as bar:

@@ -28,8 +28,9 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.novelty.batches import Batches
 
+LIMIT = 0.01
+N_RESAMPLES = 50
 MAX_ROWS = 1000
 """Rows drawn from each sample."""
 
@@ -77,8 +78,8 @@ def choose_bandwidth(
     reference: Any = None,
     *,
     rule: Literal["variance", "median"] = "variance",
-    limit: float = 0.01,
-    n_resamples: int = 50,
+    limit: float = LIMIT,
+    n_resamples: int = N_RESAMPLES,
     max_rows: int = MAX_ROWS,
     sample_weight: Any = None,
     reference_weight: Any = None,
@@ -138,9 +139,42 @@ def choose_bandwidth(
     limit = check_number(limit, "limit", low=0.0, open_low=True)
     n_resamples = check_integer(n_resamples, "n_resamples", low=2)
     max_rows = check_integer(max_rows, "max_rows", low=2)
-    generator = check_rng(0 if rng is None else rng)
-    rows = _drawn_rows(features, reference, sample_weight, reference_weight, max_rows, generator)
-    study = _Study.of(rows, n_resamples, generator)
+    samples = [check_matrix(features, "features", min_rows=1 if reference is not None else 2)]
+    weights = [check_weights(sample_weight, "sample_weight", int(samples[0].shape[0]))]
+    if reference is not None:
+        second = check_matrix(reference, "reference")
+        check_same_library(samples[0], second, "features", "reference")
+        if samples[0].shape[1] != second.shape[1]:
+            expected = f"of as many columns as features, {samples[0].shape[1]}"
+            raise ValueError(describe("reference", expected, f"{second.shape[1]}"))
+        samples.append(second)
+        weights.append(check_weights(reference_weight, "reference_weight", int(second.shape[0])))
+    return bandwidth_by_rule(
+        samples,
+        weights,
+        rule=rule,
+        rng=check_rng(0 if rng is None else rng),
+        limit=limit,
+        n_resamples=n_resamples,
+        max_rows=max_rows,
+    )
+
+
+def bandwidth_by_rule(
+    samples: list[Array],
+    weights: list[FloatArray | None],
+    *,
+    rule: str,
+    rng: np.random.Generator,
+    limit: float = LIMIT,
+    n_resamples: int = N_RESAMPLES,
+    max_rows: int = MAX_ROWS,
+) -> Bandwidth:
+    """Choose the bandwidth of samples that are checked, taken together."""
+    rows = np.concatenate(
+        [_draw(part, share, max_rows, rng) for part, share in zip(samples, weights, strict=True)]
+    )
+    study = _Study.of(rows, n_resamples, rng)
     width, reason = study.median, "it is the median distance between two different rows"
     if rule == "variance":
         width, reason = study.search(limit)
@@ -225,33 +259,6 @@ def squared_distances(rows: FloatArray) -> tuple[FloatArray, float]:
     """Return all squared distances, in units in which no square overflows, and the unit."""
     unit = float(np.abs(rows).max()) or 1.0
     return np.square(pairwise_distances(rows / unit, rows / unit)), unit
-
-
-def _drawn_rows(
-    features: Any,
-    reference: Any,
-    sample_weight: Any,
-    reference_weight: Any,
-    max_rows: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Check both samples and draw at most ``max_rows`` rows of each."""
-    first = _checked(features, "features", min_rows=1 if reference is not None else 2)
-    parts = [_draw(first, check_weights(sample_weight, "sample_weight", int(first.shape[0])), max_rows, rng)]
-    if reference is not None:
-        second = _checked(reference, "reference", min_rows=1)
-        if not isinstance(first, Batches) and not isinstance(second, Batches):
-            check_same_library(first, second, "features", "reference")
-        if first.shape[1] != second.shape[1]:
-            expected = f"of as many columns as features, {first.shape[1]}"
-            raise ValueError(describe("reference", expected, f"{second.shape[1]}"))
-        weights = check_weights(reference_weight, "reference_weight", int(second.shape[0]))
-        parts.append(_draw(second, weights, max_rows, rng))
-    return np.concatenate(parts)
-
-
-def _checked(value: Any, argument: str, min_rows: int) -> Array:
-    return value if isinstance(value, Batches) else check_matrix(value, argument, min_rows=min_rows)
 
 
 def _draw(array: Array, weights: FloatArray | None, max_rows: int, rng: np.random.Generator) -> FloatArray:

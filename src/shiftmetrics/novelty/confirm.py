@@ -178,10 +178,10 @@ def _tested(mode: Mode, part: Part, eta: float, alpha: float, n_modes: int) -> M
     memberships = [mode.score(points) for points in part.samples]
     members = [membership >= threshold for membership in memberships]
     share, reference_share = (
-        float(weights @ part) for weights, part in zip(part.weights, members, strict=True)
+        float(weights @ side) for weights, side in zip(part.weights, members, strict=True)
     )
     frequency, reference_frequency = (
-        float(weights @ part) for weights, part in zip(part.weights, memberships, strict=True)
+        float(weights @ side) for weights, side in zip(part.weights, memberships, strict=True)
     )
     # Weighted rows count as those that would be as uncertain.
     n, m = (1.0 / float(weights @ weights) for weights in part.weights)

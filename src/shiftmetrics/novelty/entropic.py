@@ -11,7 +11,6 @@ from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.options import Computing, Resampling, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
-from shiftmetrics.novelty.cautions import cautions
 from shiftmetrics.novelty.confirm import split, tested_modes
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
@@ -28,8 +27,9 @@ from shiftmetrics.novelty.kernels import CallableKernel
 from shiftmetrics.novelty.modes import describe_modes
 from shiftmetrics.novelty.null import relabel
 from shiftmetrics.novelty.options import FourierMap, LandmarkMap, NoveltyResampling, novelty_resampling_of
-from shiftmetrics.novelty.result import NoveltyResult, PointSource, status_of
-from shiftmetrics.novelty.routes import Method, check_method, solve
+from shiftmetrics.novelty.outcome import cautions, status_of
+from shiftmetrics.novelty.result import NoveltyResult
+from shiftmetrics.novelty.routes import Method, PointSource, check_method, solve
 from shiftmetrics.novelty.solution import Problem
 
 TESTED_LEVEL = 0.95
@@ -169,14 +169,11 @@ def kernel_entropic_novelty(
             precomputed=kernel == "precomputed",
         )
         samples, weights = found_on.samples, found_on.weights
-    width, choice = bandwidth_of(
-        bandwidth,
-        kernel,
-        *samples,
-        rng=generator,
-        sample_weight=None if sample_weight is None else weights[0],
-        reference_weight=None if reference_weight is None else weights[1],
+    given = (
+        None if sample_weight is None else weights[0],
+        None if reference_weight is None else weights[1],
     )
+    width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator)
     problem = Problem(
         gram=make_gram(*samples, kernel, width),
         test_weights=weights[0],

@@ -27,7 +27,6 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, row_blocks
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
-from shiftmetrics.novelty.batches import Batches
 from shiftmetrics.novelty.kernels import EPSILON, CallableKernel, CosineKernel, GaussianKernel, Kernel
 
 TILE_ROWS = 1024
@@ -175,7 +174,7 @@ class FeatureGram(Gram):
         self.n_test = int(features.shape[0])
         self.n_reference = int(reference.shape[0])
         self.trusted = kernel.positive_semidefinite
-        self.sequential = isinstance(features, Batches) or isinstance(reference, Batches)
+        self.sequential = any(getattr(part, "sequential", False) for part in (features, reference))
         if isinstance(kernel, GaussianKernel):
             kernel = GaussianKernel(kernel.bandwidth, self._center())
         self.kernel = kernel

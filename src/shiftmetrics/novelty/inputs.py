@@ -1,13 +1,13 @@
-"""Validate two samples, their weights, a kernel and its bandwidth, and make the joint kernel matrix."""
+"""Validate two samples, in memory or in batches, their weights and a kernel, and make the joint kernel matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, to_numpy
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, is_table, to_float64, to_numpy
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_choice,
@@ -18,8 +18,7 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.novelty.bandwidth import Bandwidth, choose_bandwidth
-from shiftmetrics.novelty.batches import Batches, is_batches
+from shiftmetrics.novelty.bandwidth import Bandwidth, bandwidth_by_rule
 from shiftmetrics.novelty.gram import FeatureGram, Gram, PrecomputedGram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
@@ -44,12 +43,10 @@ def check_eta(eta: Any) -> float:
 
 def check_kernel(kernel: Any) -> KernelChoice:
     """Return a kernel's name, or the callable."""
-    if callable(kernel):
-        return kernel  # type: ignore[no-any-return]
-    if isinstance(kernel, str) and kernel in _KERNELS:
-        return check_choice(kernel, "kernel", _KERNELS)  # type: ignore[return-value]
-    listed = ", ".join(repr(name) for name in _KERNELS)
-    raise ValueError(describe("kernel", f"one of {listed}, or a function of two arrays", repr(kernel)))
+    if not callable(kernel) and (not isinstance(kernel, str) or kernel not in _KERNELS):
+        listed = ", ".join(repr(name) for name in _KERNELS)
+        raise ValueError(describe("kernel", f"one of {listed}, or a function of two arrays", repr(kernel)))
+    return kernel  # type: ignore[no-any-return]
 
 
 def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[Array, Array]:
@@ -93,7 +90,11 @@ def shares(weights: Any, argument: str, array: Array) -> FloatArray:
 
 
 def bandwidth_of(
-    bandwidth: float | str, kernel: KernelChoice, test: Array, base: Array, **options: Any
+    bandwidth: float | str,
+    kernel: KernelChoice,
+    samples: tuple[Array, Array],
+    weights: tuple[FloatArray | None, FloatArray | None],
+    rng: np.random.Generator,
 ) -> tuple[float | None, Bandwidth | None]:
     """Return the bandwidth, and how a rule chose it; None for kernels without one.
 
@@ -107,17 +108,13 @@ def bandwidth_of(
     if kernel != "gaussian":
         if bandwidth == "auto":
             return None, None
-        expected = (
-            f"left out with kernel={kernel!r}"
-            if isinstance(kernel, str)
-            else "left out when kernel is a function"
-        )
-        raise ValueError(
-            describe("bandwidth", expected, repr(bandwidth), "Only the Gaussian kernel has one.")
-        )
+        place = f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
+        remedy = "Only the Gaussian kernel has one."
+        raise ValueError(describe("bandwidth", f"left out {place}", repr(bandwidth), remedy))
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
-    choice = choose_bandwidth(test, base, rule="median" if bandwidth == "median" else "variance", **options)
+    rule = "median" if bandwidth == "median" else "variance"
+    choice = bandwidth_by_rule(list(samples), list(weights), rule=rule, rng=rng)
     return choice.value, choice
 
 
@@ -148,3 +145,93 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
 def _batches(value: Any, name: str) -> Array:
     """Return batches as one virtual array, and an array of any library as NumPy."""
     return Batches(value, name) if is_batches(value) else to_numpy(check_matrix(value, name))
+
+
+def is_batches(value: Any) -> bool:
+    """Tell whether ``value`` is an iterable of two-dimensional batches rather than one array or table."""
+    if is_table(value) or hasattr(value, "shape") or hasattr(value, "__array__"):
+        return False
+    if isinstance(value, list | tuple):
+        return bool(value) and getattr(value[0], "ndim", 0) == 2
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+class Batches:
+    """An array of float64 rows behind an iterable of batches.
+
+    Blocks of rows are cheap when they are taken in order; each start from the beginning reads all batches again.
+
+    Parameters
+    ----------
+    batches : iterable of array of shape (n_rows, n_columns)
+        Gives the same batches each time.
+    argument : str
+        Name for messages.
+
+    Raises
+    ------
+    ValueError
+        If it can be read only once, holds no rows, or batches differ in their columns.
+    """
+
+    ndim = 2
+    sequential = True
+
+    def __init__(self, batches: Iterable[Any], argument: str) -> None:
+        if isinstance(batches, Iterator):
+            remedy = "Pass a list of batches, a data loader, or an object whose __iter__ starts anew."
+            expected = "an iterable of batches that can be read more than once"
+            raise ValueError(describe(argument, expected, type(batches).__name__, remedy))
+        self._batches, self._argument = batches, argument
+        sizes = [batch.shape for batch in self._read()]
+        if len({columns for _, columns in sizes}) != 1:
+            expected = "of batches with as many columns each" if sizes else "of at least one batch"
+            raise ValueError(
+                describe(argument, expected, sorted({columns for _, columns in sizes}) or "none")
+            )
+        self.shape = (sum(rows for rows, _ in sizes), sizes[0][1])
+        self._restart()
+
+    def __getitem__(self, key: Any) -> FloatArray:
+        """Return the rows of a slice, or at an array of positions."""
+        rows = key[0] if isinstance(key, tuple) else key
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(self.shape[0])
+            return self._block(start, stop)
+        return self._at(rows)
+
+    def whole(self) -> FloatArray:
+        """Return all rows."""
+        return np.concatenate(list(self._read()))
+
+    def _read(self) -> Iterator[FloatArray]:
+        for batch in self._batches:
+            yield to_float64(check_matrix(batch, self._argument))
+
+    def _restart(self) -> None:
+        self._reader, self._first, self._buffer = self._read(), 0, np.empty((0, self.shape[1]))
+
+    def _block(self, start: int, stop: int) -> FloatArray:
+        if start < self._first:
+            self._restart()
+        parts, end = [self._buffer], self._first + len(self._buffer)
+        while end < stop:
+            if end <= start:
+                parts, self._first = [], end
+            batch = next(self._reader, None)
+            if batch is None:
+                expected = f"the same {self.shape[0]} rows each time that it is read"
+                raise ValueError(describe(self._argument, expected, f"{end} rows"))
+            parts.append(batch)
+            end += len(batch)
+        self._buffer = np.concatenate(parts)[start - self._first :]
+        self._first = start
+        return self._buffer[: stop - start]
+
+    def _at(self, positions: IntArray) -> FloatArray:
+        found, first = np.empty((len(positions), self.shape[1])), 0
+        for batch in self._read():
+            here = (positions >= first) & (positions < first + len(batch))
+            found[here] = batch[positions[here] - first]
+            first += len(batch)
+        return found

@@ -1,4 +1,4 @@
-"""Feature maps: coordinates of a row that do not depend on the other rows, and their sums over a sample.
+"""Feature maps: coordinates of a row that do not depend on the other rows.
 
 With coordinates f of the rows in an orthonormal basis, a kernel is nearly the product of two f, and the kernel
 covariance of a sample is the mean of f f': one pass over the rows, in any order. Maps differ in the basis: landmarks,
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -24,18 +23,9 @@ from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
 from shiftmetrics.novelty.gram import FeatureGram, Gram, Landmarks
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
+from shiftmetrics.novelty.spectrum import Coordinates
 
 Route = Literal["dense", "cholesky", "landmarks", "fourier", "cosine"]
-
-Coordinates = tuple[Array, FloatArray | None]
-"""Coordinates of rows, (n_rows, size), and 1 - |f|^2 of each, None where it is 0."""
-
-SUM_BYTES = 32 << 20
-"""Coordinates of so many bytes are computed at a time, by threads, and added by one product."""
-
-_TILE_BYTES = 1 << 19
-_INDEFINITE = 1e-6
-"""1 - |f|^2 below minus this shows that the kernel is not positive semidefinite."""
 
 
 class PointFunctions(ABC):
@@ -300,97 +290,6 @@ class LandmarkFeatures(FeatureMap):
         return similarities if self.gram.trusted else np.clip(similarities, -1.0, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Sums over the rows of one sample, with weights w that sum to 1: its kernel covariance, and what is left out."""
-
-    products: FloatArray
-    """Lower triangle of the sum of w f f', of shape (size, size), in Fortran order."""
-    residual: float = 0.0
-    """Sum of w e, where e = 1 - |f|^2 is the part of a row outside the span."""
-    spread: float = 0.0
-    """Sum of w sqrt(e (1 - e))."""
-    contradicted: bool = False
-    """Whether a row has a squared length of more than 1, which a positive semidefinite kernel does not allow."""
-
-    @property
-    def mode_count(self) -> float:
-        """Return 1 / |C|_F^2, the effective number of modes of the sample."""
-        lower = self.products
-        diagonal = np.diagonal(lower)
-        square = 2.0 * float(np.einsum("ij,ij->", lower, lower)) - float(diagonal @ diagonal)
-        return 1.0 / square if square > 0.0 else 1.0
-
-
-def moments_of(
-    coordinates: Callable[[slice, FloatArray], Coordinates],
-    weights: FloatArray,
-    blocks: list[slice],
-    size: int,
-    *,
-    noise: float = 0.0,
-    in_order: bool = False,
-    executor: Executor | None = None,
-    report: Callable[[int], object] | None = None,
-) -> Moments:
-    """Add up the moments of the rows of one sample; the result does not depend on the number of threads.
-
-    Parameters
-    ----------
-    coordinates : callable
-        Maps a slice of rows to their coordinates, in any array library, and writes them to an array if in NumPy.
-    weights : ndarray of shape (n_rows,)
-        Weight of each row of ``blocks``, counted from the start of the first.
-    blocks : list of slice
-        Blocks of about `SUM_BYTES`, one after the other.
-    size : int
-        How many coordinates a row has.
-    noise : float, default 0.0
-        Rounding error of 1 - |f|^2.
-    in_order : bool, default False
-        Whether rows must be taken in order, in one thread.
-    executor : concurrent.futures.Executor, optional
-        Threads that compute coordinates.
-    report : callable, optional
-        Called with the number of rows after each block.
-    """
-    products: Any = None
-    residual = spread = 0.0
-    contradicted = False
-    first = blocks[0].start
-    buffer = np.empty((max(block.stop - block.start for block in blocks), size))
-    for block in blocks:
-        n_rows, start = block.stop - block.start, block.start
-
-        def place(tile: slice, start: int = start) -> Coordinates:
-            return coordinates(slice(start + tile.start, start + tile.stop), buffer[tile])
-
-        tiles = row_blocks(n_rows, 8 * size, block_bytes=_TILE_BYTES)
-        with one_blas_thread():
-            parts = list(map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor))
-        share = weights[start - first : block.stop - first]
-        if isinstance(parts[0][0], np.ndarray):
-            products = _add_rank_update(products, buffer[:n_rows], share)
-        else:
-            products = _add_product(products, [values for values, _ in parts], share)
-        if parts[0][1] is not None:
-            outside = np.concatenate([np.asarray(part) for _, part in parts])
-            contradicted = contradicted or bool((outside < -_INDEFINITE).any())
-            outside = np.clip(np.maximum(outside, 0.0) + noise, 0.0, 1.0)
-            residual += float(share @ outside)
-            spread += float(share @ np.sqrt(outside * (1.0 - outside)))
-        if report is not None:
-            report(n_rows)
-    if not isinstance(products, np.ndarray):
-        products = np.asfortranarray(np.tril(to_float64(products)))
-    return Moments(products, residual, spread, contradicted)
-
-
-def moments_bytes(size: int, n_columns: int) -> int:
-    """Estimate the peak memory of the moments under a feature map and of the eigenproblem that follows."""
-    return 48 * size**2 + 4 * SUM_BYTES + 16 * size * n_columns
-
-
 def product(block: Array, coefficients: FloatArray) -> FloatArray:
     """Return ``block @ coefficients`` in NumPy, computed where the block is."""
     if isinstance(block, np.ndarray):
@@ -398,32 +297,6 @@ def product(block: Array, coefficients: FloatArray) -> FloatArray:
     # A copy: those of a frozen mode are read-only, which torch warns of.
     there = namespace(block).asarray(coefficients.copy(), device=getattr(block, "device", None))
     return to_float64(block @ there)
-
-
-def _add_rank_update(products: FloatArray | None, values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Add the sum of w f f' of a block, of which only the lower triangle is computed; ``values`` are scaled."""
-    from scipy.linalg import blas
-
-    size = values.shape[1]
-    if products is None:
-        products = np.zeros((size, size), order="F")
-    if not size:
-        return products
-    weight = float(weights[0])
-    if weights.min() != weights.max():
-        values *= np.sqrt(weights)[:, None]
-        weight = 1.0
-    updated: FloatArray = blas.dsyrk(weight, values.T, beta=1.0, c=products, lower=1, overwrite_c=1)
-    return updated
-
-
-def _add_product(products: Any, parts: list[Array], weights: FloatArray) -> Any:
-    """Add the sum of w f f' of a block by a matrix product, on whatever device the coordinates live."""
-    xp = namespace(parts[0])
-    half = xp.concat(parts, axis=0)
-    half = half * xp.asarray(np.sqrt(weights)[:, None], device=getattr(half, "device", None))
-    added = half.T @ half
-    return added if products is None else products + added
 
 
 def _check_angles(total: float) -> None:

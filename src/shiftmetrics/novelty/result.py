@@ -6,19 +6,15 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics.novelty.confirm import ModeTest
-from shiftmetrics.novelty.maps import PointFunctions
 from shiftmetrics.novelty.modes import Mode, group_modes
 from shiftmetrics.novelty.null import Null
-from shiftmetrics.novelty.routes import Method, solve
-from shiftmetrics.novelty.solution import Problem, Solution
+from shiftmetrics.novelty.routes import PointSource
 
 _NOTHING = 1e-9
 """A sum of the eigenvalues below this is rounding: nothing is novel."""
@@ -26,66 +22,6 @@ _NOTHING = 1e-9
 _READ_BACK = (
     "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
 )
-
-EXACT = Status("exact", "All rows were factored: the value is exact up to rounding.")
-CERTIFIED = Status(
-    "certified", "The factor reached its tolerance: the error bound covers what it leaves out."
-)
-RANK_LIMITED = Status(
-    "rank_limited",
-    "The rank limit came before the tolerance: the value is a lower bound, and the error bound says how much may be "
-    "missing.",
-    "Widen the bandwidth, take fewer rows or more landmarks, or choose method='dense'.",
-    ok=False,
-)
-SAMPLED = Status(
-    "sampled",
-    "The score is exact for a random part of the rows; the eigenvalues and modes are those of all rows.",
-)
-INDEFINITE = Status(
-    "indefinite",
-    "The kernel is not positive semidefinite, so novelty is not defined for it: the value is that of the nearest "
-    "kernel that is.",
-    "Use a positive semidefinite kernel, such as 'gaussian'.",
-    ok=False,
-)
-
-
-def status_of(solution: Solution, n_rows: int) -> Status:
-    """Return how a route ended on ``n_rows`` rows of both samples."""
-    if solution.indefinite:
-        return INDEFINITE
-    if not solution.converged:
-        return RANK_LIMITED
-    if solution.scored is not None:
-        part, scored = solution.scored
-        return SAMPLED if part.gram.n_rows < n_rows else status_of(scored, n_rows)
-    return EXACT if solution.method in ("dense", "cosine") else CERTIFIED
-
-
-@dataclass(eq=False)
-class PointSource:
-    """What scores new points and groups modes: the problem, and all positive modes once they are known."""
-
-    problem: Problem
-    method: Method
-    functions: PointFunctions
-    coefficients: FloatArray
-    complete: bool
-
-    @classmethod
-    def of(cls, problem: Problem, solution: Solution) -> PointSource:
-        """Return what a solution knows of points."""
-        functions, coefficients = solution.basis.functions(solution.vectors)
-        return cls(problem, solution.basis.method, functions, coefficients, solution.complete)
-
-    def point_novelty(self, points: Any) -> FloatArray:
-        """Return the membership of points in all positive modes together."""
-        if not self.complete:
-            vars(self).update(vars(self.of(self.problem, solve(self.problem, self.method, n_vectors=None))))
-        values = self.functions.evaluate(points, self.coefficients)
-        novelty: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
-        return novelty
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,7 +8,7 @@ figure and the alternative when it would not fit.
 from __future__ import annotations
 
 import bisect
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -25,10 +25,12 @@ from shiftmetrics.novelty.maps import (
     FeatureMap,
     FourierFeatures,
     LandmarkFeatures,
-    moments_bytes,
+    PointFunctions,
+    Route,
 )
 from shiftmetrics.novelty.options import FourierMap, LandmarkMap
 from shiftmetrics.novelty.solution import MOST_MODES, FactorMap, Problem, Solution, progress_bar, solve_in
+from shiftmetrics.novelty.spectrum import moments_bytes
 
 Method = Literal["auto", "dense", "cholesky", "landmarks", "fourier", "cosine"]
 METHODS: tuple[Method, ...] = ("auto", "dense", "cholesky", "landmarks", "fourier", "cosine")
@@ -98,6 +100,31 @@ def solve(problem: Problem, method: Method, *, n_vectors: int | None = MOST_MODE
     if basis.method == "fourier" and n_vectors is not None:
         return _with_score(problem, solution)
     return solution
+
+
+@dataclass(eq=False)
+class PointSource:
+    """What scores new points and groups modes: the problem, and all positive modes once they are known."""
+
+    problem: Problem
+    method: Route
+    functions: PointFunctions
+    coefficients: FloatArray
+    complete: bool
+
+    @classmethod
+    def of(cls, problem: Problem, solution: Solution) -> PointSource:
+        """Return what a solution knows of points."""
+        functions, coefficients = solution.basis.functions(solution.vectors)
+        return cls(problem, solution.basis.method, functions, coefficients, solution.complete)
+
+    def point_novelty(self, points: Any) -> FloatArray:
+        """Return the membership of points in all positive modes together."""
+        if not self.complete:
+            vars(self).update(vars(self.of(self.problem, solve(self.problem, self.method, n_vectors=None))))
+        values = self.functions.evaluate(points, self.coefficients)
+        novelty: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
+        return novelty
 
 
 def draw_rows(

@@ -14,21 +14,16 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.maps import (
+from shiftmetrics.novelty.maps import FeatureMap, KernelFunctions, PointFunctions, Route
+from shiftmetrics.novelty.spectrum import (
     SUM_BYTES,
     Coordinates,
-    FeatureMap,
-    KernelFunctions,
     Moments,
-    PointFunctions,
-    Route,
-    moments_of,
-)
-from shiftmetrics.novelty.spectrum import (
     difference,
     eigenvalues_and_vectors,
     entropy,
     entropy_slack,
+    moments_of,
     rounding,
 )
 

@@ -1,4 +1,4 @@
-"""The spectrum of C_X - eta C_Y, its entropy, and the error bound of a truncated factor.
+"""Kernel covariances, the spectrum of C_X - eta C_Y, its entropy, and its rounding errors.
 
 With coordinates f of the rows in an orthonormal basis, C_X is the weighted mean of f f' over the test sample and C_Y
 over the reference, and the positive eigenvalues of their difference are the novelty of Zhang, Li and Farnia
@@ -8,20 +8,126 @@ over the reference, and the positive eigenvalues of their difference are the nov
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core import numerics
-from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
+from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.kernels import EPSILON
+
+Coordinates = tuple[Array, FloatArray | None]
+"""Coordinates of rows, (n_rows, size), and 1 - |f|^2 of each, None where it is 0."""
+
+SUM_BYTES = 32 << 20
+"""Coordinates of so many bytes are computed at a time, by threads, and added by one product."""
+
+_TILE_BYTES = 1 << 19
+_INDEFINITE = 1e-6
+"""1 - |f|^2 below minus this shows that the kernel is not positive semidefinite."""
 
 _COLUMNS = 512
 """So many columns at a time make matrix products that run at full speed, in blocks much smaller than the matrix."""
 
 _SMALL = 512
 """Up to this size all eigenvectors are computed faster than a few."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over the rows of one sample, with weights w that sum to 1: its kernel covariance, and what is left out."""
+
+    products: FloatArray
+    """Lower triangle of the sum of w f f', of shape (size, size), in Fortran order."""
+    residual: float = 0.0
+    """Sum of w e, where e = 1 - |f|^2 is the part of a row outside the span."""
+    spread: float = 0.0
+    """Sum of w sqrt(e (1 - e))."""
+    contradicted: bool = False
+    """Whether a row has a squared length of more than 1, which a positive semidefinite kernel does not allow."""
+
+    @property
+    def mode_count(self) -> float:
+        """Return 1 / |C|_F^2, the effective number of modes of the sample."""
+        lower = self.products
+        diagonal = np.diagonal(lower)
+        square = 2.0 * float(np.einsum("ij,ij->", lower, lower)) - float(diagonal @ diagonal)
+        return 1.0 / square if square > 0.0 else 1.0
+
+
+def moments_of(
+    coordinates: Callable[[slice, FloatArray], Coordinates],
+    weights: FloatArray,
+    blocks: list[slice],
+    size: int,
+    *,
+    noise: float = 0.0,
+    in_order: bool = False,
+    executor: Executor | None = None,
+    report: Callable[[int], object] | None = None,
+) -> Moments:
+    """Add up the moments of the rows of one sample; the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    coordinates : callable
+        Maps a slice of rows to their coordinates, in any array library, and writes them to an array if in NumPy.
+    weights : ndarray of shape (n_rows,)
+        Weight of each row of ``blocks``, counted from the start of the first.
+    blocks : list of slice
+        Blocks of about `SUM_BYTES`, one after the other.
+    size : int
+        How many coordinates a row has.
+    noise : float, default 0.0
+        Rounding error of 1 - |f|^2.
+    in_order : bool, default False
+        Whether rows must be taken in order, in one thread.
+    executor : concurrent.futures.Executor, optional
+        Threads that compute coordinates.
+    report : callable, optional
+        Called with the number of rows after each block.
+    """
+    products: Any = None
+    residual = spread = 0.0
+    contradicted = False
+    first = blocks[0].start
+    buffer = np.empty((max(block.stop - block.start for block in blocks), size))
+    for block in blocks:
+        n_rows, start = block.stop - block.start, block.start
+
+        def place(tile: slice, start: int = start) -> Coordinates:
+            return coordinates(slice(start + tile.start, start + tile.stop), buffer[tile])
+
+        tiles = row_blocks(n_rows, 8 * size, block_bytes=_TILE_BYTES)
+        with one_blas_thread():
+            parts = list(map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor))
+        share = weights[start - first : block.stop - first]
+        if isinstance(parts[0][0], np.ndarray):
+            products = _add_rank_update(products, buffer[:n_rows], share)
+        else:
+            products = _add_product(products, [values for values, _ in parts], share)
+        if parts[0][1] is not None:
+            outside = np.concatenate([np.asarray(part) for _, part in parts])
+            contradicted = contradicted or bool((outside < -_INDEFINITE).any())
+            outside = np.clip(np.maximum(outside, 0.0) + noise, 0.0, 1.0)
+            residual += float(share @ outside)
+            spread += float(share @ np.sqrt(outside * (1.0 - outside)))
+        if report is not None:
+            report(n_rows)
+    if not isinstance(products, np.ndarray):
+        products = np.asfortranarray(np.tril(to_float64(products)))
+    return Moments(products, residual, spread, contradicted)
+
+
+def moments_bytes(size: int, n_columns: int) -> int:
+    """Estimate the peak memory of the moments under a feature map and of the eigenproblem that follows."""
+    return 48 * size**2 + 4 * SUM_BYTES + 16 * size * n_columns
 
 
 def difference(
@@ -195,3 +301,29 @@ def _block_square(block: FloatArray, columns: slice) -> float:
     """Return what a block of columns above the diagonal, and its mirror image, add to the squared Frobenius norm."""
     above, tile = block[: columns.start], block[columns.start :]
     return 2.0 * float(np.vdot(above, above)) + float(np.vdot(tile, tile))
+
+
+def _add_rank_update(products: FloatArray | None, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Add the sum of w f f' of a block, of which only the lower triangle is computed; ``values`` are scaled."""
+    from scipy.linalg import blas
+
+    size = values.shape[1]
+    if products is None:
+        products = np.zeros((size, size), order="F")
+    if not size:
+        return products
+    weight = float(weights[0])
+    if weights.min() != weights.max():
+        values *= np.sqrt(weights)[:, None]
+        weight = 1.0
+    updated: FloatArray = blas.dsyrk(weight, values.T, beta=1.0, c=products, lower=1, overwrite_c=1)
+    return updated
+
+
+def _add_product(products: Any, parts: list[Array], weights: FloatArray) -> Any:
+    """Add the sum of w f f' of a block by a matrix product, on whatever device the coordinates live."""
+    xp = namespace(parts[0])
+    half = xp.concat(parts, axis=0)
+    half = half * xp.asarray(np.sqrt(weights)[:, None], device=getattr(half, "device", None))
+    added = half.T @ half
+    return added if products is None else products + added

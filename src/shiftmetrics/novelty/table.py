@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -339,17 +338,15 @@ def novelty_table(
 
 def _ranks(novelty: FloatArray) -> IntArray:
     """Return ranks along the last axis, 1 for the largest; ties get the better rank."""
-    return np.asarray(1 + (novelty[..., None, :] > novelty[..., :, None]).sum(axis=-1), dtype=np.int64)
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(-novelty, method="min", axis=-1), dtype=np.int64)
 
 
 def _kendall(novelty: FloatArray) -> FloatArray:
     """Return the Kendall correlation (tau-b) of any two rows, 0 where a row is constant."""
-    from scipy.stats import kendalltau
+    import pandas as pd
 
-    count = len(novelty)
-    matrix = np.eye(count)
-    for i in range(count):
-        for j in range(i):
-            tau = float(kendalltau(novelty[i], novelty[j]).statistic)
-            matrix[i, j] = matrix[j, i] = tau if math.isfinite(tau) else 0.0
+    matrix = pd.DataFrame(novelty.T).corr(method="kendall").fillna(0.0).to_numpy(dtype=np.float64, copy=True)
+    np.fill_diagonal(matrix, 1.0)
     return matrix

@@ -1,9 +1,10 @@
-"""Warnings beside a novelty score: bandwidths that tell nothing, too few rows, and pairs that were not declared."""
+"""How a computation of novelty ended, and what to know beside its score: narrow bandwidths, few rows, pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from shiftmetrics._core.status import Status
 from shiftmetrics.novelty.solution import Problem, Solution
 
 _IDENTITY = 0.5
@@ -14,6 +15,42 @@ _EVEN = 0.95
 _PAIRS = 200
 _LEAST_PAIRS = 20
 _LOOK_PAIRED = 0.9
+
+
+EXACT = Status("exact", "All rows were factored: the value is exact up to rounding.")
+CERTIFIED = Status(
+    "certified", "The factor reached its tolerance: the error bound covers what it leaves out."
+)
+RANK_LIMITED = Status(
+    "rank_limited",
+    "The rank limit came before the tolerance: the value is a lower bound, and the error bound says how much may be "
+    "missing.",
+    "Widen the bandwidth, take fewer rows or more landmarks, or choose method='dense'.",
+    ok=False,
+)
+SAMPLED = Status(
+    "sampled",
+    "The score is exact for a random part of the rows; the eigenvalues and modes are those of all rows.",
+)
+INDEFINITE = Status(
+    "indefinite",
+    "The kernel is not positive semidefinite, so novelty is not defined for it: the value is that of the nearest "
+    "kernel that is.",
+    "Use a positive semidefinite kernel, such as 'gaussian'.",
+    ok=False,
+)
+
+
+def status_of(solution: Solution, n_rows: int) -> Status:
+    """Return how a route ended on ``n_rows`` rows of both samples."""
+    if solution.indefinite:
+        return INDEFINITE
+    if not solution.converged:
+        return RANK_LIMITED
+    if solution.scored is not None:
+        part, scored = solution.scored
+        return SAMPLED if part.gram.n_rows < n_rows else status_of(scored, n_rows)
+    return EXACT if solution.method in ("dense", "cosine") else CERTIFIED
 
 
 def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_null: bool) -> tuple[str, ...]:
