@@ -15,7 +15,8 @@ from torch import nn
 from shiftmetrics import posterior_agreement
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.shifts import mix
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments, split_instances
+from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments
+from shiftmetrics.lab.shifts.factors.environments import split_instances
 from shiftmetrics.lab.shifts.factors.spec import FACTORS
 
 # %%

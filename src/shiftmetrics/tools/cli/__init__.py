@@ -10,6 +10,3 @@ def main() -> None:
     from shiftmetrics.tools.cli.app import app
 
     app(prog_name="shiftmetrics")
-
-
-__all__ = ["main"]

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments, split_instances
+from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments
 from shiftmetrics.lab.shifts.factors.designs import uncorrelated_factors
+from shiftmetrics.lab.shifts.factors.environments import split_instances
 from shiftmetrics.lab.shifts.factors.spec import FactorSpec
 
 LABELS = np.random.default_rng(0).choice(10, size=600, p=[0.19, *[0.09] * 9])

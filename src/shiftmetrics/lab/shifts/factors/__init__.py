@@ -6,7 +6,5 @@ and V. Jimenez Rodriguez (master thesis, ETH Zurich 2024), chapters 4 and 5. `Fa
 nothing about the digit, or tie one to it.
 """
 
-from shiftmetrics.lab.shifts.factors.environments import factor_environments, split_instances
-from shiftmetrics.lab.shifts.factors.published import ENVIRONMENTS
-
-__all__ = ["ENVIRONMENTS", "factor_environments", "split_instances"]
+from shiftmetrics.lab.shifts.factors.environments import factor_environments as factor_environments
+from shiftmetrics.lab.shifts.factors.published import ENVIRONMENTS as ENVIRONMENTS

@@ -78,7 +78,7 @@ def split_instances(
 
     Examples
     --------
-    >>> from shiftmetrics.lab.shifts.factors import split_instances
+    >>> from shiftmetrics.lab.shifts.factors.environments import split_instances
     >>> parts = split_instances([4, 9] * 50, {"train": 0.6, "test": 20}, rng=0)
     >>> len(parts["train"]), len(parts["test"]), len(set(parts["train"]) & set(parts["test"]))
     (60, 20, 0)

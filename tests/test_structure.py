@@ -1,0 +1,152 @@
+"""How large the library may be: its public names, arguments and results; and who imports the laboratory."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import shiftmetrics
+from shiftmetrics._core.result import Result
+from shiftmetrics._core.status import Status
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "shiftmetrics"
+WINGS = ("lab", "adapters", "tools")
+"""Packages that may import the laboratory: itself, and the other two inside functions."""
+
+MOST_NAMES = {"lab": 43, "adapters": 11, "": 140}
+MOST_PARAMETERS = 12
+MOST_RESULTS = 15
+
+
+def packages() -> dict[str, list[str]]:
+    """Return the public names of each package that lists some."""
+    names = [
+        "shiftmetrics",
+        *(
+            found.name
+            for found in pkgutil.walk_packages(shiftmetrics.__path__, "shiftmetrics.")
+            if found.ispkg
+        ),
+    ]
+    listed = {name: getattr(importlib.import_module(name), "__all__", []) for name in names}
+    return {name: sorted(set(public) - {"__version__"}) for name, public in listed.items() if public}
+
+
+PUBLIC = packages()
+NAMES = [(package, name) for package, names in PUBLIC.items() for name in names]
+
+
+def imports_of_the_laboratory(source: str) -> Iterator[bool]:
+    """Yield, for each import of the laboratory, whether it stands inside a function."""
+
+    def visit(node: ast.AST, inside: bool) -> Iterator[bool]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+            if isinstance(child, ast.Import):
+                found = [alias.name for alias in child.names]
+            elif isinstance(child, ast.ImportFrom):
+                found = [child.module or ""]
+            else:
+                found = []
+            yield from (inside for name in found if f"{name}.".startswith("shiftmetrics.lab."))
+            yield from visit(child, inside or isinstance(child, ast.FunctionDef))
+
+    return visit(ast.parse(source), False)
+
+
+def test_imports_of_the_laboratory_are_found() -> None:
+    source = (
+        "import shiftmetrics.lab\ndef later():\n    from shiftmetrics.lab.shifts import mix\nimport numpy"
+    )
+    assert list(imports_of_the_laboratory(source)) == [False, True]
+
+
+@pytest.mark.parametrize("package", sorted(path.name for path in SOURCE.iterdir() if path.is_dir()))
+def test_the_laboratory_is_imported_on_first_use_or_not_at_all(package: str) -> None:
+    if package == "lab":
+        return
+    for path in (SOURCE / package).rglob("*.py"):
+        found = list(imports_of_the_laboratory(path.read_text(encoding="utf-8")))
+        assert all(found), f"{path.relative_to(SOURCE)} imports the laboratory before it is used"
+        assert package in WINGS or not found, f"{path.relative_to(SOURCE)} must not import the laboratory"
+
+
+# --- names -----------------------------------------------------------------------------------------------
+
+
+def test_only_packages_list_public_names() -> None:
+    listing = [
+        path
+        for path in SOURCE.rglob("*.py")
+        if re.search(r"^__all__\b", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    ]
+    assert [path for path in listing if path.name != "__init__.py"] == []
+
+
+@pytest.mark.parametrize("wing", MOST_NAMES)
+def test_public_names_are_few(wing: str) -> None:
+    inside = {
+        (package, name)
+        for package, name in NAMES
+        if f"{package}.".startswith(f"shiftmetrics.{wing}".rstrip("."))
+    }
+    assert len(inside) <= MOST_NAMES[wing], sorted(inside)
+
+
+def test_every_public_name_stands_in_the_reference() -> None:
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.rst"))
+    listed = set(re.findall(r"^   (?:[\w.]+\.)?(\w+)$", pages, flags=re.MULTILINE))
+    listed |= set(re.findall(r"``(\w+)``", pages))
+    assert sorted({name for _, name in NAMES} - listed) == []
+
+
+# --- arguments -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("package", "name"), NAMES)
+def test_arguments_are_few(package: str, name: str) -> None:
+    found = getattr(importlib.import_module(package), name)
+    functions = {name: found} if inspect.isfunction(found) else {}
+    if inspect.isclass(found) and found.__module__.startswith("shiftmetrics."):
+        methods = inspect.getmembers(found, inspect.isfunction)
+        functions = {
+            f"{name}.{method}": function
+            for method, function in methods
+            if not method.startswith("_") and function.__module__.startswith("shiftmetrics.")
+        }
+    for function, code in functions.items():
+        assert len(set(inspect.signature(code).parameters) - {"self"}) <= MOST_PARAMETERS, function
+
+
+# --- results ---------------------------------------------------------------------------------------------
+
+
+def subclasses(cls: type) -> set[type]:
+    found = {child for child in cls.__subclasses__() if child.__module__.startswith("shiftmetrics.")}
+    return found.union(*(subclasses(child) for child in found))
+
+
+def everything() -> None:
+    for found in pkgutil.walk_packages(shiftmetrics.__path__, "shiftmetrics."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+
+
+def test_result_classes_are_few() -> None:
+    everything()
+    results = sorted(cls.__name__ for cls in subclasses(Result))
+    assert len(results) <= MOST_RESULTS, results
+
+
+def test_there_is_one_type_of_status() -> None:
+    everything()
+    assert subclasses(Status) == set()
+    assert {get_type_hints(cls)["status"] for cls in subclasses(Result)} == {Status}
