@@ -11,7 +11,7 @@ from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.labels import check_labels, label_codes
 from shiftmetrics._core.memory import check_memory
 from shiftmetrics._core.neighbours import pairwise_distances
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.validation import describe, first_few
 
 
 def shared_classes(
@@ -27,14 +27,8 @@ def shared_classes(
     named = ((labels, "labels"), (reference_labels, "reference_labels"))
     for value, name in named:
         if value is None:
-            raise ValueError(
-                describe(
-                    name,
-                    f"given for method={method!r}" + (" within labels" if method == "neighbour" else ""),
-                    "None",
-                    "Give a label for each row.",
-                )
-            )
+            expected = f"given for method={method!r}" + (" within labels" if method == "neighbour" else "")
+            raise ValueError(describe(name, expected, "None", "Give a label for each row."))
     checked = [
         (check_labels(value, name, length=count), name)
         for (value, name), count in zip(named, counts, strict=True)
@@ -43,15 +37,9 @@ def shared_classes(
     for codes, others, name in ((mine, theirs, "labels"), (theirs, mine, "reference_labels")):
         alone = ~np.isin(codes, others)
         if alone.any() and unmatched == "raise":
-            shown = ", ".join(repr(classes[code].item()) for code in np.unique(codes[alone])[:3])
-            raise ValueError(
-                describe(
-                    "labels and reference_labels",
-                    "of the same classes",
-                    f"{shown} in {name} only",
-                    'Drop these rows, or pass unmatched="drop".',
-                )
-            )
+            got = f"{first_few(classes[code].item() for code in np.unique(codes[alone]))} in {name} only"
+            remedy = 'Drop these rows, or pass unmatched="drop".'
+            raise ValueError(describe("labels and reference_labels", "of the same classes", got, remedy))
     shared = np.intersect1d(mine, theirs)
     if not len(shared):
         raise ValueError(describe("labels and reference_labels", "of the same classes", "no class in common"))

@@ -34,27 +34,17 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
     """
     if is_table(value) or _dimensions(value) == 2:
         array = check_matrix(value, argument, min_columns=2)
-        columns = np.concatenate(
-            list(
-                map_blocks(
-                    lambda rows: _largest(float64_rows(array, rows)),
-                    row_blocks(int(array.shape[0]), 8 * int(array.shape[1])),
-                )
-            )
-        )
+        slices = row_blocks(int(array.shape[0]), 8 * int(array.shape[1]))
+        largest = map_blocks(lambda rows: _largest(float64_rows(array, rows)), slices)
+        columns = np.concatenate(list(largest))
         return columns if not is_table(value) else np.asarray(list(value.columns))[columns]
     labels = check_labels(value, argument)
     if len(labels) == 0:
         raise ValueError(describe(argument, "an array of at least one row", "0"))
     if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.round(labels)).all()):
-        raise ValueError(
-            describe(
-                argument,
-                "predicted labels, or scores of shape (n_samples, n_classes)",
-                "one-dimensional numbers that are not whole",
-                "For binary margins, pass (margins > 0).",
-            )
-        )
+        expected = "predicted labels, or scores of shape (n_samples, n_classes)"
+        got, remedy = "one-dimensional numbers that are not whole", "For binary margins, pass (margins > 0)."
+        raise ValueError(describe(argument, expected, got, remedy))
     return labels
 
 

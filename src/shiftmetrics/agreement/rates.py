@@ -230,25 +230,18 @@ def prediction_rates(
     [0.1941, 0.9937] (95 %)
     """
     level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
-    named = (
-        (reference_predictions, "reference_predictions"),
-        (labels, "labels"),
-        (groups, "groups"),
-    )
+    named = ((reference_predictions, "reference_predictions"), (labels, "labels"), (groups, "groups"))
     reference_predictions, labels, groups = (
         align_rows(predictions, value, name, pairing, "predictions") for value, name in named
     )
     shifted = check_predictions(predictions, "predictions")
     reference = check_predictions(reference_predictions, "reference_predictions")
     if len(shifted) != len(reference):
-        raise ValueError(
-            describe(
-                "reference_predictions",
-                f"of length {len(shifted)} like predictions",
-                f"length {len(reference)}",
-                "Rows are pairs: pair the samples first.",
-            )
+        expected, remedy = (
+            f"of length {len(shifted)} like predictions",
+            "Rows are pairs: pair the samples first.",
         )
+        raise ValueError(describe("reference_predictions", expected, f"length {len(reference)}", remedy))
     inputs = [(shifted, "predictions"), (reference, "reference_predictions")]
     if labels is not None:
         inputs.append((check_labels(labels, "labels", length=len(shifted)), "labels"))
@@ -303,8 +296,14 @@ def _rates_of(codes: list[IntArray], n_classes: int, level: float) -> Prediction
 
 
 def _rate(count: int, n: int, level: float) -> Rate:
-    low, high = binomial_interval(count / n, n, level)
-    return Rate(value=count / n, interval=Interval(low=low, high=high, level=level, method=EXACT))
+    return _bounded(count / n, *binomial_interval(count / n, n, level), level, EXACT)
+
+
+def _bounded(
+    value: float, low: float, high: float, level: float, method: str, group: str | None = None
+) -> Rate:
+    interval = Interval(low=low, high=high, level=level, method=method)
+    return Rate(value=value, interval=interval, group=group)
 
 
 def _difference(lost: int, gained: int, n: int, level: float) -> Rate:
@@ -312,13 +311,8 @@ def _difference(lost: int, gained: int, n: int, level: float) -> Rate:
     half = 1.0 - (1.0 - level) / 2.0
     lost_low, lost_high = binomial_interval(lost / n, n, half)
     gained_low, gained_high = binomial_interval(gained / n, n, half)
-    interval = Interval(
-        low=lost_low - gained_high,
-        high=lost_high - gained_low,
-        level=level,
-        method=f"difference of two {EXACT} intervals",
-    )
-    return Rate(value=(lost - gained) / n, interval=interval)
+    method = f"difference of two {EXACT} intervals"
+    return _bounded((lost - gained) / n, lost_low - gained_high, lost_high - gained_low, level, method)
 
 
 def _macro_f1(predicted: IntArray, labels: IntArray, n_classes: int, level: float) -> Rate:
@@ -342,13 +336,8 @@ def _macro_f1(predicted: IntArray, labels: IntArray, n_classes: int, level: floa
     if error <= 1e-12:  # all right, or all wrong: the sample holds no sign of how it may vary
         return Rate(value=value, interval=None)
     reach = float(ndtri((1.0 + level) / 2.0)) * error
-    interval = Interval(
-        low=max(0.0, value - reach),
-        high=min(1.0, value + reach),
-        level=level,
-        method="normal, by the delta method",
-    )
-    return Rate(value=value, interval=interval)
+    low, high = max(0.0, value - reach), min(1.0, value + reach)
+    return _bounded(value, low, high, level, "normal, by the delta method")
 
 
 def _worst(parts: dict[str, list[IntArray]], n_classes: int, level: float) -> dict[str, Rate]:
@@ -362,18 +351,12 @@ def _worst(parts: dict[str, list[IntArray]], n_classes: int, level: float) -> di
         sign = -1.0 if name in LOWER_IS_BETTER else 1.0
         rates = {group: rates[name] for group, rates in together.items()}
         group = min(rates, key=lambda key: sign * rates[key].value)
-        intervals = [rate.interval for rate in rates.values()]
-        extreme = max if sign < 0 else min
-        interval = None
-        if all(part is not None for part in intervals):
-            ends = [(part.low, part.high) for part in intervals if part is not None]
-            interval = Interval(
-                low=extreme(low for low, _ in ends),
-                high=extreme(high for _, high in ends),
-                level=level,
-                method=f"{len(parts)} groups together",
-            )
-        found[name] = Rate(value=rates[group].value, interval=interval, group=group)
+        value, extreme = rates[group].value, max if sign < 0 else min
+        known = [rate.interval for rate in rates.values() if rate.interval is not None]
+        found[name] = Rate(value=value, interval=None, group=group)
+        if len(known) == len(rates):
+            low, high = extreme(part.low for part in known), extreme(part.high for part in known)
+            found[name] = _bounded(value, low, high, level, f"{len(parts)} groups together", group)
     return found
 
 

@@ -213,12 +213,8 @@ def prepare_pairs(
     first = _check_scores(scores, "scores")
     second = _check_scores(reference_scores, "reference_scores")
     check_same_library(first, second, "scores", "reference_scores")
-    unpaired = first.shape[0] != second.shape[0]
-    remedy = (
-        "Rows are pairs: pair the samples first, with shiftmetrics.agreement.pair_samples."
-        if unpaired
-        else ""
-    )
+    remedy = "Rows are pairs: pair the samples first, with shiftmetrics.agreement.pair_samples."
+    remedy = remedy if first.shape[0] != second.shape[0] else ""
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
     if kind == "probabilities":
         floor = check_probabilities((first, "scores"), (second, "reference_scores"), floor=floor)
@@ -249,25 +245,16 @@ def _check_scores(value: Any, argument: str) -> Array:
     array = as_array(value, argument)
     if array.ndim == 1:
         if not is_floating(array):
-            raise TypeError(
-                describe(
-                    argument,
-                    "of shape (n_samples, n_classes), or a one-dimensional array of real margins",
-                    f"{array.shape[0]} one-dimensional values of dtype {array.dtype}",
-                    "Labels have no scores: give one column for each class, or convert margins to float.",
-                )
-            )
+            expected = "of shape (n_samples, n_classes), or a one-dimensional array of real margins"
+            got = f"{array.shape[0]} one-dimensional values of dtype {array.dtype}"
+            remedy = "Labels have no scores: give one column for each class, or convert margins to float."
+            raise TypeError(describe(argument, expected, got, remedy))
         check_matrix(array[:, None], argument)
         return array
     if array.ndim == 2 and array.shape[1] == 1:
-        raise ValueError(
-            describe(
-                argument,
-                "an array of at least two classes",
-                f"one column (shape {tuple(array.shape)})",
-                "Give one column for each class, or a binary margin as a one-dimensional array.",
-            )
-        )
+        got = f"one column (shape {tuple(array.shape)})"
+        remedy = "Give one column for each class, or a binary margin as a one-dimensional array."
+        raise ValueError(describe(argument, "an array of at least two classes", got, remedy))
     return check_matrix(array, argument, min_columns=2)
 
 

@@ -140,29 +140,20 @@ def batch_pairs(
             raise ValueError(describe("scores", f"of {n_classes} classes in every batch", f"{n_columns}"))
     pairs = prepare_pairs(scores, reference_scores, kind=kind, prior=prior, floor=floor)
     if pairs.floor is not None and floor is None:
-        raise ValueError(
-            describe(
-                "floor",
-                "given where probabilities are 0",
-                "None",
-                "A floor taken from each batch would differ between batches: pass one number, such as floor=1e-6.",
-            )
-        )
+        remedy = "A floor taken from each batch would differ between batches: pass one, such as floor=1e-6."
+        raise ValueError(describe("floor", "given where probabilities are 0", "None", remedy))
     return pairs.replace(workspace=WORKSPACE)
 
 
 def _batch_shards(batches: Any, kind: str, floor: float | None) -> Shards:
     iterable = hasattr(batches, "__iter__") and not hasattr(batches, "shape")
     if not iterable or iter(batches) is batches:
-        raise TypeError(
-            describe(
-                "scores",
-                "pairs (scores, reference_scores) that can be read several times, where reference_scores is None",
-                type(batches).__name__,
-                "Pass reference_scores, or batches in a list or in an object whose __iter__ starts anew; for data "
-                "that passes by once there is shiftmetrics.adapters.torchmetrics.PosteriorAgreement.",
-            )
+        expected = "pairs (scores, reference_scores) that can be read several times, without reference_scores"
+        remedy = (
+            "Pass reference_scores, or batches in a list or in an object whose __iter__ starts anew; for data that "
+            "passes by once there is shiftmetrics.adapters.torchmetrics.PosteriorAgreement."
         )
+        raise TypeError(describe("scores", expected, type(batches).__name__, remedy))
     known: list[float] = []
 
     def read(n_classes: int | None) -> Iterator[ScorePairs]:
@@ -214,14 +205,9 @@ def _partition_shards(scores: Any, reference_scores: Any, kind: str, floor: floa
     first, second = sides
     n_parts, binary = first.numblocks[0], scores.ndim == 1
     if scores.ndim != reference_scores.ndim or second.numblocks[0] != n_parts:
-        raise ValueError(
-            describe(
-                "reference_scores",
-                f"in {n_parts} partitions of rows like scores",
-                f"{second.numblocks[0]} (of {reference_scores.ndim} dimensions)",
-                "Rechunk one of them.",
-            )
-        )
+        got = f"{second.numblocks[0]} (of {reference_scores.ndim} dimensions)"
+        expected = f"in {n_parts} partitions of rows like scores"
+        raise ValueError(describe("reference_scores", expected, got, "Rechunk one of them."))
     n_classes = 2 if binary else int(scores.shape[1])
 
     def total(function: Callable[[ScorePairs], Statistic]) -> Any:
