@@ -16,7 +16,7 @@ from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_choice, check_vector, describe
 from shiftmetrics.models.along_column import answer_along_column
 from shiftmetrics.models.forests.answers import NotTheModel
-from shiftmetrics.models.moves import Moves, moves_of, search_of
+from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.result import EVERYTHING, FeatureStability, FeatureStabilityResult
 from shiftmetrics.models.route import ROUTES, Answer, Route, answer, fixed_answer
@@ -40,7 +40,7 @@ def feature_stability(
     moves: Moves | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = 0.95,
-    computing: Computing | None = None,
+    computing: Search | Computing | None = None,
 ) -> FeatureStabilityResult:
     r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
 

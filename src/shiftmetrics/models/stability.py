@@ -12,7 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.models.moves import Moves, moves_of, search_of
+from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
@@ -35,7 +35,7 @@ def model_stability(
     moves: Moves | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = 0.95,
-    computing: Computing | None = None,
+    computing: Search | Computing | None = None,
 ) -> ModelStabilityResult:
     """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
 
