@@ -227,7 +227,7 @@ def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> I
     wrong = _errors(question)
     choices = {axis: Choices(question, grid.forest, place_on(axis), wrong) for axis in axes}
     positions = np.array(list(axes), dtype=int)
-    row_bytes = 32 * grid.forest.n_outputs * int(grid.n_cells[positions].sum())
+    row_bytes = 400 * grid.forest.n_trees + 32 * grid.forest.n_outputs * int(grid.n_cells.max())
     for rows in grid.row_blocks(question.n_samples, row_bytes):
         for axis, outputs in zip(axes, grid.along(cells[rows], positions), strict=True):
             choices[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, cells[rows, axis])
@@ -264,7 +264,7 @@ def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:
     tried = Choices(question, forest, place, _errors(question))
     stay = np.ravel_multi_index(tuple(standing[:, axes].T), tuple(n_cells))
     row_bytes = 16 * n_choices * (1 + forest.n_outputs)
-    for rows in row_blocks(question.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 2):
+    for rows in row_blocks(question.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 4):
         squared = np.zeros((rows.stop - rows.start, n_choices))
         for position, axis in enumerate(axes):
             squared += grid.axes[axis].costs(start[rows])[:, choices[:, position]]

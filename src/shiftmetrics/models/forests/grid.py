@@ -6,7 +6,7 @@ move along that axis: this gives the outputs at every cell of every axis at once
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.forests.axes import Axis, CellSets, NumberAxis, StateAxis
 from shiftmetrics.models.forests.forest import LEAF, Forest
 
-BLOCK_BYTES = 1 << 26
+BLOCK_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,8 +230,8 @@ class Grid:
         """Cut rows into blocks whose boxes, with ``row_bytes`` more for each row, take bounded memory."""
         return row_blocks(n_rows, 12 * len(self.boxes.leaf) + row_bytes, block_bytes=BLOCK_BYTES)
 
-    def along(self, cells: IntArray, axes: IntArray) -> list[FloatArray]:
-        """Return the outputs of rows at every cell of axes, all their other cells as they are.
+    def along(self, cells: IntArray, axes: IntArray) -> Iterator[FloatArray]:
+        """Yield the outputs of rows at every cell of an axis, all their other cells as they are.
 
         Parameters
         ----------
@@ -240,44 +240,43 @@ class Grid:
         axes : array
             Positions of axes.
 
-        Returns
-        -------
-        list of array of shape (n_rows, n_cells, n_outputs)
+        Yields
+        ------
+        array of shape (n_rows, n_cells, n_outputs)
             For each axis. A row whose value is missing has its present output at the cell of missing values;
             its other outputs have no meaning.
         """
         boxes, forest, n_rows = self.boxes, self.forest, len(cells)
-        width = self.n_cells[axes] + 1  # one more, for changes that end behind the last cell
-        first = np.full(len(self.axes), LEAF)
-        first[axes] = np.cumsum(width) - width
         code = self.violations(cells)
         leaves = self._leaves_inside(code)
-        position, row = np.nonzero((code & 255) == 1)
-        axis = code[position, row] >> 8
-        wanted = first[axis] >= 0
-        position, row, axis = position[wanted], row[wanted], axis[wanted]
-        values = forest.factor * forest.value
-        change = values[boxes.leaf[position]] - values[leaves[row, boxes.tree[position]]]
-        begin = row * width.sum() + first[axis]
-        starts, stops = begin + boxes.low[position, axis], begin + boxes.high[position, axis] + 1
-        for flip in boxes.states:  # each state is a range of one cell
-            moved = np.flatnonzero(axis == flip)
-            arrival, state = np.nonzero(boxes.states[flip][position[moved]])
-            stay = np.flatnonzero(axis != flip)
-            single = begin[moved][arrival] + state
-            order = np.concatenate([stay, moved[arrival]])
-            starts, stops = np.append(starts[stay], single), np.append(stops[stay], single + 1)
-            begin, change, position, axis = begin[order], change[order], position[order], axis[order]
-        place = np.concatenate([starts, stops])
         base = forest.total(leaves)
-        total = np.empty((n_rows, int(width.sum()), forest.n_outputs))
-        for output in range(forest.n_outputs):
-            amount = np.append(change[:, output], -change[:, output])
-            total[:, :, output] = np.bincount(place, amount, n_rows * int(width.sum())).reshape(n_rows, -1)
-        return [
-            base[:, None, :] + np.cumsum(part[:, :-1], axis=1)
-            for part in np.split(total, np.cumsum(width)[:-1], axis=1)
-        ]
+        position, row = np.nonzero((code & 255) == 1)
+        axis_of = code[position, row] >> 8
+        values = forest.factor * forest.value
+        changes = values[boxes.leaf[position]] - values[leaves[row, boxes.tree[position]]]
+        order = np.argsort(axis_of, kind="stable")
+        ends = np.searchsorted(axis_of[order], np.arange(len(self.axes) + 1))
+        for axis in axes.tolist():
+            reached = order[ends[axis] : ends[axis + 1]]
+            box, rows, change, n_cells = (
+                position[reached],
+                row[reached],
+                changes[reached],
+                self.axes[axis].n_cells,
+            )
+            if axis in boxes.states:  # each state is a range of one cell
+                arrival, start = np.nonzero(boxes.states[axis][box])
+                stop, rows, change = start + 1, rows[arrival], change[arrival]
+            else:
+                start, stop = boxes.low[box, axis], boxes.high[box, axis] + 1
+            first = rows * (n_cells + 1)  # one cell more, for changes that end behind the last
+            place = np.append(first + start, first + stop)
+            outputs = np.empty((n_rows, n_cells, forest.n_outputs))
+            for number, amount in enumerate(change.T):
+                sums = np.bincount(place, np.append(amount, -amount), n_rows * (n_cells + 1))
+                steps = sums.reshape(n_rows, -1)[:, :n_cells]
+                outputs[:, :, number] = base[:, None, number] + np.cumsum(steps, axis=1)
+            yield outputs
 
     def squared_distances(self, start: FloatArray) -> FloatArray:
         """Return the squared distance of each row to each box, of shape (n_rows, n_leaves); inf: out of reach."""

@@ -114,7 +114,7 @@ class Block:
         active, spent = self.grid.active, self.spent(cells)
         total = spent.sum(axis=1, keepdims=True)
         squared = np.repeat(total - spent, self.grid.n_cells[active], axis=1) + self.costs
-        heights = self.height_of(np.concatenate(self.grid.along(cells, active), axis=1), self.y)
+        heights = self.height_of(np.concatenate(list(self.grid.along(cells, active)), axis=1), self.y)
         height = np.take_along_axis(heights, cells[:, active[:1]], axis=1)
         squared[squared > np.reshape(self.limit, (-1, 1))] = np.inf
         return Moves(heights, squared, height, total)
@@ -300,7 +300,7 @@ def _error_height(forest: Forest, ties_fall: bool, outputs: FloatArray, labels: 
 def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
     """Cut rows into blocks for `Block`."""
     cells = int(grid.n_cells[grid.active].sum())
-    return grid.row_blocks(n_rows, 32 * (1 + grid.forest.n_outputs) * cells)
+    return grid.row_blocks(n_rows, 64 * (1 + grid.forest.n_outputs) * cells)
 
 
 def _first_candidates(question: Question, grid: Grid) -> Answer:
