@@ -1,4 +1,4 @@
-"""Feature stability of sums of trees: all cells of all features from the leaf boxes, against predicting one by one."""
+"""Feature stability of sums of trees: all cells of all features from leaf boxes, against predicting one by one."""
 
 from __future__ import annotations
 
