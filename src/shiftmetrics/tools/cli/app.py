@@ -48,8 +48,8 @@ class CommandGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the stand-in of a command by the command."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command if command is None else load_command(command.name), rest
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else load_command(name), rest
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line and leave with its exit code."""
