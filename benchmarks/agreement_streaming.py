@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from _machine import best_of, header, table
 
-from shiftmetrics import Computing, PosteriorAgreementResult, posterior_agreement
+from shiftmetrics import Computing, posterior_agreement
 from shiftmetrics.adapters.torchmetrics import PosteriorAgreement
+from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.agreement.grid import BETA_RANGE, grid_betas, grid_result, grid_statistic
 from shiftmetrics.agreement.scores import prepare_pairs
 

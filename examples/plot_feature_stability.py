@@ -11,8 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
-from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models import Moves
+from shiftmetrics import Moves, feature_stability, model_stability
 from shiftmetrics.views import plot
 
 table = load_breast_cancer(as_frame=True)

@@ -21,9 +21,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics import model_stability
+from shiftmetrics import Moves, model_stability
 from shiftmetrics.lab.datasets import load
-from shiftmetrics.models import Moves
 from shiftmetrics.stability import column_moves
 
 folder = os.environ.get("SHIFTMETRICS_DATA")

@@ -26,9 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics import feature_stability
+from shiftmetrics import Moves, feature_stability
 from shiftmetrics.lab.datasets import load
-from shiftmetrics.models import Moves
 from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")

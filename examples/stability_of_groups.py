@@ -22,8 +22,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from shiftmetrics import feature_stability
-from shiftmetrics.models import Moves
+from shiftmetrics import Moves, feature_stability
 from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")

@@ -20,8 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics import model_stability
-from shiftmetrics.models import Moves
+from shiftmetrics import Moves, model_stability
 from shiftmetrics.stability import column_moves
 
 folder = os.environ.get("SHIFTMETRICS_DATA")

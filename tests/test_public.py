@@ -26,6 +26,8 @@ IMPORTED = ("Any", "TYPE_CHECKING", "on_first_drawing")
 
 POSITIONAL = {
     "compare_agreement": ["scores", "reference_scores"],
+    "compare_novelty": ["samples", "reference"],
+    "compare_stability": ["losses", "threshold"],
     "kernel_entropic_novelty": ["features", "reference"],
     "feature_stability": ["model", "X", "y", "threshold"],
     "model_stability": ["model", "X", "y", "threshold"],

@@ -21,18 +21,16 @@ from shiftmetrics._version import __version__
 if TYPE_CHECKING:
     from shiftmetrics._core.options import Computing, Resampling
     from shiftmetrics._core.result import Interval, Result
-    from shiftmetrics._core.status import Status
-    from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
-    from shiftmetrics.comparison import compare_agreement
-    from shiftmetrics.models import ModelStabilityResult, feature_stability, model_stability
-    from shiftmetrics.novelty import NoveltyResult, kernel_entropic_novelty
+    from shiftmetrics.agreement import posterior_agreement
+    from shiftmetrics.comparison import compare_agreement, compare_novelty, compare_stability
+    from shiftmetrics.models import Moves, Search, feature_stability, model_stability
+    from shiftmetrics.novelty import kernel_entropic_novelty
     from shiftmetrics.stability import (
         CandidateLoss,
         FixedLoss,
         HingeLoss,
         LogisticLoss,
         SquaredLoss,
-        StabilityResult,
         ZeroOneLoss,
         stability_criterion,
         worst_case_risk,
@@ -46,17 +44,16 @@ __all__ = [
     "HingeLoss",
     "Interval",
     "LogisticLoss",
-    "ModelStabilityResult",
-    "NoveltyResult",
-    "PosteriorAgreementResult",
+    "Moves",
     "Resampling",
     "Result",
+    "Search",
     "SquaredLoss",
-    "StabilityResult",
-    "Status",
     "ZeroOneLoss",
     "__version__",
     "compare_agreement",
+    "compare_novelty",
+    "compare_stability",
     "feature_stability",
     "kernel_entropic_novelty",
     "model_stability",
@@ -69,18 +66,16 @@ __all__ = [
 _HOMES = {
     "_core.options": ("Computing", "Resampling"),
     "_core.result": ("Interval", "Result"),
-    "_core.status": ("Status",),
-    "agreement": ("PosteriorAgreementResult", "posterior_agreement"),
-    "comparison": ("compare_agreement",),
-    "models": ("ModelStabilityResult", "feature_stability", "model_stability"),
-    "novelty": ("NoveltyResult", "kernel_entropic_novelty"),
+    "agreement": ("posterior_agreement",),
+    "comparison": ("compare_agreement", "compare_novelty", "compare_stability"),
+    "models": ("Moves", "Search", "feature_stability", "model_stability"),
+    "novelty": ("kernel_entropic_novelty",),
     "stability": (
         "CandidateLoss",
         "FixedLoss",
         "HingeLoss",
         "LogisticLoss",
         "SquaredLoss",
-        "StabilityResult",
         "ZeroOneLoss",
         "stability_criterion",
         "worst_case_risk",

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from shiftmetrics import Status
 from shiftmetrics._core.record import decode, encode
+from shiftmetrics._core.status import Status
 
 STUCK = Status("stuck", "No progress.", "Allow more steps.", ok=False)
 

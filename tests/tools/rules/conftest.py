@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from shiftmetrics import Interval, Resampling, Result, Status
+from shiftmetrics import Interval, Resampling, Result
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.status import Status
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison import compare_results
 from shiftmetrics.novelty import kernel_entropic_novelty

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics import Result, Status
+from shiftmetrics import Result
+from shiftmetrics._core.status import Status
 from shiftmetrics.tools.rules import Rule, check_results
 
 finite = st.floats(-1e6, 1e6)

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from shiftmetrics import Resampling, Status
+from shiftmetrics import Resampling
 from shiftmetrics._core.collection import write_results
+from shiftmetrics._core.status import Status
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.tools.rules import Rule, check_results
 
