@@ -12,7 +12,7 @@ from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Kind, Loss
-from shiftmetrics.stability.problem import Prices, Problem, Shift
+from shiftmetrics.stability.problem import Prices, Problem, Shift, counted_passes
 from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.sampling import sampling_error
 from shiftmetrics.stability.solve import Solution, least_cost, most_risk
@@ -101,7 +101,8 @@ def stability_criterion(
     """
     threshold = check_number(threshold, "threshold", low=0.0)
     prices = Prices(theta1, theta2, divergence)
-    with Problem.with_progress("stability", loss, sample_weight, prices, resampling, computing) as problem:
+    with counted_passes("stability", computing) as on_pass:
+        problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
         return least_shift(problem, threshold)
 
 
@@ -169,9 +170,8 @@ def worst_case_risk(
         return solution, shift, shift.risk if solution.value is None else solution.value
 
     prices = Prices(theta1, theta2, divergence)
-    with Problem.with_progress(
-        "worst-case risk", loss, sample_weight, prices, resampling, computing
-    ) as problem:
+    with counted_passes("worst-case risk", computing) as on_pass:
+        problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
         solution, shift, value = solve(problem)
         return _result(
             solution,

@@ -16,7 +16,7 @@ from shiftmetrics.stability.criterion import least_shift
 from shiftmetrics.stability.curve_result import COLUMNS, StabilityCurve
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.problem import Prices, Problem
+from shiftmetrics.stability.problem import Prices, Problem, counted_passes
 from shiftmetrics.stability.result import MAX_ITER, StabilityResult
 
 SOLVED = Status("solved", "The stability of every point is certified.")
@@ -101,9 +101,8 @@ def stability_curve(
     if thresholds is not None:
         given = np.unique(check_vector(np.atleast_1d(thresholds), "thresholds", low=0.0))
     n_points = check_integer(n_points, "n_points", low=2)
-    with Problem.with_progress(
-        "stability curve", loss, sample_weight, prices, resampling, computing, keep_rows=False
-    ) as problem:
+    with counted_passes("stability curve", computing) as on_pass:
+        problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass, keep_rows=False)
         rising = _default_thresholds(problem, n_points) if given is None else given
         points = [least_shift(problem, float(r)) for r in rising]
     sweep = [moment for dual, moment in sorted(problem.dual.moments.items()) if dual > 0.0]
@@ -143,9 +142,8 @@ def _over_prices(
     points = []
     for first, second in zip(theta1.tolist(), theta2.tolist(), strict=True):
         pair = Prices(first, second, prices.divergence)
-        with Problem.with_progress(
-            "stability over prices", loss, sample_weight, pair, resampling, computing, keep_rows=False
-        ) as problem:
+        with counted_passes("stability over prices", computing) as on_pass:
+            problem = Problem.of(loss, sample_weight, pair, resampling, computing, on_pass, keep_rows=False)
             points.append(least_shift(problem, threshold))
     settings = {**points[0].settings, "total": total}
     for name in ("theta1", "theta2"):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
@@ -36,11 +36,8 @@ def in_memory(loss: Loss, weights: FloatArray | None, executor: Executor | None 
     return gather
 
 
-class Placement(Protocol):
-    """Where the rows of a block go."""
-
-    def __call__(self, loss: Loss, rows: slice) -> Transform:
-        """Return transformed values, losses, squared distances and choices."""
+Placement = Callable[[Loss, slice], Transform]
+"""Where the rows of a block go: transformed values, losses, squared distances and choices."""
 
 
 @dataclass(frozen=True)

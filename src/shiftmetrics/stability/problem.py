@@ -43,6 +43,16 @@ class Prices:
         return divergence_of(self.divergence, self.theta2)
 
 
+@contextmanager
+def counted_passes(title: str, computing: Computing | None) -> Iterator[Callable[[], object]]:
+    """Count passes over the data on a progress bar: yield what to call after each."""
+    from tqdm.auto import tqdm
+
+    quiet = isinstance(computing, Computing) and not computing.progress
+    with tqdm(desc=title, unit=" passes", delay=2.0, leave=False, disable=quiet) as bar:
+        yield bar.update
+
+
 @dataclass(frozen=True)
 class Problem:
     """Rows with a positive sample weight, and the dual of their stability."""
@@ -109,38 +119,8 @@ class Problem:
             gather, prices.theta1, prices.of_weights, part.largest_dual(prices.theta1), on_pass,
             rtol=computing.rtol, max_iter=computing.max_iter,
         )  # fmt: skip
-        return cls(
-            part,
-            weights,
-            kept,
-            loss,
-            prices,
-            dual,
-            None if interval is None else interval.level,
-            units,
-            computing,
-            keep_rows,
-        )
-
-    @classmethod
-    @contextmanager
-    def with_progress(
-        cls,
-        title: str,
-        loss: Loss,
-        sample_weight: Any,
-        prices: Prices,
-        resampling: Resampling | float | None,
-        computing: Computing | None,
-        *,
-        keep_rows: bool = True,
-    ) -> Iterator[Self]:
-        """Open a problem whose passes over the data are counted on a progress bar."""
-        from tqdm.auto import tqdm
-
-        quiet = isinstance(computing, Computing) and not computing.progress
-        with tqdm(desc=title, unit=" passes", delay=2.0, leave=False, disable=quiet) as bar:
-            yield cls.of(loss, sample_weight, prices, resampling, computing, bar.update, keep_rows=keep_rows)
+        level = None if interval is None else interval.level
+        return cls(part, weights, kept, loss, prices, dual, level, units, computing, keep_rows)
 
     def settings(self, **question: Any) -> dict[str, Any]:
         """Return what a result should record of a call."""
@@ -262,20 +242,15 @@ class Shift:
         rows, kept, whole = self.rows, self.problem.kept, self.problem.whole
         if rows is None or not self.problem.keep_rows:
             return {}
-        if kept is None:
-            return {
-                "weights": rows.weights,
-                "base_losses": rows.base_losses,
-                "moved_losses": rows.losses,
-                "moved_distances": rows.distances,
-                "choices": rows.choices,
-                "splits": rows.splits,
-            }
-        n_samples = whole.n_samples
-        base = whole.base(slice(0, n_samples))
+        base = rows.base_losses if kept is None else whole.base(slice(0, whole.n_samples))
+        splits = rows.splits
+        if kept is not None and splits is not None:
+            splits = replace(splits, rows=kept[splits.rows])
 
-        def spread(values: FloatArray | IntArray, default: Any = 0.0) -> Any:
-            everywhere = np.zeros(n_samples, dtype=values.dtype) + default
+        def spread(values: FloatArray | IntArray | None, default: FloatArray | None = None) -> Any:
+            if kept is None or values is None:
+                return values
+            everywhere = np.zeros(whole.n_samples, dtype=values.dtype) if default is None else default.copy()
             everywhere[kept] = values
             return everywhere
 
@@ -284,6 +259,6 @@ class Shift:
             "base_losses": base,
             "moved_losses": spread(rows.losses, base),
             "moved_distances": spread(rows.distances),
-            "choices": None if rows.choices is None else spread(rows.choices, 0),
-            "splits": None if rows.splits is None else replace(rows.splits, rows=kept[rows.splits.rows]),
+            "choices": spread(rows.choices),
+            "splits": splits,
         }

@@ -123,14 +123,8 @@ class Splits(Record):
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Put the splits of consecutive blocks one after another."""
-        choices = [part.choices for part in parts if part.choices is not None]
-        return cls(
-            rows=np.concatenate([part.rows for part in parts]),
-            weights=np.concatenate([part.weights for part in parts]),
-            losses=np.concatenate([part.losses for part in parts]),
-            distances=np.concatenate([part.distances for part in parts]),
-            choices=np.concatenate(choices) if choices else None,
-        )
+        columns = {name: [getattr(part, name) for part in parts] for name in vars(parts[0])}
+        return cls(**{name: np.concatenate(c) for name, c in columns.items() if c[0] is not None})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -269,21 +263,14 @@ class StabilityResult(Drawn, Result):
 
         if self.weights is None or self.moved_losses is None or self.moved_distances is None:
             raise ValueError(NO_ROWS)
-        weight = np.array(self.weights)
-        columns = {"row": np.arange(len(weight)), "weight": weight}
-        columns |= {"loss": self.moved_losses, "distance": self.moved_distances}
-        if self.choices is not None:
-            columns["choice"] = self.choices
-        splits = self.splits
-        if splits is None:
-            return pd.DataFrame(columns)
-        weight[splits.rows] -= splits.weights
-        second = {"row": splits.rows, "weight": splits.weights}
-        second |= {"loss": splits.losses, "distance": splits.distances}
-        if splits.choices is not None:
-            second["choice"] = splits.choices
-        both = pd.concat([pd.DataFrame(columns), pd.DataFrame(second)], ignore_index=True)
-        return both.sort_values("row", kind="stable", ignore_index=True)
+        splits, weight = self.splits, np.array(self.weights)
+        places = [(np.arange(len(weight)), weight, self.moved_losses, self.moved_distances, self.choices)]
+        if splits is not None:
+            weight[splits.rows] -= splits.weights
+            places.append((splits.rows, splits.weights, splits.losses, splits.distances, splits.choices))
+        names = ("row", "weight", "loss", "distance", "choice")[: 4 if self.choices is None else 5]
+        frames = [pd.DataFrame(dict(zip(names, columns, strict=False))) for columns in places]
+        return pd.concat(frames).sort_values("row", kind="stable", ignore_index=True)
 
     def places(self) -> tuple[Any, Any]:
         """Return the rows as DataFrames before and after their moves (then second places), if it has them."""
