@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,6 +42,13 @@ class Record:
     def equals(self, other: object) -> bool:
         """Tell whether ``other`` is of the same type with equal fields, arrays compared value by value."""
         return type(other) is type(self) and _equal(self.to_dict(), other.to_dict())
+
+
+def public_names(cls: type[Record]) -> list[str]:
+    """Return the names of the fields and of the public properties of a class of records."""
+    fields = [field.name for field in dataclasses.fields(cls) if field.repr]
+    properties = [name for name, _ in inspect.getmembers(cls, lambda part: isinstance(part, property))]
+    return fields + [name for name in properties if not name.startswith("_")]
 
 
 def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path: str = "") -> Any:

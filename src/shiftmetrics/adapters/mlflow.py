@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import math
 import numbers
 import re
@@ -12,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from shiftmetrics._core.record import public_names
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics._version import __version__
@@ -101,7 +100,7 @@ def metrics_of(result: Result) -> dict[str, float]:
     >>> metrics_of(stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5))["base_risk"]
     0.25
     """
-    found = {key: getattr(result, key) for key in _attributes(type(result))}
+    found = {key: getattr(result, key) for key in public_names(type(result))}
     if result.interval is not None:
         found |= {"interval_low": result.interval.low, "interval_high": result.interval.high}
     if isinstance(result, ComparisonResult):
@@ -123,7 +122,11 @@ def params_of(result: Result) -> dict[str, str]:
     >>> params_of(stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5))["threshold"]
     '0.5'
     """
-    return {key: _cut(str(value)) for key, value in _flat(result.settings)}
+    texts = {key: str(value) for key, value in _flat(result.settings)}
+    return {
+        key: text if len(text) <= LONGEST_PARAM else text[: LONGEST_PARAM - 4] + " ..."
+        for key, text in texts.items()
+    }
 
 
 def _mlflow() -> Any:
@@ -144,20 +147,9 @@ def _name(text: str) -> str:
     return name
 
 
-def _attributes(cls: type[Result]) -> list[str]:
-    """Return the names of the fields and of the public properties of a class of results."""
-    fields = [field.name for field in dataclasses.fields(cls) if field.repr]
-    properties = [name for name, _ in inspect.getmembers(cls, lambda part: isinstance(part, property))]
-    return [*fields, *(name for name in properties if not name.startswith("_"))]
-
-
 def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{_name(str(key))}.")
         else:
             yield f"{before}{_name(str(key))}", value
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_PARAM else text[: LONGEST_PARAM - 4] + " ..."

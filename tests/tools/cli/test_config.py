@@ -57,9 +57,9 @@ def test_slips_are_found_before_anything_is_computed(fails, write, folder, monke
 def test_a_file_that_is_missing_or_a_folder(fails, folder):
     assert (
         fails("run", folder / "no.toml")
-        == f"CONFIG must be a TOML file, got no such file: '{folder}/no.toml'."
+        == f"CONFIG must be an existing TOML file, got '{folder}/no.toml', which is not there."
     )
-    assert "CONFIG must be a TOML file, got the folder" in fails("run", folder)
+    assert "CONFIG must be an existing TOML file, got the folder" in fails("run", folder)
     (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
     assert "CONFIG must be a TOML file" in fails("run", folder / "binary.toml")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from shiftmetrics.tools.cli.novelty import novelty
 from shiftmetrics.tools.cli.options import TITLE
 from shiftmetrics.tools.cli.signature import click_command
 from shiftmetrics.tools.cli.stability import stability
+from shiftmetrics.tools.rules.rule import read_toml
 
 KINDS = {"agreement": agreement, "stability": stability, "novelty": novelty, "compare": compare}
 """Tables of a configuration, with the command that each calls."""
@@ -108,7 +108,7 @@ def read_config(path: Path) -> Config:
     ValueError, TypeError
         The first error in it.
     """
-    document = _read_toml(path)
+    document = read_toml(path, "CONFIG")
     check_keys(document, path.name, KEYS)
     seed = document.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
@@ -124,14 +124,11 @@ def read_config(path: Path) -> Config:
         raise ValueError(
             f"{path.name} must hold at least one measurement, got none. Begin one with {listed}."
         )
-    plain = [
-        part.name.casefold() for part in measurements
-    ]  # some systems ignore capital letters in names of files
-    for position, part in enumerate(measurements):
-        if plain[position] in plain[:position]:
-            raise ValueError(
-                f"{path.name} must have measurements of distinct names, got {part.name!r} twice."
-            )
+    seen: set[str] = set()
+    for name in (part.name for part in measurements):
+        if name.casefold() in seen:  # some systems ignore capital letters in names of files
+            raise ValueError(f"{path.name} must have measurements of distinct names, got {name!r} twice.")
+        seen.add(name.casefold())
     return Config(
         path=path,
         title=_text(document, "title", path.name) or TITLE,
@@ -141,16 +138,6 @@ def read_config(path: Path) -> Config:
         inline_rules=_tables(document, "rule", path.name) if "rule" in document else [],
         measurements=measurements,
     )
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        what = "the folder" if path.is_dir() else "no such file:"
-        raise ValueError(f"CONFIG must be a TOML file, got {what} {str(path)!r}.")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"CONFIG must be a TOML file, got {str(path)!r} ({error}).") from error
 
 
 def _tables(document: Mapping[str, Any], key: str, file: str) -> list[Mapping[str, Any]]:

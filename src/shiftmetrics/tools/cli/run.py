@@ -25,6 +25,7 @@ from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import Rule, RulesResult, check_results, read_rules
+from shiftmetrics.tools.rules.rule import check_names
 from shiftmetrics.views import Context, write_report
 
 
@@ -81,10 +82,8 @@ def _rules_of(plan: Config, folder: Folder) -> Sequence[Rule]:
     rules = [] if plan.rules is None else list(read_rules(plan.rules))
     if plan.inline_rules:
         rules += read_rules({"rule": plan.inline_rules})
-    names = [rule.name for rule in rules]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise ValueError(f"Rules must have distinct names, got {repeated!r} twice.")
+    if rules:
+        check_names(rules, plan.path.name)
     for rule in rules:
         if rule.baseline is not None and Path(rule.baseline).resolve() in folder.files:
             raise ValueError(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from shiftmetrics._core.collection import read_results
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.tools.rules.fields import Place, Reading, Row, find, matches, read, rows_of
 from shiftmetrics.tools.rules.judging import (
-    Baselines,
+    ReadResults,
     judge,
     judge_worse,
-    margin_of,
     paired_worse_by,
+    partner_of,
     worse_by,
 )
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
@@ -65,7 +67,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
             raise TypeError(describe("rules", "rules", type(rule).__name__))
     if not rules:
         raise ValueError(describe("rules", "at least one rule", "none"))
-    baselines = Baselines()
+    read_baseline = functools.cache(read_results)
     outcomes: list[Outcome] = []
     seen: set[str] = set()
     for rule in rules:
@@ -76,32 +78,28 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
                 Outcome(rule=rule, result="", measure="", ended="error", text=_nothing(rule, results))
             )
         for name, result in chosen.items():
-            outcomes.extend(_outcomes(rule, name, result, baselines))
+            outcomes.extend(_outcomes(rule, name, result, read_baseline))
     return RulesResult(
         outcomes=tuple(outcomes), unchecked=tuple(name for name in results if name not in seen)
     )
 
 
-def measures_of(result: Result) -> set[str]:
-    """Return the names that a rule may call a result's measure by: its own, and those it is a kind of."""
+def _has_measure(result: Result, pattern: str) -> bool:
+    """Tell whether a rule means a result by its measure, a part of that, or one that it is a kind of."""
     full = {result.measure}
     if result.measure == type(result).measure:
         full |= {str(cls.measure) for cls in type(result).__mro__ if issubclass(cls, Result) and cls.measure}
-    return full | {part for name in full for part in name.split(".")}
+    return any(matches(part, pattern) for name in full for part in (name, *name.split(".")))
 
 
 def _is_meant(rule: Rule, name: str, result: Result) -> bool:
-    return matches(name, rule.result) and any(
-        matches(measure, rule.measure) for measure in measures_of(result)
-    )
+    return matches(name, rule.result) and _has_measure(result, rule.measure)
 
 
 def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
     """Say that no result was found, and which there are."""
     measures = {result.measure for result in results.values()}
-    by_measure = [
-        name for name, part in results.items() if any(matches(m, rule.measure) for m in measures_of(part))
-    ]
+    by_measure = [name for name, part in results.items() if _has_measure(part, rule.measure)]
     if not by_measure:
         return (
             f"No result is of the measure {rule.measure!r}. {nearest_names(rule.measure, sorted(measures))}"
@@ -110,7 +108,7 @@ def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
     return f"No result{which} has the name {rule.result!r}. {nearest_names(rule.result, by_measure)}"
 
 
-def _outcomes(rule: Rule, name: str, result: Result, baselines: Baselines) -> Iterator[Outcome]:
+def _outcomes(rule: Rule, name: str, result: Result, read_baseline: ReadResults) -> Iterator[Outcome]:
     """Yield the outcome of one rule on one result; with a row, one for each row that it means."""
     common: dict[str, Any] = {"rule": rule, "result": name, "measure": result.measure}
     try:
@@ -129,7 +127,7 @@ def _outcomes(rule: Rule, name: str, result: Result, baselines: Baselines) -> It
                 reading = read(place, rule.field, rule.using)
                 holds, text = judge(rule, result, reading)
             else:
-                reading, holds, text = _against_baseline(rule, name, result, place, row, baselines)
+                reading, holds, text = _against_baseline(rule, name, result, place, row, read_baseline)
         except (ValueError, TypeError) as error:
             yield Outcome(**common, row=row.words, ended="error", text=str(error))
             continue
@@ -163,10 +161,10 @@ def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
 
 
 def _against_baseline(
-    rule: Rule, name: str, result: Result, place: Place, row: Row, baselines: Baselines
+    rule: Rule, name: str, result: Result, place: Place, row: Row, read_baseline: ReadResults
 ) -> tuple[Reading, bool, str]:
     """Compare with the earlier result; the reading is by how much this one is worse."""
-    earlier = baselines.partner_of(rule, name, result)
+    earlier = partner_of(rule, name, result, read_baseline)
     then = Row(earlier, "", rule.field) if rule.row is None else _only_row(rule, row, earlier)
     before = find(then.content, then.path)
     unmet = _unmet_status(rule, earlier, before)
@@ -179,7 +177,7 @@ def _against_baseline(
         if rule.using == "interval"
         else worse_by(rule, result, new, old)
     )
-    return worse, *judge_worse(rule, new, old, worse, margin_of(rule, old))
+    return worse, *judge_worse(rule, new, old, worse)
 
 
 def _only_row(rule: Rule, row: Row, earlier: Result) -> Row:

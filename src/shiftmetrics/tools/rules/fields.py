@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import math
 import numbers
 from collections.abc import Iterator, Mapping
@@ -13,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import Record, public_names
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.status import Status
 from shiftmetrics.tools.rules.rule import Using, nearest_names, row_in_words
@@ -91,11 +89,7 @@ def find(start: Any, path: str) -> Place:
 
 def names_of(part: Any) -> list[str]:
     """Return the fields and properties of a record, or the keys of a mapping."""
-    if isinstance(part, Mapping):
-        return [str(key) for key in part]
-    fields = [field.name for field in dataclasses.fields(part) if field.repr]
-    properties = [name for name, _ in inspect.getmembers(type(part), lambda made: isinstance(made, property))]
-    return fields + [name for name in properties if not name.startswith("_")]
+    return [str(key) for key in part] if isinstance(part, Mapping) else public_names(type(part))
 
 
 def read(place: Place, path: str, using: Using | None) -> Reading:
@@ -189,19 +183,15 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
             raise ValueError(
                 f"The {what} of the field {path!r} is NaN, which no bound can judge. Measure again."
             )
+    reach = {what: max(value - low, high - value) for low, high, what in ends if low < value or high > value}
+    most = max(reach.values(), default=0.0)
     return Reading(
         value=value,
         low=_total(value, [low for low, _, _ in ends], -1.0),
         high=_total(value, [high for _, high, _ in ends], 1.0),
-        because=_reasons(value, ends),
+        # What is a hundred times smaller than the rest is not named.
+        because=tuple(what for what, far in reach.items() if math.isinf(far) or 100.0 * far >= most),
     )
-
-
-def _reasons(value: float, ends: list[tuple[float, float, str]]) -> tuple[str, ...]:
-    """Name what puts the ends apart from the value, leaving out what is a hundred times smaller than the rest."""
-    reach = {what: max(value - low, high - value) for low, high, what in ends if low < value or high > value}
-    most = max(reach.values(), default=0.0)
-    return tuple(what for what, far in reach.items() if math.isinf(far) or 100.0 * far >= most)
 
 
 def _total(value: float, ends: list[float], sign: float) -> float:
@@ -292,7 +282,7 @@ def rows_of(result: Result, row: Mapping[str, Any], path: str) -> list[Row]:
         if not wanted <= set(columns):
             continue
         found = [
-            Row(match, _words(match, row), path)
+            Row(match, row_in_words({name: plain(_cell(match, name)) for name in row}), path)
             for part in table
             if (match := _matching(part, row)) is not None
         ]
@@ -341,12 +331,10 @@ def _is_table(part: Any) -> bool:
 
 def _matching(part: Any, row: Mapping[str, Any]) -> Any:
     """Return the row, or a pair in reverse order, if it holds the values; else None."""
-    pairs = [part, part.reversed()] if hasattr(part, "reversed") else [part]
-    return next((pair for pair in pairs if _holds(pair, row)), None)
-
-
-def _holds(part: Any, row: Mapping[str, Any]) -> bool:
-    return all(_same(plain(_cell(part, name)), wanted) for name, wanted in row.items())
+    for pair in [part, part.reversed()] if hasattr(part, "reversed") else [part]:
+        if all(_same(plain(_cell(pair, name)), wanted) for name, wanted in row.items()):
+            return pair
+    return None
 
 
 def _same(cell: Any, wanted: Any) -> bool:
@@ -360,7 +348,3 @@ def _same(cell: Any, wanted: Any) -> bool:
 
 def _cell(part: Any, name: str) -> Any:
     return part.get(name) if isinstance(part, Mapping) else getattr(part, name)
-
-
-def _words(part: Any, row: Mapping[str, Any]) -> str:
-    return row_in_words({name: plain(_cell(part, name)) for name in row})

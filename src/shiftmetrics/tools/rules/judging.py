@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiftmetrics._core.collection import read_results
 from shiftmetrics._core.record import encode
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.tools.rules.fields import Reading
@@ -24,38 +23,31 @@ _INCIDENTAL = {
 """Settings that may differ between releases: how a number is computed, not what it measures."""
 
 
-class Baselines:
-    """The results of earlier releases, each file read once."""
+ReadResults: TypeAlias = Callable[[str], dict[str, Result]]
 
-    def __init__(self) -> None:
-        self._read: dict[str, dict[str, Result]] = {}
 
-    def partner_of(self, rule: Rule, name: str, result: Result) -> Result:
-        """Return the earlier result that goes with one: of the same name, or the only one of its measure.
+def partner_of(rule: Rule, name: str, result: Result, read_baseline: ReadResults) -> Result:
+    """Return the earlier result that goes with one: of the same name, or the only one of its measure.
 
-        Raises
-        ------
-        ValueError
-            If the file cannot be read, has no such result, or one measured with other settings.
-        """
-        path = str(rule.baseline)
-        if path not in self._read:
-            if not Path(path).is_file():
-                raise ValueError(
-                    f"baseline must be an existing file of results, got {path!r}, which is not there."
-                )
-            self._read[path] = read_results(path)
-        earlier = self._read[path]
-        alike = {key: part for key, part in earlier.items() if part.measure == result.measure}
-        partner = alike.get(name) or (next(iter(alike.values())) if len(alike) == 1 else None)
-        if partner is None:
-            raise ValueError(
-                f"The baseline {path!r} has no result {name!r} of measure {result.measure!r}. "
-                + nearest_names(name, alike or earlier)
-            )
-        if rule.same_settings:
-            _check_settings(result.settings, partner.settings, path)
-        return partner
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, has no such result, or one measured with other settings.
+    """
+    path = str(rule.baseline)
+    if not Path(path).is_file():
+        raise ValueError(f"baseline must be an existing file of results, got {path!r}, which is not there.")
+    earlier = read_baseline(path)
+    alike = {key: part for key, part in earlier.items() if part.measure == result.measure}
+    partner = alike.get(name) or (next(iter(alike.values())) if len(alike) == 1 else None)
+    if partner is None:
+        raise ValueError(
+            f"The baseline {path!r} has no result {name!r} of measure {result.measure!r}. "
+            + nearest_names(name, alike or earlier)
+        )
+    if rule.same_settings:
+        _check_settings(result.settings, partner.settings, path)
+    return partner
 
 
 def worse_by(rule: Rule, result: Result, now: Reading, earlier: Reading) -> Reading:
@@ -115,15 +107,6 @@ def paired_worse_by(rule: Rule, result: Result, earlier: Result) -> Reading:
     )
 
 
-def margin_of(rule: Rule, earlier: Reading) -> float:
-    """Return how much worse is allowed, in the unit of the field."""
-    margin, share = rule.margin
-    if not share:
-        return margin
-    # A share of infinity would forgive any fall from it.
-    return margin * abs(float(earlier.value)) if math.isfinite(float(earlier.value)) else 0.0
-
-
 def direction_of(rule: Rule, result: Result) -> bool | None:
     """Tell whether higher is better for the field of a rule; None where it is unknown."""
     if rule.better is not None:
@@ -172,7 +155,8 @@ def judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
     """
     value, low, high = reading.value, reading.low, reading.high
     if rule.equal_to is not None:
-        holds = _is_equal(value, rule.equal_to)
+        is_flag = isinstance(value, bool) or isinstance(rule.equal_to, bool)
+        holds = value is rule.equal_to if is_flag else bool(value == rule.equal_to)
         return holds, f"{rule.field} is {printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}."
     if low is None or high is None:
         raise ValueError(
@@ -191,9 +175,12 @@ def judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
     return False, f"{found}: not shown to be {rule.bound_in_words()}.{remedy if rule.using is None else ''}"
 
 
-def judge_worse(rule: Rule, new: Reading, old: Reading, worse: Reading, margin: float) -> tuple[bool, str]:
-    """Tell whether a field is worse than before by no more than a margin, and in which words."""
-    end, gap = float(worse.high or 0.0), float(worse.value)
+def judge_worse(rule: Rule, new: Reading, old: Reading, worse: Reading) -> tuple[bool, str]:
+    """Tell whether a field is worse than before by no more than the rule allows, and in which words."""
+    end, gap, before = float(worse.high or 0.0), float(worse.value), float(old.value)
+    margin, share = rule.margin
+    if share:  # a share of infinity would forgive any fall from it
+        margin *= abs(before) if math.isfinite(before) else 0.0
     holds = end <= margin
     moved = f"{format_number(abs(gap))} {'worse' if gap > 0 else 'better'}" if gap else "as before"
     start = f"{rule.field} {printed(new.value)} after {printed(old.value)}, {moved}"
@@ -203,7 +190,7 @@ def judge_worse(rule: Rule, new: Reading, old: Reading, worse: Reading, margin: 
 def _wrong_side(rule: Rule, result: Result) -> str:
     """Say that a bound lets the bad side pass: a mistake that nothing else would show."""
     higher = direction_of(rule, result)
-    if higher is None or rule.equal_to is not None:
+    if higher is None:
         return ""
     lower, upper = rule.lower > -math.inf, rule.upper < math.inf
     if (higher and upper and not lower) or (not higher and lower and not upper):
@@ -229,9 +216,3 @@ def _apart(number: Any, rule: Rule) -> str:
     bounds = [rule.at_least, rule.above, rule.at_most, rule.below]
     alike = any(bound is not None and bound != number and format_number(bound) == short for bound in bounds)
     return repr(number) if alike else short
-
-
-def _is_equal(value: Any, wanted: Any) -> bool:
-    if isinstance(value, bool) or isinstance(wanted, bool):
-        return value is wanted
-    return bool(value == wanted)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -120,13 +121,9 @@ class RulesResult(Record):
         n_rules = len({outcome.rule.name for outcome in self.outcomes})
         checks = f"{len(self.outcomes)} check{'s' * (len(self.outcomes) != 1)}"
         of = f" of {n_rules} rule{'s' * (n_rules != 1)}"
-        ended = {
-            "passed": len(self._that("passed")),
-            "failed": len(self.failed),
-            "warned": len(self.warned),
-            "could not be made": len(self.errors),
-        }
-        counted = ", ".join(f"{count} {what}" for what, count in ended.items() if count)
+        ended = Counter[str](outcome.ended for outcome in self.outcomes)
+        words = {"passed": "passed", "failed": "failed", "warned": "warned", "error": "could not be made"}
+        counted = ", ".join(f"{ended[end]} {text}" for end, text in words.items() if end in ended)
         verdict = "Passed" if self.passed else "Error" if self.errors else "Failed"
         return f"{verdict}: {checks}{of}, {counted}."
 

@@ -7,6 +7,7 @@ import difflib
 import math
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -310,7 +311,7 @@ def read_rules(
         document, where = source, "rules"
     else:
         path = Path(source)
-        document, where = _read_toml(path), str(path)
+        document, where = read_toml(path, "rules"), str(path)
         base = path.parent if folder is None else base
     check_keys(map(str, document), where, ["rule"])
     tables = document.get("rule", [])
@@ -319,20 +320,26 @@ def read_rules(
     if not tables:
         raise ValueError(f"{where} must hold at least one [[rule]], got none.")
     rules = tuple(_rule(table, position, base) for position, table in enumerate(tables, start=1))
-    names = [rule.name for rule in rules]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise ValueError(f"{where} must have rules of distinct names, got {repeated!r} twice.")
+    check_names(rules, where)
     return rules
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def check_names(rules: Iterable[Rule], where: str) -> None:
+    """Raise a ValueError if two rules have one name."""
+    name, times = Counter(rule.name for rule in rules).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{where} must have rules of distinct names, got {name!r} twice.")
+
+
+def read_toml(path: Path, argument: str) -> dict[str, Any]:
+    """Return what a TOML file holds; raise a ValueError if it is missing or not TOML."""
     if not path.is_file():
-        raise ValueError(describe("rules", "an existing TOML file", f"{str(path)!r}, which is not there"))
+        got = f"the folder {str(path)!r}" if path.is_dir() else f"{str(path)!r}, which is not there"
+        raise ValueError(describe(argument, "an existing TOML file", got))
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(describe("rules", "a TOML file", f"{str(path)!r} ({error})")) from error
+        raise ValueError(describe(argument, "a TOML file", f"{str(path)!r} ({error})")) from error
 
 
 def _rule(table: Mapping[str, Any], position: int, folder: Path) -> Rule:
