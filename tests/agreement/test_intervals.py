@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Resampling, Result
-from shiftmetrics._core.resampling import Bootstrap, Units
+from shiftmetrics._core.resampling import Draws, Units
 from shiftmetrics.agreement import channel_capacity, posterior_agreement
 from shiftmetrics.agreement.channel import prior_channel_capacity
 
@@ -24,7 +24,7 @@ def margins(*groups: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drawn_weights(n_units: int, n_resamples: int, seed: int) -> np.ndarray:
-    draws = Bootstrap(n_units, n_resamples, seed)
+    draws = Draws(n_units, n_resamples, seed)
     return np.concatenate([draws.counts(block) for block in range(len(draws.blocks))], axis=1)
 
 

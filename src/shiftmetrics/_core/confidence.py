@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.result import Interval
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,16 @@ class BiasCorrected:
         shift = float(ndtri(_share_below(self.draws, null))) - self.bias
         tail = float(ndtr(shift / (1.0 + self.acceleration * shift) - self.bias))
         return min(1.0, max(2.0 * min(tail, 1.0 - tail), 2.0 / (len(self.draws) + 1.0)))
+
+
+def normal_interval(
+    value: float, standard_error: float, level: float, method: str, *, least: float = -np.inf
+) -> Interval:
+    """Return ``value`` plus and minus a quantile of standard errors, cut off at the ``least`` possible value."""
+    from scipy.special import ndtri
+
+    half = float(ndtri(0.5 + 0.5 * level)) * standard_error
+    return Interval(low=max(value - half, least), high=value + half, level=level, method=method)
 
 
 def binomial_interval(

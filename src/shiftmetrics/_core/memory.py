@@ -23,11 +23,11 @@ def available_memory() -> int:
         return 4 << 30
 
 
-def check_memory_limit(value: Any, argument: str = "memory_limit") -> int:
+def check_memory_limit(value: Any) -> int:
     """Return a limit in bytes: ``value``, or half of what is available when it is None."""
     if value is None:
         return available_memory() // 2
-    return int(check_number(value, argument, low=0.0, open_low=True, high=2.0**63))
+    return int(check_number(value, "memory_limit", low=0.0, open_low=True, high=2.0**63))
 
 
 def check_memory(needed: float, limit: int, what: str, remedy: str) -> None:

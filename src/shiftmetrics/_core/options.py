@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
 
 TOLERANCES = ("atol", "rtol", "max_iter", "memory_limit")
@@ -71,9 +72,7 @@ class Computing:
         if self.max_iter is not None:
             checked["max_iter"] = check_integer(self.max_iter, "max_iter", low=1)
         if self.memory_limit is not None:
-            checked["memory_limit"] = int(
-                check_number(self.memory_limit, "memory_limit", low=0.0, open_low=True, high=2.0**63)
-            )
+            checked["memory_limit"] = check_memory_limit(self.memory_limit)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

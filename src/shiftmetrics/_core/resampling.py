@@ -7,7 +7,6 @@ up. The same seed gives the same draws, so statistics of several models, or of f
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ COUNTS_IN_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
-class Draws(ABC):
-    """Repeatable draws of counts, one for each unit.
+class Draws:
+    """Repeatable draws of counts, one for each unit: the bootstrap, or subsamples.
 
     Attributes
     ----------
@@ -37,11 +36,15 @@ class Draws(ABC):
         Number of draws.
     seed : int
         Gives the same draws each time.
+    size : int or None
+        Units in each draw, without replacement: subsamples, halves, or, in a pooled sample, permutations. None draws
+        as many as there are, with replacement: the bootstrap.
     """
 
     n_units: int
     n_resamples: int
     seed: int
+    size: int | None = None
 
     @property
     def blocks(self) -> list[slice]:
@@ -50,57 +53,27 @@ class Draws(ABC):
 
     def counts(self, block: int) -> FloatArray:
         """Return the counts of the units of one of the `blocks`, of shape (n_resamples, n_units)."""
-        units = self.blocks[block]
+        units, totals = self.blocks[block], self._totals[:, block]
+        n_units = units.stop - units.start
         rng = np.random.default_rng([self.seed, 1, block])
-        return self._counts(units.stop - units.start, self._totals[:, block], rng)
+        if self.size is None:
+            places = rng.integers(n_units, size=int(totals.sum()))
+            places += np.repeat(n_units * np.arange(self.n_resamples), totals)
+            counts = np.bincount(places, minlength=self.n_resamples * n_units)
+            return counts.reshape(self.n_resamples, n_units).astype(np.float64)
+        order = rng.random((self.n_resamples, n_units)).argsort(axis=1)
+        drawn = np.zeros((self.n_resamples, n_units))
+        np.put_along_axis(drawn, order, (np.arange(n_units) < totals[:, None]).astype(np.float64), axis=1)
+        return drawn
 
     @cached_property
     def _totals(self) -> IntArray:
         """How much of each draw falls into each block, of shape (n_resamples, n_blocks)."""
         sizes = np.asarray([units.stop - units.start for units in self.blocks])
-        return self._split(sizes, np.random.default_rng([self.seed, 0]))
-
-    @abstractmethod
-    def _split(self, sizes: IntArray, rng: np.random.Generator) -> IntArray: ...
-
-    @abstractmethod
-    def _counts(self, n_units: int, totals: IntArray, rng: np.random.Generator) -> FloatArray: ...
-
-
-@dataclass(frozen=True)
-class Bootstrap(Draws):
-    """As many units as there are, with replacement: the bootstrap, of rows or of groups."""
-
-    def _split(self, sizes: IntArray, rng: np.random.Generator) -> IntArray:
-        return rng.multinomial(self.n_units, sizes / self.n_units, size=self.n_resamples)
-
-    def _counts(self, n_units: int, totals: IntArray, rng: np.random.Generator) -> FloatArray:
-        places = rng.integers(n_units, size=int(totals.sum()))
-        places += np.repeat(n_units * np.arange(self.n_resamples), totals)
-        counts = np.bincount(places, minlength=self.n_resamples * n_units)
-        return counts.reshape(self.n_resamples, n_units).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Subsampling(Draws):
-    """A given number of units without replacement: subsamples, halves, or, in a pooled sample, permutations.
-
-    Attributes
-    ----------
-    size : int
-        Units in each draw.
-    """
-
-    size: int
-
-    def _split(self, sizes: IntArray, rng: np.random.Generator) -> IntArray:
+        rng = np.random.default_rng([self.seed, 0])
+        if self.size is None:
+            return rng.multinomial(self.n_units, sizes / self.n_units, size=self.n_resamples)
         return rng.multivariate_hypergeometric(sizes, self.size, size=self.n_resamples, method="marginals")
-
-    def _counts(self, n_units: int, totals: IntArray, rng: np.random.Generator) -> FloatArray:
-        order = rng.random((self.n_resamples, n_units)).argsort(axis=1)
-        counts = np.zeros((self.n_resamples, n_units))
-        np.put_along_axis(counts, order, (np.arange(n_units) < totals[:, None]).astype(np.float64), axis=1)
-        return counts
 
 
 @dataclass(frozen=True)
@@ -142,13 +115,12 @@ class Units:
             )
         return cls(n_rows, len(labels), codes.astype(np.int64))
 
-    def sums(self, values: FloatArray, rows: slice | None = None) -> FloatArray:
-        """Return the sum of ``values`` over the rows of each unit; ``rows`` says which rows they are."""
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum of ``values`` over the rows of each unit."""
         if self.codes is None:
             return values
-        codes = self.codes if rows is None else self.codes[rows]
         sums = np.zeros((self.n_units, *values.shape[1:]))
-        np.add.at(sums, codes, values)
+        np.add.at(sums, self.codes, values)
         return sums
 
 
@@ -175,17 +147,14 @@ def resampled_sums(
     """
     blocks = draws.blocks
     numbers = [slice(block, block + 1) for block in range(len(blocks))]
-    if units.codes is None:
-        return map_reduce(
-            lambda number: draws.counts(number.start) @ values_of(blocks[number.start]),
-            numbers,
-            executor=executor,
-        )
-    slices = row_blocks(units.n_rows, 1, block_bytes=1 << 10)
-    first = values_of(slices[0])
-    sums = np.zeros((units.n_units, first.shape[1]))
-    for rows in slices:
-        np.add.at(sums, units.codes[rows], values_of(rows) if rows.start else first)
+    of_units = values_of
+    if units.codes is not None:
+        slices = row_blocks(units.n_rows, 1, block_bytes=1 << 10)
+        first = values_of(slices[0])
+        sums = np.zeros((units.n_units, first.shape[1]))
+        for rows in slices:
+            np.add.at(sums, units.codes[rows], values_of(rows) if rows.start else first)
+        of_units = sums.__getitem__
     return map_reduce(
-        lambda number: draws.counts(number.start) @ sums[blocks[number.start]], numbers, executor=executor
+        lambda number: draws.counts(number.start) @ of_units(blocks[number.start]), numbers, executor=executor
     )

@@ -150,19 +150,12 @@ class Result(Record):
         ValueError
             If the JSON is not a result, or has another schema version.
         """
-        path: Path | None = None
-        if isinstance(source, str) and source.lstrip().startswith("{"):
-            text = source
-        else:
-            path = Path(source)
-            try:
-                text = path.read_text(encoding="utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"source must be the JSON of a result, got {str(path)!r}, not text."
-                ) from error
+        is_text = isinstance(source, str) and source.lstrip().startswith("{")
+        path = None if is_text else Path(source)
         try:
-            document = json.loads(text)
+            document = json.loads(str(source) if path is None else path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise ValueError(f"source must be the JSON of a result, got {str(path)!r}, not text.") from error
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"source must be the JSON of a result, got text that is not JSON ({error})."
@@ -225,27 +218,24 @@ def write_document(
         raise ValueError(
             f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
         )
+    archive, buffer = path.with_suffix(".npz"), io.BytesIO()
+    outdated = names_arrays(path) and not arrays
     if arrays:
-        archive = path.with_suffix(".npz")
         if has_foreign_archive(path):
             raise ValueError(
                 f"path must not be {str(path)!r}: its arrays would replace {str(archive)!r}, which no JSON file goes "
                 "with. Choose another name, or remove that file."
             )
-        buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
-        text = json.dumps(document, indent=indent, allow_nan=False)
+    text = json.dumps(document, indent=indent, allow_nan=False)
+    if arrays:
         with atomic_path(archive) as temporary:
             temporary.write_bytes(buffer.getvalue())
-        write_text(path, text + "\n")
-        return text
-    text = json.dumps(document, indent=indent, allow_nan=False)
-    outdated = names_arrays(path)
     write_text(path, text + "\n")
     if outdated:
-        path.with_suffix(".npz").unlink(missing_ok=True)
+        archive.unlink(missing_ok=True)
     return text
 
 

@@ -21,7 +21,7 @@ from shiftmetrics._core.confidence import BiasCorrected, binomial_interval
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import posteriors
 from shiftmetrics._core.options import Resampling
-from shiftmetrics._core.resampling import Bootstrap, Draws, Units, resampled_sums
+from shiftmetrics._core.resampling import Draws, Units, resampled_sums
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.channel import prior_channel_capacity
 from shiftmetrics.agreement.scores import ScorePairs
@@ -55,7 +55,7 @@ def sample_agreement(
     were not drawn: there the number of units limits the share of contradictions that can have been missed.
     """
     units = Units.of(resampling.groups, pairs.n_samples)
-    bootstrap = Bootstrap(units.n_units, resampling.n_draws, resampling.rng)
+    bootstrap = Draws(units.n_units, resampling.n_draws, resampling.rng)
     draws = draw_agreement(pairs, best, bootstrap, units, predicted=predicted, executor=executor)
     if math.isinf(best.x):
         return unseen_contradictions(pairs, limits, units, value, resampling.level), draws.values

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.confidence import BiasCorrected, simultaneous_p_values
+from shiftmetrics._core.confidence import BiasCorrected, normal_interval, simultaneous_p_values
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.result import ModelDifference
@@ -199,10 +199,9 @@ def _by_draws(gap: float, draws: FloatArray, level: float, drawn_by: str) -> tup
 
 
 def _by_normal(gap: float, standard_error: float, level: float) -> tuple[Interval, float]:
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr
 
-    half = float(ndtri(0.5 + 0.5 * level)) * standard_error
-    interval = Interval(low=gap - half, high=gap + half, level=level, method="paired influence functions")
+    interval = normal_interval(gap, standard_error, level, "paired influence functions")
     if standard_error == 0.0:
         return interval, 1.0 if gap == 0.0 else 0.0
     return interval, float(2.0 * ndtr(-abs(gap) / standard_error))

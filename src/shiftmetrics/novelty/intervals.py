@@ -18,7 +18,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.confidence import BiasCorrected
-from shiftmetrics._core.resampling import Subsampling
+from shiftmetrics._core.resampling import Draws
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics.novelty.factor import dense_factor
@@ -68,7 +68,7 @@ def subsample(problem: Problem, solution: Solution, *, level: float, n_draws: in
     share = min(_SHARE, most / max(map(len, rows)))
     sizes = [min(max(2, round(share * len(side))), max(1, len(side) - 1)) for side in rows]
     draws = [
-        _positions(Subsampling(len(side), n_draws, seed + (0 if part.paired else place), size), side)
+        _positions(Draws(len(side), n_draws, seed + (0 if part.paired else place), size), side)
         for place, (side, size) in enumerate(zip(rows, sizes, strict=True))
     ]
 
@@ -99,7 +99,7 @@ def subsample(problem: Problem, solution: Solution, *, level: float, n_draws: in
     return Subsamples(intervals[0], intervals[1], intervals[2], around[:, 0].copy())
 
 
-def _positions(draws: Subsampling, rows: IntArray) -> list[IntArray]:
+def _positions(draws: Draws, rows: IntArray) -> list[IntArray]:
     """Return the rows of each draw."""
     found: list[list[IntArray]] = [[] for _ in range(draws.n_resamples)]
     for number, block in enumerate(draws.blocks):

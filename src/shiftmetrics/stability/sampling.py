@@ -6,18 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.confidence import binomial_interval, normal_interval
 from shiftmetrics._core.result import Interval
 from shiftmetrics.stability.losses.fixed import FixedLoss
 from shiftmetrics.stability.problem import Problem
-
-
-def normal_interval(value: float, standard_error: float, level: float, *, least: float = 0.0) -> Interval:
-    """Return ``value`` plus and minus a quantile of standard errors, cut off at the ``least`` possible value."""
-    from scipy.special import ndtri
-
-    half = float(ndtri(0.5 + 0.5 * level)) * standard_error
-    return Interval(low=max(value - half, least), high=value + half, level=level, method="influence function")
 
 
 def sampling_error(
@@ -44,7 +36,8 @@ def sampling_error(
         return standard_error, None, ()
     if not counts_errors:
         assert standard_error is not None
-        return standard_error, normal_interval(value, standard_error, level), ()
+        interval = normal_interval(value, standard_error, level, "influence function", least=0.0)
+        return standard_error, interval, ()
     interval = _error_rate_interval(problem, level, value_at)
     if not no_error:
         return standard_error, interval, ()

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import sqrtm
 from scipy.spatial.distance import cosine
-from shiftmetrics.agreement.gaussian import gaussian_fit
 
 from shiftmetrics.lab.distances import feature_distance
+from shiftmetrics.lab.distances.gaussian import gaussian_fit
 
 cosine_distance = partial(feature_distance, method="cosine")
 centroid_distance = partial(feature_distance, method="centroid")

@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
+from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
@@ -17,7 +18,7 @@ from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_directions, check_magnitude
 from shiftmetrics.lab.distances.gaussian import gaussian_fit
 from shiftmetrics.lab.distances.inputs import check_pairs, check_samples
-from shiftmetrics.lab.distances.result import COMPUTED, Distance, mean_distance, normal_interval
+from shiftmetrics.lab.distances.result import COMPUTED, LEVEL, Distance, mean_distance
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -125,7 +126,7 @@ def _centroid(first: Array, second: Array, executor: Executor | None, settings: 
         units="units of the features",
         value=value,
         error_bound=EPSILON * (32 + int(first.shape[1])) * size,
-        interval=None if error is None else normal_interval(value, error, "delta method", low=0.0),
+        interval=None if error is None else normal_interval(value, error, LEVEL, "delta method", least=0.0),
         status=COMPUTED,
         n_samples=int(first.shape[0]),
         n_reference=int(second.shape[0]),

@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.neighbours import TILE_BYTES, TILE_POINTS, distance_blocks, pairwise_distances
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
@@ -19,7 +20,7 @@ from shiftmetrics._core.tables import Align
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
 from shiftmetrics.lab.distances.inputs import check_samples
-from shiftmetrics.lab.distances.result import COMPUTED, Distance, normal_interval
+from shiftmetrics.lab.distances.result import COMPUTED, LEVEL, Distance
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -191,7 +192,7 @@ def _discrepancy(
         name=name,
         value=value,
         error_bound=EPSILON * (64 + int(first.shape[1])) * size,
-        interval=normal_interval(value, error, "jackknife"),
+        interval=normal_interval(value, error, LEVEL, "jackknife"),
         status=COMPUTED,
         n_samples=n,
         n_reference=m,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.result import Interval, Result, format_number, settings_of
+from shiftmetrics._core.confidence import normal_interval
+from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.status import Status
 
 LEVEL = 0.95
@@ -101,7 +101,9 @@ def mean_distance(
         units=units,
         value=value,
         error_bound=rounding + gap if finite else 0.0,
-        interval=None if error is None else normal_interval(value, error, "standard error of the mean"),
+        interval=None
+        if error is None
+        else normal_interval(value, error, LEVEL, "standard error of the mean"),
         status=COMPUTED if finite else INFINITE,
         n_samples=len(rows),
         n_reference=len(rows),
@@ -109,9 +111,3 @@ def mean_distance(
         per_sample=rows,
         settings=settings_of(**settings),
     )
-
-
-def normal_interval(value: float, error: float, method: str, *, low: float = -math.inf) -> Interval:
-    """Return the normal interval around a value with this standard error."""
-    width = NormalDist().inv_cdf(0.5 + LEVEL / 2) * error
-    return Interval(low=max(low, value - width), high=value + width, level=LEVEL, method=method)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, settings_of
@@ -33,7 +34,6 @@ from shiftmetrics.lab.published.steps import Adam
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DIVERGENCES, Divergence, DivergenceName, Moment, divergence_of
 from shiftmetrics.stability.losses import CandidateLoss, Loss
-from shiftmetrics.stability.sampling import normal_interval
 
 PointLoss = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From points of shape (n, d), one for each row, to their losses (n,) and the gradients of these (n, d)."""
@@ -212,7 +212,9 @@ def stability_criterion_adam(
         higher_is_better=True,
         value=value,
         error_bound=error,
-        interval=None if standard_error is None else normal_interval(value, standard_error, 0.95),
+        interval=None
+        if standard_error is None
+        else normal_interval(value, standard_error, 0.95, "influence function", least=0.0),
         status=status,
         n_samples=len(base),
         settings=settings_of(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.confidence import binomial_interval, normal_interval
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Interval, format_number, settings_of
 from shiftmetrics._core.status import Status
@@ -17,7 +17,7 @@ from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.losses import FixedLoss
 from shiftmetrics.stability.problem import Prices, Problem
-from shiftmetrics.stability.sampling import effective_samples, normal_interval
+from shiftmetrics.stability.sampling import effective_samples
 
 _EPS = float(np.finfo(np.float64).eps)
 _FEW_ROWS = 20.0
@@ -241,7 +241,7 @@ def worst_subpopulation_risk(
         method = "exact binomial" if exact else "binomial with the effective sample size"
         interval = Interval(low=low, high=high, level=problem.level, method=method)
     elif problem.level is not None and standard_error is not None:
-        interval = normal_interval(scale * value, standard_error, problem.level, least=-math.inf)
+        interval = normal_interval(scale * value, standard_error, problem.level, "influence function")
     units = problem.unit_sums(np.ones(len(present)))
     independent = fraction / float(units @ units)
     warnings = []
