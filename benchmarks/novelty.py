@@ -176,7 +176,7 @@ def fourier(small: bool) -> None:
     """Sums of random features against one matrix product of each block, and against one outer product of each row."""
     n, d, n_frequencies, slice_rows = (5000, 64, 250, 50) if small else (50_000, 64, 1000, 100)
     x, y = clusters(n, d, 0), clusters(n, d, 1, first=5)
-    both = gram.FeatureGram(x, y, GaussianKernel(8.0))
+    both = gram.Gram(x, y, GaussianKernel(8.0))
     feature_map = FourierFeatures(both, n_frequencies, np.random.default_rng(0))
     weights = np.full(n, 1.0 / n)
     blocks_of = both.blocks(8 * feature_map.size, block_bytes=SUM_BYTES)

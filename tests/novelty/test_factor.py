@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
-from shiftmetrics.novelty.gram import FeatureGram, Gram, PrecomputedGram
+from shiftmetrics.novelty.gram import Gram, precomputed_gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
 
@@ -15,7 +15,7 @@ def gram_of(
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(n, columns)), rng.normal(size=(m, columns))
     x[:copies] = y[:copies]
-    return FeatureGram(x, y, GaussianKernel(bandwidth))
+    return Gram(x, y, GaussianKernel(bandwidth))
 
 
 def pivoted(
@@ -81,7 +81,7 @@ def test_a_singular_matrix_is_factored_up_to_its_rank_without_jitter() -> None:
     rng = np.random.default_rng(0)
     distinct = rng.normal(size=(12, 3)) * 5
     rows = distinct[rng.integers(12, size=60)]
-    gram = FeatureGram(rows[:25], rows[25:], GaussianKernel(1.0))
+    gram = Gram(rows[:25], rows[25:], GaussianKernel(1.0))
     for factor in (dense_factor(gram), pivoted(gram)):
         assert factor.rank == len(np.unique(rows, axis=0))
         np.testing.assert_allclose((factor.values**2).sum(axis=1), 1.0, atol=1e-13)
@@ -89,7 +89,7 @@ def test_a_singular_matrix_is_factored_up_to_its_rank_without_jitter() -> None:
 
 def test_a_cosine_kernel_has_the_rank_of_its_columns() -> None:
     rng = np.random.default_rng(0)
-    gram = FeatureGram(rng.normal(size=(200, 7)), rng.normal(size=(300, 7)), CosineKernel())
+    gram = Gram(rng.normal(size=(200, 7)), rng.normal(size=(300, 7)), CosineKernel())
     assert pivoted(gram).rank == 7
     assert dense_factor(gram).rank == 7
 
@@ -98,7 +98,7 @@ def test_many_rows_are_factored_in_blocks_and_rounds() -> None:
     gram = gram_of(3, n=3000, m=2000, bandwidth=0.7)
     factor = pivoted(gram)
     rows = np.random.default_rng(0).integers(gram.n_rows, size=300)
-    rest = gram.among(gram.take(rows), rows) - factor.values[rows] @ factor.values[rows].T
+    rest = gram.among(rows) - factor.values[rows] @ factor.values[rows].T
     assert np.abs(rest).max() < 1e-9
     assert factor.rank < 600
     assert factor.converged
@@ -147,7 +147,7 @@ def indefinite(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def test_a_kernel_that_is_not_semidefinite_is_noticed_and_replaced() -> None:
     rng = np.random.default_rng(0)
-    gram = FeatureGram(rng.normal(size=(10, 2)), rng.normal(size=(8, 2)), CallableKernel(indefinite))
+    gram = Gram(rng.normal(size=(10, 2)), rng.normal(size=(8, 2)), CallableKernel(indefinite))
     factor = dense_factor(gram)
     assert factor.indefinite
     np.testing.assert_allclose((factor.values**2).sum(axis=1), 1.0, atol=1e-12)
@@ -159,11 +159,11 @@ def test_a_contradiction_beyond_the_pivots_is_noticed() -> None:
     angles = np.linspace(0.0, 3.0, 60)
     matrix = np.cos(angles[:, None] - angles)
     matrix[30:, 30:] = 1.0
-    gram = PrecomputedGram(matrix[:20], matrix[20:])
+    gram = precomputed_gram(matrix[:20], matrix[20:])
     assert pivoted(gram, max_rank=2).indefinite
     assert dense_factor(gram).indefinite
     honest = np.cos(angles[:, None] - angles)
-    assert not pivoted(PrecomputedGram(honest[:20], honest[20:])).indefinite
+    assert not pivoted(precomputed_gram(honest[:20], honest[20:])).indefinite
 
 
 def test_a_function_of_single_precision_is_not_taken_for_indefinite() -> None:
@@ -171,7 +171,7 @@ def test_a_function_of_single_precision_is_not_taken_for_indefinite() -> None:
         return GaussianKernel(2.0)(a, b).astype(np.float32)
 
     rng = np.random.default_rng(0)
-    gram = FeatureGram(rng.normal(size=(80, 2)), rng.normal(size=(60, 2)), CallableKernel(single))
+    gram = Gram(rng.normal(size=(80, 2)), rng.normal(size=(60, 2)), CallableKernel(single))
     for factor in (dense_factor(gram), pivoted(gram)):
         assert not factor.indefinite
         assert factor.converged

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import calls
 import oracles
-from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.maps import FourierFeatures, LandmarkFeatures, draw_frequencies
 from shiftmetrics.novelty.options import FourierMap, LandmarkMap
@@ -108,7 +108,7 @@ def test_a_kernel_that_is_not_semidefinite_is_said_to_be() -> None:
 
 def test_landmarks_are_reproducible_and_know_what_they_leave_out() -> None:
     x, y = samples(5, 50, 50, 2)
-    gram = FeatureGram(x, y, GaussianKernel(1.0))
+    gram = Gram(x, y, GaussianKernel(1.0))
     options = {"max_rank": 9, "rtol": 1e-12}
     first, second = (LandmarkFeatures(gram, np.arange(100), np.full(100, 0.01), **options) for _ in range(2))
     np.testing.assert_array_equal(first.whitening, second.whitening)
@@ -134,7 +134,7 @@ def clusters(seed: int, n: int, m: int, columns: int = 24) -> tuple[np.ndarray, 
 
 
 def fourier(points: np.ndarray, bandwidth: float, n_frequencies: int, seed: int) -> FourierFeatures:
-    gram = FeatureGram(points, points, GaussianKernel(bandwidth))
+    gram = Gram(points, points, GaussianKernel(bandwidth))
     return FourierFeatures(gram, n_frequencies, np.random.default_rng(seed))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracles
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
-from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.solution import FactorMap, truncation
 from shiftmetrics.novelty.spectrum import (
@@ -69,7 +69,7 @@ def test_truncation_takes_off_at_most_what_the_certificate_says(
     rng = np.random.default_rng(seed)
     n, m = 30, 20
     x, y = rng.normal(size=(n, columns)), rng.normal(size=(m, columns)) * 1.5
-    gram = FeatureGram(x, y, GaussianKernel(bandwidth))
+    gram = Gram(x, y, GaussianKernel(bandwidth))
     weights = np.concatenate([np.full(n, 1 / n), np.full(m, 1 / m)])
     exact = np.linalg.eigvals(
         oracles.differential_kernel_matrix(x, y, lambda a, b: oracles.gaussian_kernel(a, b, bandwidth), eta)
@@ -89,7 +89,7 @@ def test_truncation_takes_off_at_most_what_the_certificate_says(
 
 def test_covariances_in_blocks_are_those_of_the_whole() -> None:
     rng = np.random.default_rng(0)
-    gram = FeatureGram(rng.normal(size=(4000, 2)), rng.normal(size=(3000, 2)), GaussianKernel(1.0))
+    gram = Gram(rng.normal(size=(4000, 2)), rng.normal(size=(3000, 2)), GaussianKernel(1.0))
     weights = rng.dirichlet(np.ones(4000))
     factor = pivoted_factor(gram, np.ones(7000), rtol=1e-6, max_rank=300)
     basis, blocks = FactorMap(gram, factor, "cholesky"), [slice(i, i + 500) for i in range(0, 4000, 500)]
@@ -106,7 +106,7 @@ def test_the_difference_in_place_is_that_of_the_covariances(copies: int) -> None
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 3)), rng.normal(size=(40, 3))
     x[:copies] = y[:copies]
-    factor = dense_factor(FeatureGram(x, y, GaussianKernel(0.5)))
+    factor = dense_factor(Gram(x, y, GaussianKernel(0.5)))
     assert factor.in_order == (copies == 0)
     a, b = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(40))
     found, counts = difference(factor, 60, a, b, 2.5)

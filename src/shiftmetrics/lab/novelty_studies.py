@@ -15,7 +15,7 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.novelty.bandwidth import check_distances, choose_bandwidth, squared_distances
 from shiftmetrics.novelty.factor import Factor, dense_factor
-from shiftmetrics.novelty.gram import PrecomputedGram, rows_at
+from shiftmetrics.novelty.gram import precomputed_gram, rows_at
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
     bandwidth_of,
@@ -196,7 +196,7 @@ def bandwidth_sweep(
         for width in widths:
             with np.errstate(under="ignore", over="ignore"):
                 similarities = np.exp(-0.5 * (squares / (width / unit) / (width / unit)))
-            factor = dense_factor(PrecomputedGram(similarities[:n_test], similarities[n_test:]))
+            factor = dense_factor(precomputed_gram(similarities[:n_test], similarities[n_test:]))
             # The same labels at each bandwidth: what differs is the bandwidth.
             points.append([_scored(factor, n_test, eta, n_permutations, np.random.default_rng(seed))])
             bar.update()

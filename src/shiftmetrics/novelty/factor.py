@@ -206,7 +206,7 @@ def _choose(
     tuple
         The rows chosen, and the Cholesky factor of their residual matrix.
     """
-    matrix = gram.among(gram.take(candidates), candidates) - values @ values.T
+    matrix = gram.among(candidates) - values @ values.T
     diagonal = np.diagonal(matrix).copy()
     scaled = weights[candidates] * diagonal
     least = max(_KEEP * float(scaled.max()), negligible)
@@ -273,7 +273,7 @@ def _nearest_semidefinite(matrix: FloatArray, entry_error: float) -> tuple[Float
 def _contradicted(gram: Gram, values: FloatArray, residual: FloatArray, rng: np.random.Generator) -> bool:
     """Tell whether some pair of rows is further from its product than a semidefinite residual allows."""
     rows = np.unique(rng.integers(gram.n_rows, size=_PAIRS // 64))
-    gap = np.abs(gram.among(gram.take(rows), rows) - values[rows] @ values[rows].T)
+    gap = np.abs(gram.among(rows) - values[rows] @ values[rows].T)
     np.fill_diagonal(gap, 0.0)
     allowed = np.sqrt(residual[rows, None] * residual[rows])
     return bool((gap - allowed).max() > max(_INDEFINITE, 64.0 * gram.entry_error))

@@ -6,7 +6,6 @@ Rows 0 to n - 1 are the test sample, rows n to n + m - 1 the reference.
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -27,7 +26,14 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, row_blocks
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
-from shiftmetrics.novelty.kernels import EPSILON, CallableKernel, CosineKernel, GaussianKernel, Kernel
+from shiftmetrics.novelty.kernels import (
+    CallableKernel,
+    CosineKernel,
+    GaussianKernel,
+    Kernel,
+    MatrixKernel,
+    positions_of,
+)
 
 TILE_ROWS = 1024
 _PROBES = 64
@@ -38,7 +44,7 @@ class Landmarks:
     """Some rows of the two samples, to which similarities are computed."""
 
     rows: Any
-    """float64 rows in the user's array library, or the positions of the rows for a precomputed kernel."""
+    """float64 rows in the user's array library."""
     scale: FloatArray | None
     """1 / sqrt(k(z, z)) of each, where the user's kernel has another diagonal than 1."""
 
@@ -48,8 +54,8 @@ class Landmarks:
         return int(self.rows.shape[0])
 
 
-class Gram(ABC):
-    """The joint kernel matrix, block by block.
+class Gram:
+    """The joint kernel matrix of two arrays, block by block.
 
     Attributes
     ----------
@@ -65,114 +71,12 @@ class Gram(ABC):
         Whether rows are read batch by batch, so that blocks must be taken in order.
     """
 
-    n_test: int
-    n_reference: int
-    scale: FloatArray | None = None
-    entry_error: float = EPSILON
-    trusted: bool = True
-    sequential: bool = False
-
-    @property
-    def n_rows(self) -> int:
-        """Return the rows of both samples."""
-        return self.n_test + self.n_reference
-
-    @abstractmethod
-    def take(self, indices: IntArray) -> Landmarks:
-        """Return the rows at ``indices`` as landmarks."""
-
-    def span(self, rows: slice) -> Landmarks:
-        """Return ``rows``, which lie within one sample, as landmarks."""
-        return self.take(np.arange(rows.start, rows.stop))
-
-    @abstractmethod
-    def subset(self, indices: IntArray) -> Gram:
-        """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
-
-    @abstractmethod
-    def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
-        """Return the kernel before scaling; ``rows`` lie within one sample."""
-
-    @abstractmethod
-    def check_points(self, points: Any, argument: str = "points") -> Array:
-        """Return new points as an array that `against` takes, or raise."""
-
-    @abstractmethod
-    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
-        """Return the similarities of a block of new ``points`` to ``landmarks``."""
-
-    def block(self, rows: slice, landmarks: Landmarks) -> FloatArray:
-        """Return the similarities of ``rows``, which lie within one sample, to ``landmarks``."""
-        block = self._similarities(rows, landmarks)
-        if self.scale is not None and landmarks.scale is not None:
-            block = block * self.scale[rows, None] * landmarks.scale
-        return block
-
-    def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
-        """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
-        size = max(1, block_bytes // max(1, row_bytes))
-        edges = [*range(0, self.n_test, size), *range(self.n_test, self.n_rows, size), self.n_rows]
-        return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
-
-    def among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
-        """Return the symmetric matrix of the similarities among ``landmarks``, the rows at ``indices``."""
-        matrix = self._among(landmarks, indices)
-        if landmarks.scale is not None:
-            matrix = matrix * landmarks.scale[:, None] * landmarks.scale
-        np.fill_diagonal(matrix, 1.0)
-        return matrix
-
-    @abstractmethod
-    def _among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
-        """Return the similarities among ``landmarks`` before scaling."""
-
-    def dense(self, *, symmetric: bool = False, executor: Executor | None = None) -> FloatArray:
-        """Return the whole matrix in C order: its lower triangle, or both for ``symmetric``."""
-        matrix = np.zeros((self.n_rows, self.n_rows))
-        tiles = self.blocks(8, block_bytes=8 * TILE_ROWS)
-
-        def fill(position: slice) -> None:
-            rows = tiles[position.start]
-            for columns in tiles[: position.stop]:
-                block = self.block(rows, self.span(columns))
-                matrix[rows, columns] = block
-                if symmetric and columns.start < rows.start:
-                    matrix[columns, rows] = block.T
-
-        longest_first = [slice(i, i + 1) for i in reversed(range(len(tiles)))]
-        with one_blas_thread():
-            for _ in map_blocks(fill, longest_first, executor=executor):
-                pass
-        if symmetric:  # the two triangles of a diagonal tile may differ in the last digit
-            for tile in tiles:
-                matrix[tile, tile] = 0.5 * (matrix[tile, tile] + matrix[tile, tile].T)
-        np.fill_diagonal(matrix, 1.0)
-        return matrix
-
-    def _normalise(self, diagonal: FloatArray) -> None:
-        """Set `scale` from the diagonal of the user's kernel, unless it is 1 already."""
-        if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
-            row = int(np.argmax(~(diagonal > 0.0)))
-            raise ValueError(
-                describe(
-                    "kernel", "positive between a row and itself", f"{diagonal[row]:g} at {self._place(row)}"
-                )
-            )
-        if np.abs(diagonal - 1.0).max() > 64.0 * self.entry_error:
-            self.scale = 1.0 / np.sqrt(diagonal)
-
-    def _place(self, row: int) -> str:
-        return f"row {row} of features" if row < self.n_test else f"row {row - self.n_test} of reference"
-
-
-class FeatureGram(Gram):
-    """The kernel matrix of two arrays of features."""
-
     def __init__(self, features: Array, reference: Array, kernel: Kernel) -> None:
         self.features = features
         self.reference = reference
         self.n_test = int(features.shape[0])
         self.n_reference = int(reference.shape[0])
+        self.scale: FloatArray | None = None
         self.trusted = kernel.positive_semidefinite
         self.sequential = any(getattr(part, "sequential", False) for part in (features, reference))
         if isinstance(kernel, GaussianKernel):
@@ -181,6 +85,13 @@ class FeatureGram(Gram):
         self.entry_error = kernel.entry_error(self._spread())
         if isinstance(kernel, CallableKernel):
             self._examine(kernel)
+        if not self.trusted:
+            self._normalise()
+
+    @property
+    def n_rows(self) -> int:
+        """Return the rows of both samples."""
+        return self.n_test + self.n_reference
 
     def take(self, indices: IntArray) -> Landmarks:
         """Return the rows at ``indices`` as landmarks."""
@@ -196,48 +107,93 @@ class FeatureGram(Gram):
         joined = namespace(*parts).concat(parts, axis=0)
         return Landmarks(rows_at(joined, order), None if self.scale is None else self.scale[indices])
 
-    def span(self, rows: slice) -> Landmarks:
-        """Return ``rows``, which lie within one sample, as landmarks: as they stand in memory where they can."""
-        return Landmarks(self.rows(rows), None if self.scale is None else self.scale[rows])
-
-    def subset(self, indices: IntArray) -> FeatureGram:
+    def subset(self, indices: IntArray) -> Gram:
         """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
         indices = np.asarray(indices, dtype=np.int64)
         test = indices[indices < self.n_test]
         base = indices[indices >= self.n_test] - self.n_test
-        return FeatureGram(rows_at(self.features, test), rows_at(self.reference, base), self.kernel)
-
-    def check_points(self, points: Any, argument: str = "points") -> Array:
-        """Return new points of the same width and array library as the features."""
-        array = check_matrix(points, argument)
-        if array.shape[1] != self.features.shape[1]:
-            raise ValueError(describe(argument, f"of {self.features.shape[1]} columns", f"{array.shape[1]}"))
-        if not self.sequential:
-            check_same_library(array, self.features, argument, "features")
-        if isinstance(self.kernel, CosineKernel):
-            check_directions(array, argument)
-        return array
-
-    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
-        """Return the similarities of a block of new ``points`` to ``landmarks``."""
-        block = float64_rows(points, rows)
-        similarities = self.kernel(block, landmarks.rows)
-        if landmarks.scale is not None:
-            similarities = similarities * landmarks.scale / np.sqrt(_diagonal(self.kernel, block))[:, None]
-        return similarities
-
-    def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
-        return self.kernel(self.rows(rows), landmarks.rows)
-
-    def _among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
-        matrix = self.kernel(landmarks.rows, landmarks.rows)
-        return 0.5 * (matrix + matrix.T)
+        return Gram(rows_at(self.features, test), rows_at(self.reference, base), self.kernel)
 
     def rows(self, rows: slice) -> Array:
         """Return ``rows``, which lie within one sample, as float64."""
         if rows.start < self.n_test:
             return float64_rows(self.features, rows)
         return float64_rows(self.reference, slice(rows.start - self.n_test, rows.stop - self.n_test))
+
+    def block(self, rows: slice, landmarks: Landmarks) -> FloatArray:
+        """Return the similarities of ``rows``, which lie within one sample, to ``landmarks``."""
+        block = self.kernel(self.rows(rows), landmarks.rows)
+        if self.scale is not None and landmarks.scale is not None:
+            block = block * self.scale[rows, None] * landmarks.scale
+        return block
+
+    def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
+        """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
+        size = max(1, block_bytes // max(1, row_bytes))
+        edges = [*range(0, self.n_test, size), *range(self.n_test, self.n_rows, size), self.n_rows]
+        return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+
+    def among(self, indices: IntArray) -> FloatArray:
+        """Return the symmetric matrix of the similarities among the rows at ``indices``."""
+        landmarks = self.take(indices)
+        matrix = self.kernel(landmarks.rows, landmarks.rows)
+        matrix = 0.5 * (matrix + matrix.T)
+        if landmarks.scale is not None:
+            matrix = matrix * landmarks.scale[:, None] * landmarks.scale
+        np.fill_diagonal(matrix, 1.0)
+        return matrix
+
+    def dense(self, *, symmetric: bool = False, executor: Executor | None = None) -> FloatArray:
+        """Return the whole matrix in C order: its lower triangle, or both for ``symmetric``."""
+        matrix = np.zeros((self.n_rows, self.n_rows))
+        tiles = self.blocks(8, block_bytes=8 * TILE_ROWS)
+
+        def fill(position: slice) -> None:
+            rows = tiles[position.start]
+            for columns in tiles[: position.stop]:
+                scale = None if self.scale is None else self.scale[columns]
+                block = self.block(rows, Landmarks(self.rows(columns), scale))
+                matrix[rows, columns] = block
+                if symmetric and columns.start < rows.start:
+                    matrix[columns, rows] = block.T
+
+        longest_first = [slice(i, i + 1) for i in reversed(range(len(tiles)))]
+        with one_blas_thread():
+            for _ in map_blocks(fill, longest_first, executor=executor):
+                pass
+        if symmetric:  # the two triangles of a diagonal tile may differ in the last digit
+            for tile in tiles:
+                matrix[tile, tile] = 0.5 * (matrix[tile, tile] + matrix[tile, tile].T)
+        np.fill_diagonal(matrix, 1.0)
+        return matrix
+
+    def check_points(self, points: Any) -> Array:
+        """Return new points of the width and array library of the features, or their similarities to all rows."""
+        array = check_matrix(points, "points")
+        n_columns, what = int(self.features.shape[1]), ""
+        if isinstance(self.kernel, MatrixKernel):
+            n_columns = self.kernel.n_rows
+            what = " with kernel='precomputed' (similarities to the rows of features, then of reference)"
+        if array.shape[1] != n_columns:
+            raise ValueError(describe("points", f"of {n_columns} columns{what}", f"{array.shape[1]}"))
+        if what:
+            return to_numpy(array)
+        if not self.sequential:
+            check_same_library(array, self.features, "points", "features")
+        if isinstance(self.kernel, CosineKernel):
+            check_directions(array, "points")
+        return array
+
+    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
+        """Return the similarities of a block of new ``points`` to ``landmarks``."""
+        block = float64_rows(points, rows)
+        if isinstance(self.kernel, MatrixKernel):  # the similarity of a point to itself is taken to be 1
+            similarities = to_float64(block)[:, positions_of(landmarks.rows)]
+            return similarities if landmarks.scale is None else similarities * landmarks.scale
+        similarities = self.kernel(block, landmarks.rows)
+        if landmarks.scale is not None:
+            similarities = similarities * landmarks.scale / np.sqrt(_diagonal(self.kernel, block))[:, None]
+        return similarities
 
     def _each_block(self) -> Iterable[Array]:
         return (self.rows(rows) for rows in self.blocks(8 * int(self.features.shape[1])))
@@ -260,7 +216,7 @@ class FeatureGram(Gram):
             )
 
     def _examine(self, kernel: CallableKernel) -> None:
-        """Check a user's function: symmetric, with a positive diagonal that is divided out, and its precision."""
+        """Check that a user's function is symmetric, and find its precision."""
         probes = self.take(
             np.unique(np.linspace(0, self.n_rows - 1, min(_PROBES, self.n_rows)).astype(np.int64))
         )
@@ -268,110 +224,27 @@ class FeatureGram(Gram):
         among = kernel(probes.rows, probes.rows)
         asymmetry = float(np.abs(among - among.T).max())
         if asymmetry > max(1e-8, 64.0 * self.entry_error) * max(1.0, float(np.abs(among).max())):
-            raise ValueError(
-                describe(
-                    "kernel", "symmetric", f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
-                )
-            )
-        self._normalise(np.concatenate([_diagonal(kernel, block) for block in self._each_block()]))
+            got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
+            raise ValueError(describe("kernel", "symmetric", got))
+
+    def _normalise(self) -> None:
+        """Set `scale` from the diagonal of the user's kernel, unless it is 1 already."""
+        diagonal = np.concatenate([_diagonal(self.kernel, block) for block in self._each_block()])
+        if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
+            row = int(np.argmax(~(diagonal > 0.0)))
+            place = f"row {row} of features" if row < self.n_test else f"row {row - self.n_test} of reference"
+            got = f"{diagonal[row]:g} at {place}"
+            raise ValueError(describe("kernel", "positive between a row and itself", got))
+        if np.abs(diagonal - 1.0).max() > 64.0 * self.entry_error:
+            self.scale = 1.0 / np.sqrt(diagonal)
 
 
-class PrecomputedGram(Gram):
-    """A kernel matrix that the user computed.
-
-    Parameters
-    ----------
-    features : array of shape (n, n + m)
-        Similarities of the test rows to the test rows, then to the reference rows.
-    reference : array of shape (m, n + m)
-        Similarities of the reference rows to the same.
-    """
-
-    def __init__(self, features: Array, reference: Array) -> None:
-        self.features = to_numpy(features)
-        self.reference = to_numpy(reference)
-        self.n_test, self.n_reference = int(self.features.shape[0]), int(self.reference.shape[0])
-        self.trusted = False
-        for name, part in (("features", self.features), ("reference", self.reference)):
-            if part.shape[1] != self.n_rows:
-                raise ValueError(
-                    describe(
-                        name,
-                        f"of {self.n_rows} columns with kernel='precomputed' (similarities to the {self.n_test} rows "
-                        f"of features, then to the {self.n_reference} of reference)",
-                        f"{part.shape[1]} columns",
-                    )
-                )
-        dtype = np.result_type(self.features, self.reference)
-        self.entry_error = 4.0 * (float(np.finfo(dtype).eps) if dtype.kind == "f" else EPSILON)
-        self._check_symmetry()
-        diagonal = [np.diagonal(self.features), np.diagonal(self.reference, offset=self.n_test)]
-        self._normalise(np.concatenate(diagonal).astype(np.float64))
-
-    def take(self, indices: IntArray) -> Landmarks:
-        """Return the positions at ``indices`` as landmarks."""
-        indices = np.asarray(indices, dtype=np.int64)
-        return Landmarks(indices, None if self.scale is None else self.scale[indices])
-
-    def subset(self, indices: IntArray) -> PrecomputedGram:
-        """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
-        indices = np.asarray(indices, dtype=np.int64)
-        test = indices < self.n_test
-        features = self.features[np.ix_(indices[test], indices)]
-        return PrecomputedGram(features, self.reference[np.ix_(indices[~test] - self.n_test, indices)])
-
-    def check_points(self, points: Any, argument: str = "points") -> Array:
-        """Return similarities of new points to all rows of both samples."""
-        array = check_matrix(points, argument)
-        if array.shape[1] != self.n_rows:
-            raise ValueError(
-                describe(
-                    argument,
-                    f"of {self.n_rows} columns with kernel='precomputed' (similarities to the rows of features, then "
-                    "of reference)",
-                    f"{array.shape[1]} columns",
-                )
-            )
-        return to_numpy(array)
-
-    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
-        """Return the similarities of a block of new ``points``, whose own diagonal is taken to be 1."""
-        similarities = np.asarray(points[rows][:, landmarks.rows], dtype=np.float64)
-        return similarities if landmarks.scale is None else similarities * landmarks.scale
-
-    def _similarities(self, rows: slice, landmarks: Landmarks) -> FloatArray:
-        return np.asarray(self._rows(rows)[:, landmarks.rows], dtype=np.float64)
-
-    def _among(self, landmarks: Landmarks, indices: IntArray) -> FloatArray:
-        test = indices < self.n_test
-        matrix = np.empty((len(indices), len(indices)))
-        matrix[test] = self.features[np.ix_(indices[test], indices)]
-        matrix[~test] = self.reference[np.ix_(indices[~test] - self.n_test, indices)]
-        return 0.5 * (matrix + matrix.T)
-
-    def _rows(self, rows: slice) -> Any:
-        if rows.start < self.n_test:
-            return self.features[rows]
-        return self.reference[rows.start - self.n_test : rows.stop - self.n_test]
-
-    def _check_symmetry(self) -> None:
-        for tile in self.blocks(8, block_bytes=8 * TILE_ROWS):
-            for other in self.blocks(8, block_bytes=8 * TILE_ROWS):
-                if other.start <= tile.start:
-                    first, second = self._rows(tile)[:, other], self._rows(other)[:, tile].T
-                    with np.errstate(over="ignore"):
-                        gap = np.abs(first.astype(np.float64) - second)
-                    scale = max(1.0, float(np.abs(first).max()))
-                    if gap.max() > max(1e-8, 64.0 * self.entry_error) * scale:
-                        row, column = np.unravel_index(int(gap.argmax()), gap.shape)
-                        raise ValueError(
-                            describe(
-                                "features and reference",
-                                "two blocks of rows of one symmetric matrix with kernel='precomputed'",
-                                f"entries ({row + tile.start}, {column + other.start}) and their mirror image "
-                                f"that differ by {gap.max():.2g}",
-                            )
-                        )
+def precomputed_gram(features: Array, reference: Array) -> Gram:
+    """Return the kernel matrix of two blocks of rows of a matrix that the user computed: see `MatrixKernel`."""
+    kernel = MatrixKernel(to_numpy(features), to_numpy(reference))
+    positions = np.arange(float(kernel.n_rows))[:, None]
+    n_test = int(features.shape[0])
+    return Gram(positions[:n_test], positions[n_test:], kernel)
 
 
 def rows_at(array: Array, indices: IntArray) -> Array:

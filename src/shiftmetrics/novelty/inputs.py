@@ -19,7 +19,7 @@ from shiftmetrics._core.validation import (
     describe,
 )
 from shiftmetrics.novelty.bandwidth import Bandwidth, bandwidth_by_rule
-from shiftmetrics.novelty.gram import FeatureGram, Gram, PrecomputedGram
+from shiftmetrics.novelty.gram import Gram, precomputed_gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
 KernelChoice = Literal["gaussian", "cosine", "precomputed"] | Callable[[Any, Any], Any]
@@ -121,12 +121,12 @@ def bandwidth_of(
 def make_gram(test: Array, base: Array, kernel: KernelChoice, bandwidth: float | None) -> Gram:
     """Return the joint kernel matrix of two checked samples, of which nothing is computed yet."""
     if kernel == "precomputed":
-        return PrecomputedGram(test, base)
+        return precomputed_gram(test, base)
     if kernel == "cosine":
-        return FeatureGram(test, base, CosineKernel())
+        return Gram(test, base, CosineKernel())
     if bandwidth is not None:
-        return FeatureGram(test, base, GaussianKernel(bandwidth))
-    return FeatureGram(test, base, CallableKernel(kernel))  # type: ignore[arg-type]
+        return Gram(test, base, GaussianKernel(bandwidth))
+    return Gram(test, base, CallableKernel(kernel))  # type: ignore[arg-type]
 
 
 def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None:

@@ -21,7 +21,7 @@ from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
-from shiftmetrics.novelty.gram import FeatureGram, Gram, Landmarks
+from shiftmetrics.novelty.gram import Gram, Landmarks
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
 from shiftmetrics.novelty.spectrum import Coordinates
 
@@ -128,7 +128,7 @@ class FourierFeatures(FeatureMap):
 
     method = "fourier"
 
-    def __init__(self, gram: FeatureGram, n_frequencies: int, rng: np.random.Generator) -> None:
+    def __init__(self, gram: Gram, n_frequencies: int, rng: np.random.Generator) -> None:
         kernel = cast(GaussianKernel, gram.kernel)
         self.gram = gram
         self.center = kernel.center
@@ -137,7 +137,7 @@ class FourierFeatures(FeatureMap):
 
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of ``rows`` of one sample, in their own library and on their device."""
-        return self._at(cast(FeatureGram, self.gram).rows(rows), out), None
+        return self._at(self.gram.rows(rows), out), None
 
     def block(self, points: Array, rows: slice) -> Array:
         """Return the coordinates of a block of points."""
@@ -203,13 +203,13 @@ class CosineFeatures(FeatureMap):
 
     method = "cosine"
 
-    def __init__(self, gram: FeatureGram) -> None:
+    def __init__(self, gram: Gram) -> None:
         self.gram = gram
         self.size = int(gram.features.shape[1])
 
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of ``rows`` of one sample, in their own library and on their device."""
-        values = directions(cast(FeatureGram, self.gram).rows(rows))
+        values = directions(self.gram.rows(rows))
         if out is not None and isinstance(values, np.ndarray):
             out[...] = values
         return values, None

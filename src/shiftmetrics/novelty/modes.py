@@ -312,7 +312,7 @@ def _similarities(modes: tuple[Mode, ...], gram: Gram) -> FloatArray:
         membership = mode.reference_membership if mode.lost else mode.membership
         assert membership is not None
         weights[np.searchsorted(rows, top), column] = membership[top]
-    products = weights.T @ gram.among(gram.take(rows + start), rows + start) @ weights
+    products = weights.T @ gram.among(rows + start) @ weights
     lengths = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
     cosines: FloatArray = products / np.outer(lengths, lengths)
     return np.clip(0.5 * (cosines + cosines.T), 0.0, 1.0)

@@ -120,7 +120,7 @@ def _look_paired(problem: Problem) -> bool:
         return False
     rows = np.unique(np.linspace(0, gram.n_test - 1, _PAIRS).astype(np.int64))
     both = np.concatenate([rows, rows + gram.n_test])
-    similarities = gram.among(gram.take(both), both)[: len(rows), len(rows) :]
+    similarities = gram.among(both)[: len(rows), len(rows) :]
     # Chance puts the partner first in one row of all.
     closest = np.diagonal(similarities) > np.sort(similarities, axis=1)[:, -2]
     return bool(np.mean(closest) > _LOOK_PAIRED)

@@ -16,7 +16,7 @@ from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_matrix, check_number, describe
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.factor import Factor, dense_factor
-from shiftmetrics.novelty.gram import FeatureGram
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
 from shiftmetrics.novelty.null import relabelled
 from shiftmetrics.novelty.spectrum import difference, eigenvalues_and_vectors
@@ -120,7 +120,7 @@ def score_pairs(
         # One factor of the joint kernel matrix serves both directions and all relabellings.
         i, j = pairs[place.start]
         n_rows = len(samples[i])
-        factor = dense_factor(FeatureGram(samples[i], samples[j], GaussianKernel(bandwidth)))
+        factor = dense_factor(Gram(samples[i], samples[j], GaussianKernel(bandwidth)))
         gained, lost = relabelled(
             factor.values,
             np.ones(2 * n_rows),

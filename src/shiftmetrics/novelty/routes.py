@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics._core.memory import check_memory, format_bytes
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
-from shiftmetrics.novelty.gram import TILE_ROWS, FeatureGram
+from shiftmetrics.novelty.gram import TILE_ROWS, Gram
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
 from shiftmetrics.novelty.maps import (
     CosineFeatures,
@@ -171,7 +171,7 @@ def _by_name(problem: Problem, method: Method) -> FeatureMap:
     if method == "landmarks":
         return _landmarks(problem)
     if method == "cosine":
-        return CosineFeatures(cast(FeatureGram, problem.gram))
+        return CosineFeatures(problem.gram)
     return _fourier(problem)
 
 
@@ -179,7 +179,7 @@ def _chosen(problem: Problem) -> tuple[FeatureMap, str]:
     """Choose the route that gives most for the memory and for minutes of time, and say why."""
     gram, limit = problem.gram, problem.memory_limit
     n_rows = gram.n_rows
-    if isinstance(gram, FeatureGram) and isinstance(gram.kernel, CosineKernel):
+    if isinstance(gram.kernel, CosineKernel):
         columns = int(gram.features.shape[1])
         if columns < n_rows and _needs(problem, "cosine") <= limit:
             return CosineFeatures(gram), f"the cosine kernel is exact in {columns} columns"
@@ -217,7 +217,7 @@ def _chosen_for_many(problem: Problem) -> tuple[FeatureMap, str]:
         if basis.factor.converged:
             return basis, f"{basis.size} pivots explain all {gram.n_rows} rows to the tolerance"
         del basis
-    gaussian = isinstance(gram, FeatureGram) and isinstance(gram.kernel, GaussianKernel)
+    gaussian = isinstance(gram.kernel, GaussianKernel)
     if landmarks.left_out > _VACUOUS and gaussian and _needs(problem, "fourier") <= problem.memory_limit:
         return _fourier(problem), f"{what}: too much for an error bound that says something"
     return landmarks, f"{what}, and the dense route would need {format_bytes(_needs(problem, 'dense'))}"
@@ -269,13 +269,13 @@ def _landmarks(problem: Problem) -> LandmarkFeatures:
 
 
 def _fourier(problem: Problem) -> FourierFeatures:
-    return FourierFeatures(cast(FeatureGram, problem.gram), problem.n_frequencies, problem.rng())
+    return FourierFeatures(problem.gram, problem.n_frequencies, problem.rng())
 
 
 def _needs(problem: Problem, method: Method) -> int:
     """Estimate the peak memory of a route."""
     gram = problem.gram
-    columns = int(gram.features.shape[1]) if isinstance(gram, FeatureGram) else 1
+    columns = int(gram.features.shape[1])
     if method == "dense":  # the factor, and the matrix of the eigenproblem
         tiles = 32 * TILE_ROWS * columns * cpu_count()
         return (20 if gram.trusted else 44) * gram.n_rows**2 + tiles + _OVERHEAD
