@@ -18,7 +18,7 @@ from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics._core.memory import check_memory, format_bytes
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
-from shiftmetrics.novelty.gram import TILE_ROWS, Gram
+from shiftmetrics.novelty.gram import TILE_ROWS
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
 from shiftmetrics.novelty.maps import (
     CosineFeatures,
