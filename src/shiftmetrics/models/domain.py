@@ -227,19 +227,23 @@ class Domain:
         """
         return positions_of(features, self.names, argument)
 
-    def restricted(self, features: Any) -> Self:
-        """Return the domain in which these columns alone may change; a one-hot group moves as a whole.
+    def mask(self, features: Any, argument: str = "features") -> BoolArray:
+        """Return a mask of columns given by name or position; a one-hot group counts as a whole.
 
         Raises
         ------
         ValueError
             If one of them is not there.
         """
-        mask = np.zeros(self.n_features, dtype=np.bool_)
-        mask[self.positions(features)] = True
+        mask: BoolArray = np.zeros(self.n_features, dtype=np.bool_)
+        mask[self.positions(features, argument)] = True
         for flip in self.flips:
             mask[flip.columns] = mask[flip.columns].any()
-        return replace(self, movable=self.movable & mask)
+        return mask
+
+    def restricted(self, features: Any) -> Self:
+        """Return the domain in which these columns alone may change; see `mask`."""
+        return replace(self, movable=self.movable & self.mask(features))
 
 
 def differs(points: FloatArray, start: FloatArray) -> BoolArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,39 +13,26 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
 from shiftmetrics.models.domain import Domain, Flip, positions_of
+from shiftmetrics.models.table import Table
 
-SCALES = ("std", "iqr", "range", "unit")
 _FLIP_COST = 1.0  # as much as a move by one standard deviation
 _Pattern = tuple[str, IntArray, FloatArray]
 """Name, columns and states of what flips."""
 
 
-def domain_of(
-    codes: FloatArray,
-    names: Sequence[str],
-    categories: Mapping[int, int],
-    *,
-    one_hot: Any = None,
-    features: Any = None,
-    cost: Any = None,
-    bounds: Any = None,
-    immutable: Any = None,
-    integer: Any = None,
-    label_flip: float = math.inf,
-) -> Domain:
-    """Return where the rows of a coded matrix may move, and at what distance.
+def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
+    """Return where the rows of a table may move, and at what distance.
+
+    Scales and ranges are those of the cells that are not missing.
 
     Parameters
     ----------
-    codes : array of shape (n_samples, n_features)
-        Rows; categories are coded as 0, 1, ... A missing cell is NaN and stays so; scales and ranges are those of
-        the other cells.
-    names : sequence of str
-        Names of the columns.
-    categories : mapping of int to int
-        By the position of each column of categories, how many there are.
-    one_hot, features, cost, bounds, immutable, integer, label_flip
-        See `Moves`.
+    table : Table
+        Coded rows.
+    moves : Moves
+        The options.
+    everything : bool, default False
+        Whether ``moves.features`` restricts nothing.
 
     Raises
     ------
@@ -52,7 +40,8 @@ def domain_of(
         If a column is unknown, a cost is not positive, bounds are in the wrong order, groups overlap, or a row holds
         none of the patterns of its group.
     """
-    patterns = list(_patterns(codes, names, categories, one_hot))
+    codes, names = table.codes, table.names
+    patterns = list(_patterns(codes, names, table.n_categories, moves.one_hot))
     flipping: BoolArray = np.zeros(len(names), dtype=np.bool_)
     empty = np.asarray(np.isnan(codes).all(axis=0))
     for _, columns, _ in patterns:
@@ -61,52 +50,44 @@ def domain_of(
             raise ValueError(describe("one_hot", "groups of distinct columns", f"{some} in two of them"))
         flipping[columns] = True
         empty[columns] = np.isnan(codes[:, columns]).any(axis=1).all()
-    prices = _prices(cost, names)
-    unit, constant = _units(codes, cost if isinstance(cost, str) else "std")
+    prices = _prices(moves.cost, names)
+    unit, constant = _units(codes, moves.cost if isinstance(moves.cost, str) else "std")
     unit[flipping] = 1.0
-    movable = _chosen(features, names, patterns, "features", default=True)
-    movable &= ~_chosen(immutable, names, patterns, "immutable", default=False)
+    movable: BoolArray = np.ones(len(names), dtype=np.bool_)
     priced = np.array([name in prices for name in names])
     for column in np.flatnonzero(priced & ~flipping).tolist():
         price = prices.pop(names[column])
-        movable[column] &= math.isfinite(price)
+        movable[column] = math.isfinite(price)
         unit[column] = 1.0 / math.sqrt(price) if math.isfinite(price) else unit[column]
     flips = []
     for name, columns, states in patterns:
         price = _price_of_flip(prices, name, [names[column] for column in columns])
-        movable[columns] &= math.isfinite(price)
+        movable[columns] = math.isfinite(price)
         flips.append(Flip(name, columns, states, math.sqrt(price), _with_missing_cells(codes[:, columns])))
     if prices:
-        raise ValueError(
-            describe("cost", "for columns of X or groups of one_hot", f"unknown {first_few(prices)}")
-        )
-    lower, upper = _bounds(codes, names, bounds, flipping)
+        expected = "for columns of X or groups of one_hot"
+        raise ValueError(describe("cost", expected, f"unknown {first_few(prices)}"))
+    lower, upper = _bounds(codes, names, moves.bounds, flipping)
     domain = Domain(
-        names=tuple(names),
+        names=names,
         unit=unit,
-        movable=movable & ~empty,
+        movable=movable,
         lower=lower,
         upper=upper,
-        integer=_chosen(integer, names, [], "integer", default=False) & ~flipping,
+        integer=np.zeros(len(names), dtype=np.bool_),
         flips=tuple(flips),
-        label_flip=label_flip,
+        label_flip=moves.label_flip,
     )
+    features = moves.features
+    if isinstance(features, Mapping):
+        features = [column for group in features.values() for column in group]
+    if features is not None and not everything:
+        movable &= domain.mask(features)
+    movable &= ~domain.mask(moves.immutable or (), "immutable")
+    integer = domain.mask(moves.integer or (), "integer") & ~flipping
+    domain = replace(domain, movable=movable & ~empty, integer=integer)
     unscaled = constant & ~priced & domain.sliding
-    warnings = tuple(_warnings(domain, codes, unscaled, movable & empty))
-    return Domain(**{**vars(domain), "warnings": warnings})
-
-
-def _chosen(
-    features: Any, names: Sequence[str], patterns: Sequence[_Pattern], argument: str, *, default: bool
-) -> BoolArray:
-    """Return a mask of columns; a group of ``patterns`` is chosen as a whole."""
-    if features is None:
-        return np.full(len(names), default)
-    chosen = np.zeros(len(names), dtype=np.bool_)
-    chosen[positions_of(features, names, argument)] = True
-    for _, columns, _ in patterns:
-        chosen[columns] = chosen[columns].any()
-    return chosen
+    return replace(domain, warnings=tuple(_warnings(domain, codes, unscaled, movable & empty)))
 
 
 def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:

@@ -12,7 +12,7 @@ import numpy as np
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe, seed_of
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.domain_arguments import SCALES, domain_of
+from shiftmetrics.models.domain_arguments import domain_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,7 +85,7 @@ class Moves:
         elif self.one_hot is not None:
             checked["one_hot"] = tuple(_columns(group) for group in self.one_hot)
         if isinstance(self.cost, str):
-            check_choice(self.cost, "cost", SCALES)
+            check_choice(self.cost, "cost", ("std", "iqr", "range", "unit"))
         if isinstance(self.bounds, str):
             check_choice(self.bounds, "bounds", ("data",))
         for name, value in checked.items():
@@ -103,21 +103,7 @@ class Moves:
 
     def domain(self, table: Any, *, everything: bool = False) -> Domain:
         """Return where the rows of a `Table` may move; with ``everything``, ``features`` do not restrict it."""
-        features = self.features
-        if isinstance(features, Mapping):
-            features = [column for group in features.values() for column in group]
-        return domain_of(
-            table.codes,
-            table.names,
-            table.n_categories,
-            one_hot=self.one_hot,
-            features=None if everything else features,
-            cost=self.cost,
-            bounds=self.bounds,
-            immutable=self.immutable,
-            integer=self.integer,
-            label_flip=self.label_flip,
-        )
+        return domain_of(table, self, everything=everything)
 
 
 def moves_of(value: Moves | None) -> Moves:
