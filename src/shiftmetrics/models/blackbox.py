@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.climb import Climber, Columns, Price, pays
+from shiftmetrics.models.climb import Columns, Price, pays
 from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.decision.nearest import MoveSpace
 from shiftmetrics.models.domain import differs
@@ -19,6 +19,10 @@ _MOST_STARTS = 4096
 """Most points whose predictions a search starts from; of more, so many are drawn at random."""
 _SEARCH_SHARE = 3  # for losses other than the 0/1 loss, one query of so many searches for errors
 _RTOL = 1e-7
+_LADDER = (1.0, 0.5, 0.25)
+"""Shares of the dual price at which the evaluated points are compared, since it may fall."""
+_LONGEST, _SHORTEST = 1.0, 1e-4  # steps
+_MOST_DIRECTIONS, _MOST_JUMPS = 24, 16  # of one round
 
 
 class BlackboxRoute:
@@ -93,17 +97,20 @@ def answer_of_errors(
 
 
 class _Climb:
-    """Points of higher loss for every row, found round by round without derivatives."""
+    """Points of higher loss for every row, found round by round without derivatives.
+
+    Rows climb from where they are, each with a step length and a budget of its own. Each round evaluates both ends of
+    a step along every column (or along some random directions, where there are many), at one more jump of each
+    category, and then where the gradient that these losses give points to.
+    """
 
     def __init__(self, question: Question) -> None:
         self.question = question
         codes = question.codes
-        self.columns = Columns.of(
-            codes, question.losses(codes, slice(None)), memory_limit=question.memory_limit
-        )
-        self.budget = np.full(len(codes), question.n_queries - 1, dtype=np.int64)
+        self.columns = Columns.of(question, question.losses(codes, slice(None)))
+        self.queries = np.full(len(codes), question.n_queries - 1, dtype=np.int64)  # left
         self.space = MoveSpace(question.domain, codes)
-        self.climber = Climber(self._losses, self.space, self.budget, question.theta1, question.rng)
+        self.step = np.full(len(codes), 0.3 * _LONGEST)
         spread = float(np.std(self.columns.loss.losses)) or 1.0
         self.price = Price(2.0 * question.theta1 / spread)
 
@@ -113,24 +120,32 @@ class _Climb:
         if question.classes is not None and question.n_queries >= 2 * _SEARCH_SHARE:
             self._add_errors(question.n_queries // _SEARCH_SHARE)
         self._climb(self.price.guess)
-        return self._answer()
+        return self.columns.answer(self.refine)
 
     def refine(self, dual: float) -> Answer | None:
         """Climb at the present price; None when no row gains, or no queries are left."""
         price = self.price.at(dual)
-        self.climber.restart()
-        while self.climber.able:
+        self.step = np.maximum(self.step, 0.1 * _LONGEST)  # the price has changed
+        while self._able().size:
             if self._climb(price):
-                return self._answer()
+                return self.columns.answer(self.refine)
         return None
+
+    def _able(self) -> IntArray:
+        """Return the rows that can go on: their step is not too short, and a round is within their budget."""
+        n_directions = min(self.space.n_numeric, _MOST_DIRECTIONS)
+        n_jumps = sum(len(flip.states) - 1 for flip in self.space.flips) + 2 * len(self.space.coarse)
+        of_a_round = 2 * n_directions + 1 + len(_LADDER) + min(n_jumps, _MOST_JUMPS)
+        return np.flatnonzero((self.queries >= of_a_round) & (self.step > _SHORTEST))
 
     def _add_errors(self, n_queries: int) -> None:
         found = find_counterexamples(self.question, n_queries=n_queries)
-        self.budget -= found.queries
+        self.queries -= found.queries
         away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
         losses, distances = np.zeros(len(found.points)), np.full(len(found.points), np.inf)
-        losses[away], distances[away] = self._losses(found.points[away], away), found.distances[away]
-        self.budget[away] -= 1
+        losses[away] = self.question.losses(found.points[away], away)
+        distances[away] = found.distances[away]
+        self.queries[away] -= 1
         self.columns = self.columns.appended(found.points, losses, distances)
         if away.size and losses[away].mean() > 0.0:
             # at this price the errors begin to pay
@@ -139,17 +154,18 @@ class _Climb:
 
     def _climb(self, dual: float) -> bool:
         """Climb from the best points (the best other ones where that is the row itself); return whether that paid."""
-        question = self.question
+        question, which = self.question, self._able()
+        if not which.size:
+            return False
         start, value = self.columns.best(dual, question.theta1)
         away, value_away = self.columns.best_away(dual, question.theta1)
         resting = np.asarray(~differs(start, question.codes).any(axis=1))
         start = np.where(resting[:, None], away, start)
-        points, losses = self.climber.climb(start, dual, np.where(resting, value_away, value))
-        found = np.isfinite(losses)
-        if not found.any():
-            return False
+        best = _Best.of(start, np.where(resting, value_away, value))
+        self._round(which, start, dual, best)
         gain = np.zeros(len(value))
-        for place, loss, known in zip(points, losses, found, strict=True):
+        for place, loss in zip(best.points, best.losses, strict=True):
+            known = np.isfinite(loss)
             distances = np.where(known, question.domain.distances(place, question.codes), np.inf)
             losses_there = np.where(known, loss, 0.0)
             there = np.where(known, dual * losses_there - question.theta1 * np.square(distances), value)
@@ -157,8 +173,66 @@ class _Climb:
             self.columns = self.columns.appended(place, losses_there, distances)
         return pays(gain, value, _RTOL)
 
-    def _answer(self) -> Answer:
-        return self.columns.answer(self.refine)
+    def _round(self, which: IntArray, start: FloatArray, dual: float, best: _Best) -> None:
+        """Climb one round with the rows ``which``, and keep their best points."""
+        space, rng, before = self.space, self.question.rng, best.values[0, which].copy()
+        base, here = start[which], space.moves(start[which], which)
+        p = space.n_numeric
+        if p <= _MOST_DIRECTIONS:
+            directions = np.eye(p)
+        else:
+            directions = np.linalg.qr(rng.standard_normal((p, _MOST_DIRECTIONS)))[0].T
+        step = self.step[which][:, None, None]
+        both = np.concatenate([here[:, None] + step * directions, here[:, None] - step * directions], axis=1)
+        trials = space.points(base, which, space.clip(both, which))
+        jumps = list(space.jumps(base))
+        if len(jumps) > _MOST_JUMPS:
+            jumps = [jumps[place] for place in rng.permutation(len(jumps))[:_MOST_JUMPS]]
+        if jumps:
+            trials = np.concatenate([trials, np.stack(jumps, axis=1)], axis=1)
+        loss = self._evaluate(which, trials, dual, best)
+        k = len(directions)
+        if k:
+            slope = (loss[:, :k] - loss[:, k : 2 * k]) / (2.0 * step[:, :, 0])
+            # where the first-order gain is greatest
+            target = (dual / (2.0 * self.question.theta1)) * (slope @ directions)
+            ways = np.stack([target, 0.5 * (here + target), *[part * target for part in _LADDER[1:]]], axis=1)
+            self._evaluate(which, space.points(base, which, space.clip(ways, which)), dual, best)
+        gained = best.values[0, which] > before + 1e-3 * np.abs(before)
+        self.step[which] = np.minimum(np.where(gained, 1.2, 0.4) * self.step[which], _LONGEST)
 
-    def _losses(self, points: FloatArray, rows: IntArray) -> FloatArray:
-        return self.question.losses(points, rows)
+    def _evaluate(self, which: IntArray, trials: FloatArray, dual: float, best: _Best) -> FloatArray:
+        """Evaluate several points of each row, keep the best at each price, and return the losses."""
+        n_which, n_points, n_columns = trials.shape
+        owner = np.repeat(which, n_points)
+        flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
+        loss = self.question.losses(flat, owner).reshape(n_which, n_points)
+        loss = np.nan_to_num(loss, nan=0.0, posinf=0.0)  # far off, where the model overflows
+        self.queries[which] -= n_points
+        cost = self.question.theta1 * np.square(self.space.distance(flat, owner)).reshape(n_which, n_points)
+        points, everyone = flat.reshape(trials.shape), np.arange(n_which)
+        for level, part in enumerate(_LADDER):
+            gain = part * dual * loss - cost
+            choice = gain.argmax(axis=1)
+            better = np.flatnonzero(gain[everyone, choice] > best.values[level, which])
+            rows, choice = which[better], choice[better]
+            best.values[level, rows] = gain[better, choice]
+            best.losses[level, rows] = loss[better, choice]
+            best.points[level, rows] = points[better, choice]
+        return loss
+
+
+class _Best(NamedTuple):
+    """The best evaluated points at each share of the price, with loss and value; loss NaN where there is none."""
+
+    points: FloatArray
+    losses: FloatArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, points: FloatArray, value: FloatArray) -> Self:
+        """Start from points, whose ``value`` at the price itself is given."""
+        shape = (len(_LADDER), len(points))
+        values = np.full(shape, -np.inf)
+        values[0] = value
+        return cls(np.repeat(points[None], len(_LADDER), axis=0), np.full(shape, np.nan), values)

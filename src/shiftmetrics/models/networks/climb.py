@@ -162,9 +162,7 @@ class _NetworkClimb:
             check_logits(torch.as_tensor(self.network.scores(codes)))
         self.space = MoveSpace(question.domain, codes)
         self.ascent = Ascent(self.network, self.space, question.y, question.loss, question.theta1)
-        self.columns = Columns.of(
-            codes, question.losses(codes, slice(None)), memory_limit=question.memory_limit
-        )
+        self.columns = Columns.of(question, question.losses(codes, slice(None)))
         self.lower = lower_loss(question, self.network)
         steepness = self.ascent.steepness() or 1.0
         self.guesses = [2.0 * question.theta1 * move / steepness for move in _FIRST_MOVES]
