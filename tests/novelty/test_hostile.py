@@ -73,7 +73,7 @@ for seed in range(CASES):
     arguments = {
         "kernel": kernel(rng),
         "method": METHOD,
-        "eta": float(rng.choice([1.0, 1.0, 1.0, 2.5, 2.5, 10.0, 1e6, 0.5, math.nan])),
+        "eta": float(rng.choice([1.0, 1.0, 1.0, 1.0, 2.5, 2.5, 2.5, 10.0, 1e6, 0.5, math.nan])),
         "rtol": float(rng.choice([0.0, 1e-12, 1e-3, 1.0])),
     }
     if rng.random() < 0.3:
