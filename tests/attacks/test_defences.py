@@ -72,6 +72,8 @@ def test_reverse_sigmoid_is_the_formula_and_hides_confidence(digits):
 def test_sure_models_stay_finite_and_attackable(digits):
     sure = lambda x: 1000.0 * digits.model(x)  # noqa: E731
     weak = ReverseSigmoid(JPEGDefence(sure))
-    result = pgd(weak, digits.x[:20], digits.y[:20], strength=0.1, n_steps=3, options=AttackOptions(bounds=(0, 1)))
+    result = pgd(
+        weak, digits.x[:20], digits.y[:20], strength=0.1, n_steps=3, options=AttackOptions(bounds=(0, 1))
+    )
     assert bool(torch.isfinite(weak(digits.x[:20])).all())
     assert np.isfinite(result.distance).all()

@@ -65,7 +65,7 @@ def kernel(rng):
 outcomes = {"answer": 0, "refusal": 0}
 for seed in range(CASES):
     rng = np.random.default_rng(seed)
-    n, m = (int(size) for size in rng.choice([1, 2, 3, 10, 60, 300], size=2))
+    n, m = (int(size) for size in rng.choice([1, 2, 3, 10, 10, 60, 60, 300], size=2))
     columns = int(rng.choice([1, 2, 3, 8, 70]))
     x, y = rows(rng, n, columns), rows(rng, m, columns if rng.random() < 0.95 else columns + 1)
     if rng.random() < 0.2 and n == m:
