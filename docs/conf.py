@@ -54,6 +54,9 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib",),
 }
 
+# Docstrings that scikit-learn inherits refer to its own glossary.
+suppress_warnings = ["ref.term"]
+
 # --- look ------------------------------------------------------------------------------------------------
 html_theme = "furo"
 html_title = f"shiftmetrics {release}"

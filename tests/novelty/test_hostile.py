@@ -65,7 +65,7 @@ def kernel(rng):
 outcomes = {"answer": 0, "refusal": 0}
 for seed in range(CASES):
     rng = np.random.default_rng(seed)
-    n, m = (int(size) for size in rng.choice([1, 2, 3, 10, 10, 60, 60, 300], size=2))
+    n, m = (int(size) for size in rng.choice([1, 2, 3, 10, 60, 300], p=[0.06, 0.18, 0.19, 0.19, 0.19, 0.19], size=2))
     columns = int(rng.choice([1, 2, 3, 8, 70]))
     x, y = rows(rng, n, columns), rows(rng, m, columns if rng.random() < 0.95 else columns + 1)
     if rng.random() < 0.2 and n == m:
@@ -73,7 +73,7 @@ for seed in range(CASES):
     arguments = {
         "kernel": kernel(rng),
         "method": METHOD,
-        "eta": float(rng.choice([1.0, 1.0, 1.0, 1.0, 2.5, 2.5, 2.5, 10.0, 1e6, 0.5, math.nan])),
+        "eta": float(rng.choice([1.0, 2.5, 10.0, 1e6, 0.5, math.nan], p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05])),
         "rtol": float(rng.choice([0.0, 1e-12, 1e-3, 1.0])),
     }
     if rng.random() < 0.3:
@@ -85,7 +85,7 @@ for seed in range(CASES):
     if arguments["kernel"] == "gaussian" and rng.random() < 0.6:
         arguments["bandwidth"] = float(rng.choice([1e-300, 1e-8, 0.3, 1.0, 1e8, 1e300, 0.0, -1.0, math.inf]))
     if rng.random() < 0.3:
-        shares = [0.3, 0.5, 0.1, 0.09, 0.01]
+        shares = [0.3, 0.5, 0.1, 0.099, 0.001]
         arguments["sample_weight"] = rng.choice([0.0, 1.0, 1e-300, 1e300, -1.0], p=shares, size=n)
     if rng.random() < 0.3:
         arguments["reference_weight"] = rng.uniform(size=m) ** 50

@@ -147,7 +147,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Return the membership of rows in each cluster, from 0 to 1: shape (n_samples, n_clusters_)."""
+        """Return the membership of rows in each cluster, from 0 to 1: a column each."""
         return self._memberships(X)
 
     def predict(self, X: Any) -> IntArray:
