@@ -7,16 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shiftmetrics._core.collection import write_results
-from shiftmetrics._core.result import has_foreign_archive
+from shiftmetrics._core.result import Result, has_foreign_archive
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 from shiftmetrics.views import Context, write_report
 from shiftmetrics.views.report import facts_of
-
-if TYPE_CHECKING:
-    from shiftmetrics._core.result import Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,61 +37,18 @@ class Answer:
     context: Context = field(default_factory=Context)
     notes: Sequence[str] = ()
 
+    def names_under(self, name: str) -> dict[str, str]:
+        """Return new names by the old ones: the main result is called ``name``, the others by that and their own."""
+        first, *others = self.results
+        return {first: name, **{other: f"{name}: {other}" for other in others}}
+
     def write_json(self, path: Path) -> None:
         """Write the results; the main one gets the name of the file."""
-        first, *others = self.results.values()
-        if not others:
-            first.to_json(path)
-            return
-        beside = {f"{path.stem}: {name}": result for name, result in list(self.results.items())[1:]}
-        write_results({path.stem: first, **beside}, path)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """What ``--json``, ``--report`` and ``--quiet`` ask for."""
-
-    json: Path | None = None
-    report: Path | None = None
-    quiet: bool = False
-
-    @property
-    def progress(self) -> bool:
-        """Whether progress bars are shown: on a terminal, unless --quiet."""
-        return not self.quiet and sys.stderr.isatty()
-
-    def check_folders(self) -> None:
-        """Refuse paths that cannot be written, before inputs are read."""
-        check_outputs({"--json": self.json, "--report": self.report}, ())
-
-    def check(self, inputs: Sequence[Source]) -> None:
-        """Refuse paths that would overwrite an input, or that look like data.
-
-        Raises
-        ------
-        ValueError
-            The first path that is refused.
-        """
-        for option, path in (("--json", self.json), ("--report", self.report)):
-            if path is not None and path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
-                raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
-        check_outputs({"--json": self.json, "--report": self.report}, inputs)
-        if self.json is not None and has_foreign_archive(self.json):
-            raise ValueError(
-                f"--json {self.json} keeps its arrays in {self.json.with_suffix('.npz').name}, which "
-                "exists and is not ours. Choose another name."
-            )
-
-    def write(self, answer: Answer) -> None:
-        """Write the files, then print the results."""
-        # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
-        if self.json is not None:
-            answer.write_json(self.json)
-        if self.report is not None:
-            write_report(answer.results, self.report, title=answer.title, context=answer.context)
-        if not self.quiet:
-            show(answer.results, answer.notes)
-            say_files({"JSON": self.json, "Report": self.report})
+        names = self.names_under(path.stem)
+        if len(names) == 1:
+            next(iter(self.results.values())).to_json(path)
+        else:
+            write_results({names[name]: result for name, result in self.results.items()}, path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,18 +61,45 @@ class Job:
         The files that were read, or will be.
     compute : callable
         Returns the answer.
-    output : Output
+    json, report : Path or None
         Where it goes.
+    quiet : bool
+        Whether nothing is printed.
     """
 
     inputs: Sequence[Source]
     compute: Callable[[], Answer]
-    output: Output = Output()
+    json: Path | None = None
+    report: Path | None = None
+    quiet: bool = False
 
     def finish(self) -> None:
-        """Compute, and write the answer."""
-        self.output.check(self.inputs)
-        self.output.write(self.compute())
+        """Compute, write the files, then print the results.
+
+        Raises
+        ------
+        ValueError
+            If a file would overwrite an input, or looks like data.
+        """
+        for option, path in (("--json", self.json), ("--report", self.report)):
+            if path is not None and path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
+                raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
+        check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
+        if self.json is not None and has_foreign_archive(self.json):
+            raise ValueError(
+                f"--json {self.json} keeps its arrays in {self.json.with_suffix('.npz').name}, which "
+                "exists and is not ours. Choose another name."
+            )
+
+        answer = self.compute()
+        # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
+        if self.json is not None:
+            answer.write_json(self.json)
+        if self.report is not None:
+            write_report(answer.results, self.report, title=answer.title, context=answer.context)
+        if not self.quiet:
+            show(answer.results, answer.notes)
+            say_files({"JSON": self.json, "Report": self.report})
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) -> None:
@@ -178,12 +159,10 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
 
     console = new_console()
     for name, result in results.items():
-        heading = name if len(results) > 1 else result.title
-        console.print(Text(heading, style="bold"))
+        console.print(Text(name if len(results) > 1 else result.title, style="bold"))
         console.print(Text(result.headline()))
-        print_table(
-            console, ("", "value", "meaning"), [(f.name, f.value, f.meaning) for f in facts_of(result)]
-        )
+        facts = [(fact.name, fact.value, fact.meaning) for fact in facts_of(result)]
+        print_table(console, ("", "value", "meaning"), facts)
         for sentence in result.notes():
             if sentence.startswith("Interval:"):  # the table has it
                 continue
@@ -207,10 +186,8 @@ def print_table(
     if not rows:
         return
     if not console.is_terminal:
-        for row in rows:
-            say(
-                "\t".join(" ".join(cell.split()) for cell in row).rstrip()
-            )  # rich would turn tabs into spaces
+        for row in rows:  # not by rich, which would turn tabs into spaces
+            say("\t".join(" ".join(cell.split()) for cell in row).rstrip())
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

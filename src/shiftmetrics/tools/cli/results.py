@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.result import Result
 from shiftmetrics.tools.cli.sources import Source
-
-if TYPE_CHECKING:
-    from shiftmetrics._core.result import Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,39 +32,35 @@ class ResultFiles:
     notes: tuple[str, ...] = ()
 
 
-def read_result_files(paths: Sequence[str | Path], argument: str = "RESULTS") -> ResultFiles:
+def read_result_files(paths: Sequence[str | Path]) -> ResultFiles:
     """Read results from JSON files, and from folders of them.
 
     Parameters
     ----------
     paths : sequence of path
         Files, which must hold results, or folders, in which other JSON files are named in a note.
-    argument : str
-        What messages call them.
 
     Raises
     ------
     ValueError
         If a path is missing, a file named by the user is no result, one that should be is damaged, or there are none.
     """
-    # Records are found by their class, so all modules that define results must be there.
-    from shiftmetrics._core.collection import read_results
-
-    files, notes = _files(paths, argument)
+    files, notes = _files(paths)
     found: dict[Path, dict[str, Result]] = {}
     for file in files:
         try:
             results = read_results(file)
         except ValueError as error:
-            raise ValueError(f"{argument} must be files of results, got {str(file)!r}. {error}") from error
-        found[file] = dict(zip([file.stem], results.values(), strict=True)) if _is_single(file) else results
+            raise ValueError(f"RESULTS must be files of results, got {str(file)!r}. {error}") from error
+        is_single = "results" not in json.loads(file.read_text(encoding="utf-8"))
+        found[file] = dict(zip([file.stem], results.values(), strict=True)) if is_single else results
     if not any(found.values()):
         where = ", ".join(map(str, paths)) or "nothing"
-        raise ValueError(f"{argument} must hold at least one result, got none in {where}.")
+        raise ValueError(f"RESULTS must hold at least one result, got none in {where}.")
     return ResultFiles(
         results=_named_apart(found),
         sources=tuple(
-            Source(argument=argument, path=part)
+            Source(argument="RESULTS", path=part)
             for file in files
             for part in (file, file.with_suffix(".npz"))
         ),
@@ -74,14 +68,14 @@ def read_result_files(paths: Sequence[str | Path], argument: str = "RESULTS") ->
     )
 
 
-def _files(paths: Iterable[str | Path], argument: str) -> tuple[list[Path], tuple[str, ...]]:
+def _files(paths: Iterable[str | Path]) -> tuple[list[Path], tuple[str, ...]]:
     """Return the files to read, each once, and what to say of the others in the folders."""
     files: dict[Path, Path] = {}
     notes = []
     for path in map(Path, paths):
         if not path.exists():
             raise ValueError(
-                f"{argument} must be an existing file or folder, got {str(path)!r}, which is not there."
+                f"RESULTS must be an existing file or folder, got {str(path)!r}, which is not there."
             )
         if not path.is_dir():
             files.setdefault(path.resolve(), path)
@@ -106,10 +100,6 @@ def _holds_results(file: Path) -> bool:
     return is_ours and ("results" in document or "measure" in document)
 
 
-def _is_single(file: Path) -> bool:
-    return "results" not in json.loads(file.read_text(encoding="utf-8"))
-
-
 def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result]:
     """Give every result a name of its own, the same whatever the order of the files."""
     entries = [(file, name, result) for file, results in found.items() for name, result in results.items()]
@@ -118,9 +108,8 @@ def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result
     folders = [
         f"{file.resolve().parent.name}/{stem}" for (file, _, _), stem in zip(entries, stems, strict=True)
     ]
-    whole = [
-        f"{file}: {name}" if name != file.stem else str(file) for file, name, _ in entries
-    ]  # as typed, so never twice
+    # As typed, so never twice.
+    whole = [f"{file}: {name}" if name != file.stem else str(file) for file, name, _ in entries]
     for longer in (stems, folders, whole):
         names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
     return {name: result for name, (_, _, result) in zip(names, entries, strict=True)}

@@ -356,17 +356,13 @@ def _joined(contexts: Mapping[str, Context], **of_all: Any) -> Context:
 
 def _renamed(answer: Answer, name: str) -> Answer:
     """Call the main result by the name of the measurement, and those beside it by that and their title."""
-    first, *others = answer.results
-    names = {first: name, **{other: f"{name}: {other}" for other in others}}
+    names = answer.names_under(name)
 
     def renamed(parts: Mapping[str, Any]) -> dict[str, Any]:
         return {names.get(key, key): part for key, part in parts.items()}
 
-    given = answer.context
-    context = dataclasses.replace(
-        given,
-        rows=renamed(given.rows),
-        remarks=renamed(given.remarks),
-        conclusions=renamed(given.conclusions),
-    )
+    parts: dict[str, Any] = {
+        part: renamed(getattr(answer.context, part)) for part in ("rows", "remarks", "conclusions")
+    }
+    context = dataclasses.replace(answer.context, **parts)
     return dataclasses.replace(answer, results=renamed(answer.results), context=context)

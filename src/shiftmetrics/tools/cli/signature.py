@@ -23,7 +23,7 @@ import typer
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.tools.cli.forms import TEXT_FORMS
 from shiftmetrics.tools.cli.options import SETTINGS, SHARED
-from shiftmetrics.tools.cli.outputs import Job, Output
+from shiftmetrics.tools.cli.outputs import Job, check_outputs
 
 KEYS = {"level": "confidence", "id_column": "id", "page": "output"}
 """Options that are called otherwise than the parameter. A leading ``n_`` is left out: ``n_draws`` is ``--draws``."""
@@ -169,10 +169,8 @@ def _kind_of(owner: Any, name: str) -> Any:
     parameter = inspect.signature(owner).parameters[name]
     if not isinstance(parameter.annotation, str):
         return parameter.annotation
-    objects = {
-        "Computing": Computing,
-        "Resampling": Resampling,
-    }  # some modules import them for type checks only
+    # Some modules import these for type checks only.
+    objects = {"Computing": Computing, "Resampling": Resampling}
     try:
         return eval(parameter.annotation, vars(sys.modules[inspect.unwrap(owner).__module__]), objects)
     except NameError:
@@ -322,11 +320,10 @@ def measuring(
 
     def decorate(command: Callable[..., Job]) -> Any:
         def callback(*, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any) -> Job:
-            output = Output(json=json, report=report, quiet=quiet)
-            output.check_folders()
+            check_outputs({"--json": json, "--report": report}, ())  # before inputs are read
             typed = {key: values.pop(option.name) for key, option in declared.items()}
-            call = Call(declared, typed, seed, output.progress, words)
-            return dataclasses.replace(command(call=call, **values), output=output)
+            call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
+            return dataclasses.replace(command(call=call, **values), json=json, report=report, quiet=quiet)
 
         own = list(own_options(command, panels))
         arguments = [option for option in own if option.is_argument]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
 import sys
@@ -45,6 +46,8 @@ class Source:
         The name of an array inside an ``.npz`` file.
     index : tuple of int or slice
         The part to take, axes from the left.
+    part : str
+        The array and the index, as they were typed after the path.
     is_attribute : bool
         Whether it is an object of a Python module, ``module:attribute``, instead of a file.
     """
@@ -53,6 +56,7 @@ class Source:
     path: Path
     key: str | None = None
     index: tuple[IndexPart, ...] = ()
+    part: str = ""
     is_attribute: bool = False
 
     @property
@@ -77,8 +81,7 @@ class Source:
         return f"{self.path.name}:{self.key}[0]" if self.key else f"{self.path.name}[0]"
 
     def __str__(self) -> str:
-        parts = ",".join(_index_text(part) for part in self.index)
-        return self.path.name + (f":{self.key}" if self.key else "") + (f"[{parts}]" if parts else "")
+        return self.path.name + self.part
 
 
 def parse_source(text: str, argument: str) -> Source:
@@ -89,16 +92,15 @@ def parse_source(text: str, argument: str) -> Source:
     ValueError
         If the file is missing, is a folder, holds pickled objects or has an unknown suffix.
     """
-    path = Path(text)
-    key: str | None = None
-    index: tuple[IndexPart, ...] = ()
     match = _SOURCE.fullmatch(text)
-    if match and not path.exists():
-        path, key = Path(match["path"]), match["key"]
+    source = Source(argument=argument, path=Path(text))
+    if match and not source.path.exists():
         index = _parse_index(match["index"], argument) if match["index"] is not None else ()
+        part = text[match.end("path") :]
+        source = Source(argument=argument, path=Path(match["path"]), key=match["key"], index=index, part=part)
     if match is None and is_attribute(text) and not Path(text.partition(":")[0]).is_file():
-        return Source(argument=argument, path=path, is_attribute=True)
-    source = Source(argument=argument, path=path, key=key, index=index)
+        return dataclasses.replace(source, is_attribute=True)
+    path = source.path
     if source.suffix in PICKLE_SUFFIXES:
         raise ValueError(
             f"{argument} must be a file of plain numbers, got {path.name!r}, whose kind can run code "
@@ -111,7 +113,7 @@ def parse_source(text: str, argument: str) -> Source:
         raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.")
     if not path.is_file():
         raise ValueError(f"{argument} must be an existing file, got {str(path)!r}, which is not there.")
-    if key is not None and source.suffix != ".npz":
+    if source.key is not None and source.suffix != ".npz":
         raise ValueError(f"{argument} must name an array only inside an .npz file, got {text!r}.")
     return source
 
@@ -135,13 +137,6 @@ def _parse_index(text: str, argument: str) -> tuple[IndexPart, ...]:
                 "An example is file.npz:log_probs[3,1] or file.npy[:500]."
             )
     return tuple(parts)
-
-
-def _index_text(part: IndexPart) -> str:
-    if isinstance(part, int):
-        return str(part)
-    bounds = [part.start, part.stop] + ([part.step] if part.step is not None else [])
-    return ":".join("" if bound is None else str(bound) for bound in bounds)
 
 
 def is_attribute(text: str) -> bool:
@@ -173,10 +168,8 @@ def load_file(path: Path, argument: str, what: str = "an object") -> tuple[Any, 
                 f"{argument} must be {what} that joblib.load can open here, got {path.name!r} "
                 f"({type(error).__name__}: {error}). The versions that wrote it may be needed."
             ) from error
-    messages = {
-        str(warning.message).splitlines()[0] for warning in caught if "version" in str(warning.message)
-    }
-    return found, sorted(messages)
+    texts = [str(warning.message) for warning in caught]
+    return found, sorted({text.splitlines()[0] for text in texts if "version" in text})
 
 
 def load_attribute(text: str, argument: str) -> Any:
@@ -194,14 +187,11 @@ def load_attribute(text: str, argument: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(
-            f"{argument} must name something that can be imported, got {text!r} ({error})."
-        ) from error
     except Exception as error:
+        is_missing = isinstance(error, ImportError | AttributeError)
+        cause = f" ({error})" if is_missing else f", which fails on import ({type(error).__name__}: {error})"
         raise ValueError(
-            f"{argument} must name something that can be imported, got {text!r}, which fails on import "
-            f"({type(error).__name__}: {error})."
+            f"{argument} must name something that can be imported, got {text!r}{cause}."
         ) from error
     finally:
         sys.path.remove(here)
