@@ -95,16 +95,9 @@ def compare_agreement(
 
     def measure(name: str, computing: Computing) -> Any:
         return posterior_agreement(
-            tables[name],
-            references[name],
-            kind=kind,
-            prior=prior,
-            sample_weight=sample_weight,
-            floor=floor,
-            pairing=pairing,
-            resampling=drawn,
-            computing=computing,
-        )
+            tables[name], references[name], kind=kind, prior=prior, sample_weight=sample_weight, floor=floor,
+            pairing=pairing, resampling=drawn, computing=computing,
+        )  # fmt: skip
 
     return rank_results(_each(names, measure, computing), drawn.level, drawn.rng)
 
@@ -301,15 +294,9 @@ def compare_novelty(
 
     def measure(name: str, computing: Computing) -> Any:
         return kernel_entropic_novelty(
-            arrays[name],
-            base,
-            eta=eta,
-            kernel=kernel,
-            bandwidth=width,
-            method=method,
-            resampling=chosen,
-            computing=computing,
-        )
+            arrays[name], base, eta=eta, kernel=kernel, bandwidth=width, method=method,
+            resampling=chosen, computing=computing,
+        )  # fmt: skip
 
     results = _each(names, measure, computing, "Sample")
     return rank_results(results, level, seed, settings={"n_rows": size, "bandwidth": width})
@@ -337,21 +324,14 @@ def _each(
 
 def _same_rows(scores: Mapping[str, Any], names: list[str], pairing: Align) -> dict[str, Any]:
     """Bring the rows of labelled tables into the order of the first model's."""
-    first = scores[names[0]]
-    tables = {}
-    for name in names:
-        table = scores[name]
+    first, tables = scores[names[0]], dict(scores)
+    for name, table in scores.items():
         if pairing == "labels" and is_labelled(first) and is_labelled(table):
+            called, called_first = (f"scores[{one!r}]" for one in (name, names[0]))
             order = match_labels(
-                list(first.index),
-                list(table.index),
-                f"scores[{names[0]!r}]",
-                f"scores[{name!r}]",
-                "rows",
-                "pairing",
+                list(first.index), list(table.index), called_first, called, "rows", "pairing"
             )
-            table = table.iloc[order]
-        tables[name] = table
+            tables[name] = table.iloc[order]
     _check_sizes("scores", {name: len(table) for name, table in tables.items()})
     return tables
 

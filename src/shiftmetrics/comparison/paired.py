@@ -8,8 +8,7 @@ common row by row cancels in the differences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -29,86 +28,85 @@ SHARED_BY_INFLUENCE = ("threshold", "budget", "theta1", "theta2", "divergence", 
 """Settings that must be the same for all results."""
 
 
-@dataclass(frozen=True)
-class PairedResults:
-    """Values of models on the same rows, in one order.
+def paired_draws(results: Sequence[Any], seed: int) -> tuple[FloatArray, FloatArray | None]:
+    """Return what other samples would have given for checked results, the same sample for all of them.
 
-    Attributes
+    Parameters
     ----------
-    values, errors : ndarray of shape (n_models,)
-        The measure of each model and its numerical error.
+    results : sequence of Result
+        Of each model.
+    seed : int
+        Of the normal draws.
+
+    Returns
+    -------
     draws : ndarray of shape (n_draws, n_models)
-        Values that other samples would have given, the same sample in each draw.
+        Values, those of one sample in each row.
     influence : ndarray of shape (n_units, n_models) or None
         What each row or group adds to each value, where the draws are normal ones from it.
-    drawn_by : str
-        How draws were made, where there are any.
     """
+    if _has_draws(results[0]):
+        return np.stack([result.resampled for result in results], axis=1), None
+    n_units = next((len(result.influence) for result in results if result.influence is not None), 1)
+    zero = np.zeros(n_units)
+    influence = np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
+    n_pairs = max(1, len(results) * (len(results) - 1) // 2)
+    n_draws = min(NORMAL_DRAWS, max(1000, MOST_GAPS // n_pairs))
+    scales, axes = np.linalg.eigh(influence.T @ influence)
+    normal = np.random.default_rng(seed).standard_normal((n_draws, len(results)))
+    values = np.asarray([result.value for result in results], dtype=np.float64)
+    return values + (normal * np.sqrt(np.maximum(scales, 0.0))) @ axes.T, influence
 
-    values: FloatArray
-    errors: FloatArray
-    draws: FloatArray
-    influence: FloatArray | None = None
-    drawn_by: str = "bootstrap"
 
-    @classmethod
-    def of(cls, results: Sequence[Any], seed: int) -> Self:
-        """Pair checked results; ``seed`` is that of the normal draws."""
-        values = np.asarray([result.value for result in results], dtype=np.float64)
-        errors = np.asarray([result.error_bound for result in results], dtype=np.float64)
-        if _has_draws(results[0]):
-            draws = np.stack([result.resampled for result in results], axis=1)
-            subsampled = "subsampling" in (results[0].interval.method if results[0].interval else "")
-            return cls(values, errors, draws, drawn_by="subsampling" if subsampled else "bootstrap")
-        n_units = next((len(result.influence) for result in results if result.influence is not None), 1)
-        zero = np.zeros(n_units)
-        influence = np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
-        n_pairs = max(1, len(results) * (len(results) - 1) // 2)
-        n_draws = min(NORMAL_DRAWS, max(1000, MOST_GAPS // n_pairs))
-        scales, axes = np.linalg.eigh(influence.T @ influence)
-        normal = np.random.default_rng(seed).standard_normal((n_draws, len(results)))
-        draws = values + (normal * np.sqrt(np.maximum(scales, 0.0))) @ axes.T
-        return cls(values, errors, draws, influence)
-
-    def differences(
-        self, names: Sequence[str], pairs: Sequence[tuple[int, int]], level: float
-    ) -> tuple[ModelDifference, ...]:
-        """Return the difference of each pair of models, alone and together with all others."""
-        first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
-        floor = self.errors[first] + self.errors[second]
-        gaps = _above(self.values[first] - self.values[second], floor)
-        draws = self.draws[:, first] - self.draws[:, second]
-        if self.influence is None:
-            draws = _above(draws, floor)
-            errors = draws.std(axis=0)
-        else:
-            errors = np.linalg.norm(self.influence[:, first] - self.influence[:, second], axis=0)
-        together = simultaneous_p_values(gaps, draws)
-        reach = _simultaneous_quantile(draws, level) * errors
-        method = "studentised maxima over all pairs"
-        differences = []
-        for p, (i, j) in enumerate(pairs):
-            gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
-            if self.influence is None:
-                interval, p_value = _by_draws(gap, draws[:, p], level, self.drawn_by)
-            else:
-                interval, p_value = _by_normal(gap, error, level)
-                # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
-                adjusted = min(adjusted, p_value * len(pairs))
-            low, high = gap - float(reach[p]), gap + float(reach[p])
-            differences.append(
-                ModelDifference(
-                    first=names[i],
-                    second=names[j],
-                    difference=gap,
-                    standard_error=error,
-                    interval=interval,
-                    p_value=p_value,
-                    p_adjusted=max(p_value, adjusted),
-                    simultaneous_interval=Interval(low=low, high=high, level=level, method=method),
-                )
+def paired_differences(
+    results: Mapping[str, Any],
+    pairs: Sequence[tuple[int, int]],
+    draws: FloatArray,
+    influence: FloatArray | None,
+    level: float,
+) -> tuple[ModelDifference, ...]:
+    """Return the difference of each pair of models, alone and together with all others; see `paired_draws`."""
+    names, models = list(results), list(results.values())
+    values = np.asarray([model.value for model in models], dtype=np.float64)
+    bounds = np.asarray([model.error_bound for model in models], dtype=np.float64)
+    first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
+    floor = bounds[first] + bounds[second]
+    gaps = _above(values[first] - values[second], floor)
+    draws = draws[:, first] - draws[:, second]
+    if influence is None:
+        draws = _above(draws, floor)
+        errors = draws.std(axis=0)
+    else:
+        errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
+    subsampled = "subsampling" in (models[0].interval.method if models[0].interval else "")
+    together = simultaneous_p_values(gaps, draws)
+    reach = _simultaneous_quantile(draws, level) * errors
+    method = "studentised maxima over all pairs"
+    differences = []
+    for p, (i, j) in enumerate(pairs):
+        gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
+        if influence is None:
+            interval, p_value = _by_draws(
+                gap, draws[:, p], level, "subsampling" if subsampled else "bootstrap"
             )
-        return tuple(differences)
+        else:
+            interval, p_value = _by_normal(gap, error, level)
+            # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
+            adjusted = min(adjusted, p_value * len(pairs))
+        low, high = gap - float(reach[p]), gap + float(reach[p])
+        differences.append(
+            ModelDifference(
+                first=names[i],
+                second=names[j],
+                difference=gap,
+                standard_error=error,
+                interval=interval,
+                p_value=p_value,
+                p_adjusted=max(p_value, adjusted),
+                simultaneous_interval=Interval(low=low, high=high, level=level, method=method),
+            )
+        )
+    return tuple(differences)
 
 
 def check_paired(results: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import Interval, Result, settings_of
 from shiftmetrics._core.validation import check_number, describe, seed_of
-from shiftmetrics.comparison.paired import PairedResults, check_paired
+from shiftmetrics.comparison.paired import check_paired, paired_differences, paired_draws
 from shiftmetrics.comparison.result import COLLAPSED, SEPARATED, TIED, ComparisonResult, RankedModel
 from shiftmetrics.stability import worst_case_risk
 from shiftmetrics.stability.losses.base import Loss
@@ -22,19 +22,10 @@ COLLAPSED_BELOW = 0.5
 """A model has collapsed when it uses fewer than this share of the classes, beyond the first, that it should."""
 
 COMPANIONS = (
-    "normalized",
-    "equivalent_error",
-    "disagreement",
-    "effective_classes",
-    "beta",
-    "base_risk",
-    "rms_move",
-    "share_moved",
-    "effective_sample_fraction",
-    "excess",
-    "p_value",
-    "n_significant",
-)
+    "normalized", "equivalent_error", "disagreement", "effective_classes", "beta",
+    "base_risk", "rms_move", "share_moved", "effective_sample_fraction",
+    "excess", "p_value", "n_significant",
+)  # fmt: skip
 """Figures beside a value in the table, where its measure has them."""
 
 
@@ -77,23 +68,18 @@ def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: 
     model_names(results, "results")
     level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
     companions, settings = {}, {}
-    losses: dict[str, Any] = {name: getattr(result, "loss", None) for name, result in results.items()}
-    if _measured_alike(results, losses):
+    losses: dict[str, Any] = {
+        name: getattr(result, "loss", None)
+        for name, result in results.items()
+        if isinstance(result, StabilityResult) and result.settings.get("sample_weight") is None
+    }
+    # Results hold no sample weights, and only those of models hold their losses.
+    if len(losses) == len(results) and all(isinstance(loss, Loss) for loss in losses.values()):
         settings["budget"] = budget = common_budget(results)
         for name, result in results.items():
             prices = {price: result.settings[price] for price in ("theta1", "theta2", "divergence")}
             companions[name] = {"worst_case_risk": worst_case_risk(losses[name], budget, **prices).value}
     return rank_results(results, level, seed_of(rng), companions=companions, settings=settings)
-
-
-def _measured_alike(results: Mapping[str, Any], losses: Mapping[str, Any]) -> bool:
-    """Tell whether all results hold their losses, and had no sample weights, which results do not hold."""
-    return all(
-        isinstance(result, StabilityResult)
-        and isinstance(losses[name], Loss)
-        and result.settings.get("sample_weight") is None
-        for name, result in results.items()
-    )
 
 
 def common_budget(results: Mapping[str, Any]) -> float:
@@ -115,15 +101,15 @@ def rank_results(
     sign = 1.0 if results[names[0]].higher_is_better else -1.0
     collapsed = _collapsed(results)
     names.sort(key=lambda name: (collapsed[name], -sign * results[name].value))
-    ordered = [results[name] for name in names]
-    first = ordered[0]
-    paired = PairedResults.of(ordered, seed)
+    results = {name: results[name] for name in names}
+    first = results[names[0]]
+    draws, influence = paired_draws(list(results.values()), seed)
     pairs = list(itertools.combinations(range(len(names)), 2))
-    differences = paired.differences(names, pairs, level)
+    differences = paired_differences(results, pairs, draws, influence, level)
     n_fit = sum(not has for has in collapsed.values())
     clear = [sign * pair.difference if pair.p_adjusted <= 1.0 - level else 0.0 for pair in differences]
     ranges = _rank_ranges(len(names), n_fit, pairs, clear)
-    best = _best_shares(sign * paired.draws, n_fit)
+    best = _best_shares(sign * draws, n_fit)
     models = tuple(
         RankedModel(
             name=name,
@@ -139,14 +125,14 @@ def rank_results(
                 **(companions or {}).get(name, {}),
             },
         )
-        for position, (name, result) in enumerate(zip(names, ordered, strict=True))
+        for position, (name, result) in enumerate(results.items())
     )
-    for name, result in zip(names, ordered, strict=True):
+    for name, result in results.items():
         warnings += [f"{name}: {warning}" for warning in result.warnings]
     alone = sum(model.rank_low == 1 for model in models) == 1
     return ComparisonResult(
         value=first.value,
-        error_bound=max(result.error_bound for result in ordered),
+        error_bound=max(result.error_bound for result in results.values()),
         interval=models[0].interval,
         status=COLLAPSED if n_fit == 0 else SEPARATED if alone else TIED,
         n_samples=first.n_samples,
