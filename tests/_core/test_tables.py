@@ -109,3 +109,16 @@ def test_numbers_and_their_texts_are_different_labels() -> None:
 def test_an_unknown_way_to_align_is_refused() -> None:
     with pytest.raises(ValueError, match="align must be one of 'labels', 'position', got 'index'"):
         align(FIRST, FIRST, align="index")
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        (None, r"Make them agree\.$"),
+        ("pairing", r'Make them agree, or pass pairing="position" to take them as they stand\.$'),
+        ("--align", r"Make them agree, or pass --align position to take them as they stand\.$"),
+    ],
+)
+def test_the_remedy_names_the_option_of_the_caller(option, remedy):
+    with pytest.raises(ValueError, match=remedy):
+        align_tables(FIRST, FIRST.iloc[:-1], "scores", "reference_scores", option=option)

@@ -20,7 +20,7 @@ def align_tables(
     *,
     align: Align = "labels",
     rows: bool = True,
-    option: str = "align",
+    option: str | None = "align",
 ) -> tuple[Any, Any]:
     """Reorder ``second`` to the labels of ``first`` when both are tables; other inputs pass unchanged.
 
@@ -34,8 +34,8 @@ def align_tables(
         "position" takes rows and columns as they stand.
     rows : bool, default True
         Whether the rows are pairs. Two unpaired samples match by columns alone.
-    option : str, default "align"
-        What the caller's argument is called, for messages.
+    option : str or None, default "align"
+        What the caller's argument is called, for messages; None where callers have none.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def align_tables(
     ValueError
         If labels repeat, or are missing on one side; the first three differences are listed.
     """
-    check_choice(align, option, ("labels", "position"))
+    check_choice(align, option or "align", ("labels", "position"))
     if align == "position" or not (is_labelled(first) and is_labelled(second)):
         return first, second
     if is_table(first) and is_table(second):
@@ -67,7 +67,7 @@ def match_labels(
     first_name: str,
     second_name: str,
     what: str,
-    option: str = "align",
+    option: str | None = "align",
 ) -> list[int]:
     """Return the positions in ``second`` of the labels of ``first``, which must be the same set.
 
@@ -76,12 +76,16 @@ def match_labels(
     ValueError
         If a label repeats or stands on one side only.
     """
+    by_place = ""
+    if option is not None:
+        choice = f"{option} position" if option.startswith("--") else f'{option}="position"'
+        by_place = f", or pass {choice} to take them as they stand"
     for labels, name in ((first, first_name), (second, second_name)):
         if len(set(labels)) != len(labels):
             repeated = first_few([label for label, count in Counter(labels).items() if count > 1])
             raise ValueError(
                 f"{name} must have {what} with distinct labels, got repeated {repeated}. "
-                f'Make them distinct, or pass {option}="position".'
+                f"Make them distinct{by_place}."
             )
     places = {label: position for position, label in enumerate(second)}
     if first == second:
@@ -97,6 +101,6 @@ def match_labels(
         ]
         raise ValueError(
             f"{first_name} and {second_name} must have the same {what}, got {'; '.join(parts)}. "
-            f'Make them agree, or pass {option}="position" to take them as they stand.'
+            f"Make them agree{by_place}."
         )
     return [places[label] for label in first]

@@ -96,7 +96,7 @@ class AgreementGridStatistic(Statistic):
     predicted: FloatArray
 
 
-def check_range(value: Any, argument: str = "beta_range") -> tuple[float, float]:
+def check_range(value: Any) -> tuple[float, float]:
     """Return a range of positive betas as two numbers.
 
     Raises
@@ -107,9 +107,9 @@ def check_range(value: Any, argument: str = "beta_range") -> tuple[float, float]
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise TypeError(describe(argument, "two numbers (low, high)", repr(value))) from error
-    low = check_number(low, f"{argument}[0]", low=1e-100, high=1e100)
-    high = check_number(high, f"{argument}[1]", low=low, open_low=True, high=1e100)
+        raise TypeError(describe("beta_range", "two numbers (low, high)", repr(value))) from error
+    low = check_number(low, "beta_range[0]", low=1e-100, high=1e100)
+    high = check_number(high, "beta_range[1]", low=low, open_low=True, high=1e100)
     return low, high
 
 

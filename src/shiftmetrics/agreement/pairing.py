@@ -227,7 +227,9 @@ def pair_samples(
     unmatched = check_choice(unmatched, "unmatched", ("raise", "drop"))
     limit = check_memory_limit(computing_of(computing, memory_limit=None).memory_limit)
     if method == "neighbour":
-        features, reference = align_tables(features, reference, "features", "reference", rows=False)
+        features, reference = align_tables(
+            features, reference, "features", "reference", rows=False, option=None
+        )
     first, second = as_columns(features, "features"), as_columns(reference, "reference")
     check_same_library(first, second, "features", "reference")
     counts = (int(first.shape[0]), int(second.shape[0]))

@@ -215,7 +215,7 @@ def _over_pairings(
     if resampling is not None and len(pairings) > 1:
         raise ValueError(describe("resampling", "None for several pairings", repr(resampling)))
     scores, reference_scores = align_tables(
-        scores, reference_scores, "scores", "reference_scores", rows=False, option="pairing"
+        scores, reference_scores, "scores", "reference_scores", rows=False, option=None
     )
     results = []
     for part in pairings:

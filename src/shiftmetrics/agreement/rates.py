@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,20 +82,11 @@ class PredictionRates(Record):
 
     def items(self) -> list[tuple[str, Rate]]:
         """Return the names and values of the rates there are."""
-        fields = [(name, getattr(self, name)) for name in RATES]
-        return [(name, rate) for name, rate in fields if rate is not None]
+        rates = [(name, getattr(self, name)) for name in RATES]
+        return [(name, rate) for name, rate in rates if rate is not None]
 
 
-RATES = (
-    "afr_p",
-    "afr_t",
-    "accuracy",
-    "delta_afr",
-    "misled",
-    "attack_success_rate",
-    "macro_f1",
-    "reference_macro_f1",
-)
+RATES = tuple(part.name for part in fields(PredictionRates) if part.name != "n_samples")
 """The rates, in the order of tables."""
 
 LOWER_IS_BETTER = ("delta_afr", "misled", "attack_success_rate")

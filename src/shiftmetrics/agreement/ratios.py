@@ -16,7 +16,7 @@ from shiftmetrics.agreement.channel import prior_channel_capacity
 from shiftmetrics.agreement.predictions import predicted_columns
 from shiftmetrics.agreement.sampling import unseen_contradictions
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.solver import solve_agreement
+from shiftmetrics.agreement.shards import search_beta
 from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, limits_of, row_agreement
 
 
@@ -46,7 +46,11 @@ def solve_ratios(
         moved = segment <= j
         some = _shifted_in_part(pairs, moved)
         limits = limits_of(some, executor=computing.executor)
-        best = _solve(some, limits, computing, guesses) if moved.any() else _at_infinity(limits.value)
+        if moved.any():
+            evaluate = evaluator(some, executor=computing.executor)
+            best = search_beta(evaluate, limits, pairs.prior, None, computing, guesses=guesses)
+        else:
+            best = _at_infinity(limits.value)
         guesses = [best.x] if 0.0 < best.x < math.inf else []
         n_evaluations, converged = n_evaluations + best.n_evaluations, converged and best.converged
         low, high = _sampling_ends(some, limits, best, level, bool(moved.any()), computing)
@@ -76,17 +80,6 @@ def _shifted_in_part(pairs: ScorePairs, moved: BoolArray) -> ScorePairs:
     if xp is not namespace(mask):
         mask = xp.asarray(mask, device=pairs.scores.device)
     return pairs.replace(scores=xp.where(mask, pairs.scores, pairs.reference_scores))
-
-
-def _solve(pairs: ScorePairs, limits: AgreementLimits, computing: Computing, guesses: list[float]) -> Maximum:
-    return solve_agreement(
-        evaluator(pairs, executor=computing.executor),
-        limits,
-        prior=pairs.prior,
-        atol=computing.atol or 0.0,
-        max_iter=computing.max_iter or 0,
-        guesses=guesses,
-    )
 
 
 def _at_infinity(value: float) -> Maximum:

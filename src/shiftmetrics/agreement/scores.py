@@ -129,15 +129,15 @@ class ScorePairs:
         both = both - xp.max(both, axis=2, keepdims=True)
         return xp.concat([both, both[:1, ...] + both[1:, ...]])
 
-    def plane_buffer(self, name: str, shape: tuple[int, ...], n_planes: int = 3) -> FloatArray:
-        """Return a buffer of shape (n_planes, n_rows, n_classes) that the thread keeps.
+    def plane_buffer(self, name: str, shape: tuple[int, ...]) -> FloatArray:
+        """Return a buffer of shape (3, n_rows, n_classes) that the thread keeps.
 
         With few classes their axis is the slow one in memory: operations along rows stay long.
         """
         n_rows, n_classes = shape
         if n_classes > FEW_CLASSES:
-            return self.workspace.buffer(name, (n_planes, n_rows, n_classes))
-        return self.workspace.buffer(name, (n_planes, n_classes, n_rows)).transpose(0, 2, 1)
+            return self.workspace.buffer(name, (3, n_rows, n_classes))
+        return self.workspace.buffer(name, (3, n_classes, n_rows)).transpose(0, 2, 1)
 
     def row_weights(self, rows: slice, like: Array) -> Array:
         """Return the weights of a slice of rows in the library and on the device of ``like``."""

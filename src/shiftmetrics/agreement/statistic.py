@@ -160,10 +160,11 @@ def row_agreement(pairs: ScorePairs, beta: float, *, executor: Executor | None =
 
     Its weighted mean is the agreement at that beta. At infinite beta a pair that disagrees has minus infinity.
     """
-    rows_of = _rows_at_infinity if math.isinf(beta) else _rows_at
 
     def kernel(rows: slice) -> FloatArray:
-        return rows_of(pairs, rows, beta)
+        if math.isinf(beta):
+            return _rows_at_infinity(pairs, rows)
+        return block_agreement(pairs, rows, [beta])[0].ravel()
 
     values = np.empty(pairs.n_samples)
     slices = pairs.slices()
@@ -192,16 +193,10 @@ def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> 
     return AgreementStatistic(float(xp.sum(weights)), pair, pair_slope, single, single_slope)
 
 
-def _rows_at(pairs: ScorePairs, rows: slice, beta: float) -> FloatArray:
-    values, _ = block_agreement(pairs, rows, [beta])
-    return values.ravel()
-
-
 def log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> tuple[Array, Array]:
     """Return L and its slope for a, b and a + b, each of shape (n_betas, 3, n_rows).
 
-    Two exponentials for each pair of scores serve all three: exp(beta (a + b)) is a product. A fourth plane of the
-    block is b + b, the pair of the reference with itself; so is a fourth row of what is returned.
+    Two exponentials for each pair of scores serve all three: exp(beta (a + b)) is a product.
     """
     xp = namespace(block)
     prior = pairs.prior_vector(block)
@@ -227,21 +222,15 @@ def log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> t
 
 
 def _exponentials(pairs: ScorePairs, block: Array, beta: float) -> Array:
-    """Return exp(beta a), exp(beta b) and their product, for a NumPy block in memory that is used again.
-
-    A fourth plane, where the block has one, is the square of the second.
-    """
+    """Return exp(beta a), exp(beta b) and their product, for a NumPy block in memory that is used again."""
     if not isinstance(block, np.ndarray):
         xp = namespace(block)
         terms = xp.exp(beta * block[:2, ...])
-        square = [terms[1:, ...] ** 2] if block.shape[0] == 4 else []
-        return xp.concat([terms, terms[:1, ...] * terms[1:, ...], *square])
-    terms = pairs.plane_buffer("terms", block.shape[1:], len(block))
+        return xp.concat([terms, terms[:1, ...] * terms[1:, ...]])
+    terms = pairs.plane_buffer("terms", block.shape[1:])
     np.multiply(block[:2], beta, out=terms[:2])
     np.exp(terms[:2], out=terms[:2])
     np.multiply(terms[0], terms[1], out=terms[2])
-    if len(block) == 4:
-        np.multiply(terms[1], terms[1], out=terms[3])
     return terms
 
 
@@ -308,7 +297,7 @@ def _predicted(pairs: ScorePairs, block: Array, prior: Array) -> tuple[Array, Ar
     return best, best @ prior
 
 
-def _rows_at_infinity(pairs: ScorePairs, rows: slice, beta: float) -> FloatArray:
+def _rows_at_infinity(pairs: ScorePairs, rows: slice) -> FloatArray:
     block = pairs.block(rows)
     _, masses = _predicted(pairs, block, pairs.prior_vector(block))
     first, second, common = to_float64(masses)

@@ -66,7 +66,9 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
         elif kernel == "precomputed":
             raise ValueError(describe("features", "an array with kernel='precomputed'", "batches"))
     else:
-        features, reference = align_tables(features, reference, "features", "reference", rows=False)
+        features, reference = align_tables(
+            features, reference, "features", "reference", rows=False, option=None
+        )
         test = check_matrix(features, "features", min_rows=2)
         base = check_matrix(reference, "reference", min_rows=2)
         check_same_library(test, base, "features", "reference")

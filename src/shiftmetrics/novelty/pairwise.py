@@ -50,7 +50,7 @@ def check_named_samples(samples: Mapping[str, Any]) -> tuple[dict[str, list[Arra
         for set_name, known in arrays.items():
             name = f"{argument}[{set_name!r}]" if all(nested) else argument
             names = f"samples[{first_name!r}]", name
-            _, value = align_tables(first[set_name], sets[set_name], *names, rows=False)
+            _, value = align_tables(first[set_name], sets[set_name], *names, rows=False, option=None)
             known.append(check_matrix(value, name, min_rows=2))
             columns = int(known[0].shape[1])
             if known[-1].shape[1] != columns:
