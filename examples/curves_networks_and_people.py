@@ -77,7 +77,7 @@ print(
 )
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 plot(split, axes[0])
-plot(split, axes[1], kind="contribution")
+plot(split, axes[1], kind="contributions")
 
 # %%
 # Some kinds of things are lost in the noise; the intervals are exact, the worst one holds for all kinds together.

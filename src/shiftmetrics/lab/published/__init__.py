@@ -1,5 +1,8 @@
 """What the papers run, for comparison: their solvers, and measures beside those of the library."""
 
+import importlib
+
+from shiftmetrics._core.drawing import on_first_drawing
 from shiftmetrics.lab.published.adam import stability_criterion_adam
 from shiftmetrics.lab.published.agreement import posterior_agreement_adam
 from shiftmetrics.lab.published.canonical import canonical_coordinates
@@ -24,3 +27,5 @@ __all__ = [
     "stability_criterion_conic",
     "worst_subpopulation_risk",
 ]
+
+on_first_drawing(lambda: importlib.import_module("shiftmetrics.lab.published.drawing"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.drawing import Drawn, on_first_drawing
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result
 
 
@@ -46,6 +45,3 @@ class PublishedResult(Drawn, Result):
     def headline(self) -> str:
         """Return the value in words."""
         return self.sentence
-
-
-on_first_drawing(lambda: importlib.import_module("shiftmetrics.lab.published.drawing"))
