@@ -70,7 +70,12 @@ def log_result(
     --------
     ``with mlflow.start_run(): log_result(posterior_agreement(scores, reference_scores), "noise")``
     """
-    mlflow = _mlflow()
+    try:
+        import mlflow
+    except ImportError as error:
+        raise ImportError(
+            "shiftmetrics.adapters.mlflow needs MLflow: pip install 'shiftmetrics[mlflow]'"
+        ) from error
     if not isinstance(result, Result):
         raise TypeError(describe("result", "a result of a measure", type(result).__name__))
     name = _name(result.measure if name is None else name)
@@ -127,16 +132,6 @@ def params_of(result: Result) -> dict[str, str]:
         key: text if len(text) <= LONGEST_PARAM else text[: LONGEST_PARAM - 4] + " ..."
         for key, text in texts.items()
     }
-
-
-def _mlflow() -> Any:
-    try:
-        import mlflow
-    except ImportError as error:
-        raise ImportError(
-            "shiftmetrics.adapters.mlflow needs MLflow: pip install 'shiftmetrics[mlflow]'"
-        ) from error
-    return mlflow
 
 
 def _name(text: str) -> str:

@@ -148,11 +148,16 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
 
     def transform(self, X: Any) -> FloatArray:
         """Return the membership of rows in each cluster, from 0 to 1: a column each."""
-        return self._memberships(X)
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        memberships = np.zeros((len(rows), self.n_clusters_))
+        for column, mode in enumerate(self.modes_):
+            memberships[:, column] = mode.score(rows)
+        return memberships
 
     def predict(self, X: Any) -> IntArray:
         """Return the cluster of each row: that of its largest membership, -1 where none reaches the threshold."""
-        return self._labels(self._memberships(X))
+        return self._labels(np.asarray(self.transform(X)))  # a table after `set_output`
 
     def fit_predict(self, X: Any, y: Any = None, *, reference: Any = None) -> IntArray:
         """Fit, and return the cluster of each row of ``X``."""
@@ -163,15 +168,6 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         """Return the names of the columns of `transform`."""
         check_is_fitted(self)
         return np.array([f"mode{i + 1}" for i in range(self.n_clusters_)], dtype=object)
-
-    def _memberships(self, X: Any) -> FloatArray:
-        """Return what `transform` does, before it becomes a table where `set_output` asks for one."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
-        memberships = np.zeros((len(rows), self.n_clusters_))
-        for column, mode in enumerate(self.modes_):
-            memberships[:, column] = mode.score(rows)
-        return memberships
 
     def _labels(self, memberships: FloatArray) -> IntArray:
         if not memberships.shape[1]:

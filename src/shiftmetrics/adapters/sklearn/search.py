@@ -17,6 +17,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_method_params
 
 from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.status import Status
@@ -183,12 +184,8 @@ class _Copies(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, rows_together: Any = None, **fit_params: Any) -> Self:
         self.fitted_ = []
         for rows in self._parts(np.asarray(y), rows_together):
-            part = {
-                name.removeprefix("fit_"): _safe_indexing(value, rows)
-                if _is_per_row(value, len(y))
-                else value
-                for name, value in fit_params.items()
-            }
+            part = {name.removeprefix("fit_"): value for name, value in fit_params.items()}
+            part = _check_method_params(X, part, rows)
             fitted = clone(self.estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
             self.fitted_.append(fitted)
         return self
@@ -244,10 +241,6 @@ def _candidates(param_grid: Any) -> list[dict[str, Any]]:
     if not candidates:
         raise ValueError(describe("param_grid", "of at least one candidate", "none"))
     return candidates
-
-
-def _is_per_row(value: Any, n_rows: int) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_rows
 
 
 def _results_table(candidates: list[dict[str, Any]], found: Mapping[str, Any]) -> dict[str, Any]:

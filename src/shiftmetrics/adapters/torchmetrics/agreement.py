@@ -16,7 +16,7 @@ from torchmetrics.utilities.distributed import gather_all_tensors
 
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
-from shiftmetrics.adapters.torchmetrics.states import check_seen, device_only, scalar
+from shiftmetrics.adapters.torchmetrics.states import LabelFreeMetric, check_seen, device_only, scalar
 from shiftmetrics.agreement.grid import (
     BETA_RANGE,
     AgreementGridStatistic,
@@ -33,7 +33,7 @@ from shiftmetrics.agreement.shards import batch_pairs
 KINDS = ("scores", "probabilities")
 
 
-class PosteriorAgreement(Metric):
+class PosteriorAgreement(LabelFreeMetric):
     """Posterior agreement of paired scores as a metric: higher is better, in nats, without labels.
 
     As fed by ``update(scores, reference_scores)``. It keeps sums on a fixed grid of betas, so its memory does not
@@ -79,11 +79,6 @@ class PosteriorAgreement(Metric):
     (0.082283, 0.3)
     """
 
-    is_differentiable = False
-    higher_is_better = True
-    full_state_update = False
-    plot_lower_bound = 0.0
-
     signature: Tensor
     sums: Tensor
     scores: list[Tensor]
@@ -113,11 +108,8 @@ class PosteriorAgreement(Metric):
                 describe("prior", "an array or None unless exact=True", repr(prior), "Pass exact=True.")
             )
         blank = np.zeros((1, self.num_classes))
-        self.prior = (
-            prior
-            if prior is None or isinstance(prior, str)
-            else prepare_pairs(blank, blank, prior=prior).prior
-        )
+        given = prior is not None and not isinstance(prior, str)
+        self.prior = prepare_pairs(blank, blank, prior=prior).prior if given else prior
         self.add_state("signature", default=self._signature(), dist_reduce_fx=_one_signature)
         if self.exact:
             self.add_state("scores", default=[], dist_reduce_fx="cat")
@@ -171,10 +163,6 @@ class PosteriorAgreement(Metric):
         ):
             return self._result()
 
-    def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Draw one value, or a list of values as a curve; return figure and axes, as every torchmetric."""
-        return self._plot(val, ax)
-
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
         """Add the pairs of another metric, or of its ``metric_state``.
 
@@ -187,7 +175,6 @@ class PosteriorAgreement(Metric):
         if isinstance(theirs, dict) and "signature" in theirs:
             _one_signature(torch.stack([self.signature, theirs["signature"].to(self.signature.device)]))
         super().merge_state(incoming_state)
-        self._computed = None
 
     def sync(
         self,
@@ -235,10 +222,7 @@ class PosteriorAgreement(Metric):
 
     def _signature(self) -> Tensor:
         """Return numbers that stand for the settings."""
-        prior = (
-            self.prior if isinstance(self.prior, str) else "" if self.prior is None else self.prior.tobytes()
-        )
-        code = zlib.crc32(prior.encode() if isinstance(prior, str) else prior)
+        code = zlib.crc32(repr(None if self.prior is None else np.asarray(self.prior).tolist()).encode())
         floor = -1.0 if self.floor is None else self.floor
         settings = (self.exact, self.num_classes, KINDS.index(self.kind), floor, code, *self.beta_range)
         return torch.tensor([float(part) for part in settings], dtype=torch.float64)

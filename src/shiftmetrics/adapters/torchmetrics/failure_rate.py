@@ -6,14 +6,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.adapters.torchmetrics.states import check_seen, scalar
+from shiftmetrics.adapters.torchmetrics.states import LabelFreeMetric, check_seen, scalar
 from shiftmetrics.agreement import prediction_rates
 
 
-class AttackFailureRate(Metric):
+class AttackFailureRate(LabelFreeMetric):
     """Share of predictions that a shift or an attack leaves unchanged, or right: higher is better.
 
     Without labels it is AFR_P, the share of shifted predictions equal to the original ones; with labels AFR_T, the
@@ -45,10 +44,6 @@ class AttackFailureRate(Metric):
     0.333
     """
 
-    is_differentiable = False
-    higher_is_better = True
-    full_state_update = False
-    plot_lower_bound = 0.0
     plot_upper_bound = 1.0
 
     kept: Tensor
@@ -100,15 +95,6 @@ class AttackFailureRate(Metric):
                 )
             )
         return scalar(int(self.right) / total, self.device)
-
-    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
-        """Add the rows of another metric, or of its ``metric_state``."""
-        super().merge_state(incoming_state)
-        self._computed = None
-
-    def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Draw one value, or a list of values as a curve; return figure and axes, as every torchmetric."""
-        return self._plot(val, ax)
 
 
 def attack_failure_rate(scores: Tensor, reference_scores: Tensor, labels: Tensor | None = None) -> Tensor:

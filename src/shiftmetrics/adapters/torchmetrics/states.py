@@ -7,6 +7,25 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torchmetrics import Metric
+
+
+class LabelFreeMetric(Metric):
+    """Base of both metrics: higher is better, no gradient, states that add up."""
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    plot_lower_bound = 0.0
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add the rows of another metric, or of its ``metric_state``."""
+        super().merge_state(incoming_state)
+        self._computed = None
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw one value, or a list of values as a curve; return figure and axes, as every torchmetric."""
+        return self._plot(val, ax)
 
 
 def device_only(fn: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
