@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +69,8 @@ class ImageFolders:
 
     def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
         """Read the images; return the samples, and fields of `shiftmetrics.views.Rows`."""
-        from shiftmetrics.adapters.embeddings import embed, fit_encoder
-
         images = [files.read(size=self._size) for files in self._files]
-        encoder = fit_encoder("pca", np.concatenate(images), n_components=COMPONENTS)
-        samples = [
-            Sample(source=source, values=embed(pictures, encoder=encoder, cache=False, progress=progress))
-            for source, pictures in zip(self.sources, images, strict=True)
-        ]
+        samples = _encoded("pca", np.concatenate(images), self.sources, images, progress=progress)
         samples[0].notes.append(
             f"Features are {samples[0].values.shape[1]} principal components of the pixels of all images, "
             f"at {self._size} x {self._size}."
@@ -121,23 +115,28 @@ class Texts:
 
     def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
         """Encode the texts; return the samples, and fields of `shiftmetrics.views.Rows`."""
-        from shiftmetrics.adapters.embeddings import embed, fit_encoder
-
         lists = [texts.data for texts in self._texts]
-        encoder = fit_encoder("tfidf", lists[0] + lists[1], n_components=COMPONENTS)
-        samples = [
-            Sample(
-                source=source,
-                values=embed(texts, encoder=encoder, cache=False, progress=progress),
-                label=label,
-                notes=source.notes,
-            )
-            for source, texts, label in zip(self.sources, self._texts, self._labels, strict=True)
-        ]
+        samples = _encoded("tfidf", lists[0] + lists[1], self.sources, self._texts, progress=progress)
+        for sample, label in zip(samples, self._labels, strict=True):
+            sample.label = label
         samples[0].notes.append(
             f"Features are frequencies of words (TF-IDF) in {samples[0].values.shape[1]} latent dimensions."
         )
         return samples, {"texts": lists[0], "reference_texts": lists[1]}
+
+
+def _encoded(
+    encoder: str, both: Any, sources: Sequence[Source], items: Sequence[Any], *, progress: bool
+) -> list[Sample]:
+    """Return each sample in the features of an encoder that is fitted on both."""
+    from shiftmetrics.adapters.embeddings import embed, fit_encoder
+
+    fitted = fit_encoder(encoder, both, n_components=COMPONENTS)
+    values = [embed(part, encoder=fitted, cache=False, progress=progress) for part in items]
+    return [
+        Sample(source=source, values=part, notes=source.notes)
+        for source, part in zip(sources, values, strict=True)
+    ]
 
 
 def images_of(sample: Sample, text: str | None, option: str) -> Any:

@@ -20,14 +20,14 @@ def load_model(text: str) -> tuple[Any, list[str]]:
     Parameters
     ----------
     text : str
-        A file written by joblib or pickle, or ``module:attribute``, looked up in the present folder first.
+        A file written by joblib or pickle, or ``module:attribute``, looked up in the present folder first; checked
+        by `check_model`.
 
     Raises
     ------
     ValueError
         If there is no such model, or it cannot be opened.
     """
-    check_model(text)
     if text.lower().endswith(JOBLIB_SUFFIXES):
         model, messages = load_file(Path(text), "--model", "a model")
         return model, [TRUST, *messages]

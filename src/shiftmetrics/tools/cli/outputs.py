@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +37,21 @@ class Answer:
     context: Context = field(default_factory=Context)
     notes: Sequence[str] = ()
 
-    def names_under(self, name: str) -> dict[str, str]:
-        """Return new names by the old ones: the main result is called ``name``, the others by that and their own."""
+    def renamed(self, name: str) -> Answer:
+        """Return the answer with the main result called ``name``, and those beside it by that and their own name."""
         first, *others = self.results
-        return {first: name, **{other: f"{name}: {other}" for other in others}}
+        names = {first: name, **{other: f"{name}: {other}" for other in others}}
+        results = {names[old]: result for old, result in self.results.items()}
+        rows = {names[old]: part for old, part in self.context.rows.items()}
+        return replace(self, results=results, context=replace(self.context, rows=rows))
 
     def write_json(self, path: Path) -> None:
         """Write the results; the main one gets the name of the file."""
-        names = self.names_under(path.stem)
-        if len(names) == 1:
-            next(iter(self.results.values())).to_json(path)
+        results = self.renamed(path.stem).results
+        if len(results) == 1:
+            results[path.stem].to_json(path)
         else:
-            write_results({names[name]: result for name, result in self.results.items()}, path)
+            write_results(results, path)
 
 
 @dataclass(frozen=True, kw_only=True)

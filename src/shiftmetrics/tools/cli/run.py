@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import shlex
@@ -281,14 +280,14 @@ class Session:
         """Measure and write one result, and print it."""
         self.say(f"[{self.chosen.index(part) + 1}/{len(self.chosen)}] {part.name}: {part.kind}")
         started = time.perf_counter()
-        answer = prepare(part, quiet=self.quiet).compute()
+        answer: Answer = prepare(part, quiet=self.quiet).compute()
         answer.write_json(self.folder.names[part.name])
         for number, result in enumerate(answer.results.values()):
             self.say(f"      {f'{result.title}: ' if number else ''}{result.headline()}")
         for note in answer.notes:
             self.say(f"      Note: {note}")
         self.say(f"      {time.perf_counter() - started:.1f} s")
-        return _renamed(answer, part.name)
+        return answer.renamed(part.name)
 
     def _from_file(self, part: Measurement) -> Answer:
         """Return the results of an earlier run."""
@@ -344,25 +343,9 @@ def _joined(contexts: Mapping[str, Context], **of_all: Any) -> Context:
     """Return one context for a page of several measurements; the description of each goes to its section."""
     rows: dict[str, Any] = {}
     remarks: dict[str, str] = {}
-    conclusions: dict[str, str] = {}
     for name, context in contexts.items():
         text = context.description.casefold()
         facts = [f"{key}: {value}." for key, value in context.facts.items() if value.casefold() not in text]
-        remarks |= {name: " ".join([context.description, *facts]), **context.remarks}
+        remarks[name] = " ".join([context.description, *facts])
         rows |= context.rows
-        conclusions |= context.conclusions
-    return Context(rows=rows, remarks=remarks, conclusions=conclusions, **of_all)
-
-
-def _renamed(answer: Answer, name: str) -> Answer:
-    """Call the main result by the name of the measurement, and those beside it by that and their title."""
-    names = answer.names_under(name)
-
-    def renamed(parts: Mapping[str, Any]) -> dict[str, Any]:
-        return {names.get(key, key): part for key, part in parts.items()}
-
-    parts: dict[str, Any] = {
-        part: renamed(getattr(answer.context, part)) for part in ("rows", "remarks", "conclusions")
-    }
-    context = dataclasses.replace(answer.context, **parts)
-    return dataclasses.replace(answer, results=renamed(answer.results), context=context)
+    return Context(rows=rows, remarks=remarks, **of_all)

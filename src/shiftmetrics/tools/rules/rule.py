@@ -105,7 +105,10 @@ class Rule(Record):
             _check_text(getattr(self, text), text, empty=text in ("name", "reason"))
         if isinstance(self.status, str):
             object.__setattr__(self, "status", (self.status,))
-        _check_statuses(self.status)
+        listed = isinstance(self.status, tuple) and all(isinstance(part, str) for part in self.status)
+        if not listed or not self.status:
+            expected = 'a status or a list of them, such as "ok", "any" or "converged"'
+            raise TypeError(describe("status", expected, repr(self.status)))
         check_choice(self.severity, "severity", ("fail", "warn"))
         if self.using is not None:
             check_choice(self.using, "using", ("interval", "value"))
@@ -233,16 +236,6 @@ def _check_text(value: Any, argument: str, *, empty: bool = False) -> None:
         raise TypeError(describe(argument, "a text", repr(value)))
     if not value.strip() and not empty:
         raise ValueError(describe(argument, "a text that is not empty", repr(value)))
-
-
-def _check_statuses(statuses: Any) -> None:
-    listed = isinstance(statuses, tuple) and all(isinstance(part, str) for part in statuses)
-    if not listed or not statuses:
-        raise TypeError(
-            describe(
-                "status", 'a status or a list of them, such as "ok", "any" or "converged"', repr(statuses)
-            )
-        )
 
 
 def _check_row(row: Any) -> None:
