@@ -8,16 +8,17 @@ the relaxation (of several classes, `softmax`) a certified lower one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.smooth import SoftmaxBoundLoss, closed_form
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import CandidateLoss, Loss
+from shiftmetrics.stability.losses import Loss
 
 _CLIMBS = 12
 _SEEDS = 2.0 ** np.arange(-3.0, 5.0)  # dual prices to begin with, times theta1 over the squared norm
@@ -36,20 +37,13 @@ def searched(geometry: Geometry) -> Answer:
         SoftmaxBoundLoss.of(rivals, [flip.distance for flip in geometry.flips]) if several else relaxed.loss
     )
     scale = question.theta1 / max(steepest, 1e-300)
-    search = _Search(
-        geometry,
-        relaxed,
-        lower,
-        CandidateLoss(base, np.zeros(len(base))),
-        question.codes[:, None, :],
-        scale * _SEEDS[-1],
-    )
+    search = _Search(geometry, relaxed, lower, Columns.of(question, base), scale * _SEEDS[-1])
     for dual in scale * _SEEDS:
-        search = search.extended(float(dual)) or search
+        search.extend(float(dual))
     return search.answer()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Search:
     """The candidates known so far."""
 
@@ -57,37 +51,28 @@ class _Search:
     relaxed: Answer
     """Where the search starts."""
     lower: Loss
-    loss: CandidateLoss
-    places: FloatArray
-    """Of shape (n_samples, n_candidates, n_features)."""
+    columns: Columns
     highest: float
     """Highest dual price that was searched."""
 
     def answer(self) -> Answer:
         """Return the candidates with their places, and the way on."""
+        return self.columns.answer(self._refine, lower=self.lower)
 
-        def points(rows: IntArray, _distances: FloatArray, choices: IntArray | None) -> FloatArray:
-            assert choices is not None
-            return np.asarray(self.places[rows, choices])
+    def _refine(self, dual: float) -> Answer | None:
+        price = dual if 0.0 < dual < math.inf else 4.0 * self.highest
+        return self.answer() if self.extend(price) else None
 
-        def refine(dual: float) -> Answer | None:
-            price = dual if 0.0 < dual < math.inf else 4.0 * self.highest
-            better = self.extended(price)
-            return None if better is None else better.answer()
-
-        return Answer(self.loss, points, lower=self.lower, refine=refine)
-
-    def extended(self, dual: float) -> _Search | None:
-        """Return the candidates with those for one dual price, or None when no row gains by them."""
+    def extend(self, dual: float) -> bool:
+        """Add the candidates for one dual price; return whether a row gains by them."""
         question = self.geometry.question
         theta1 = question.theta1
-        known = self.loss.transform(dual, theta1, slice(0, question.n_samples)).value
+        known = self.columns.loss.transform(dual, theta1, slice(0, question.n_samples)).value
         relaxed = self.relaxed.loss.transform(dual, theta1, slice(0, question.n_samples))
         rows = np.arange(question.n_samples)
         start = self.relaxed.points(rows, np.sqrt(relaxed.squared_distance), relaxed.choice)
-        best = question.domain.clip(start, question.codes)
+        best = point = question.domain.clip(start, question.codes)
         best_value = self._value(best, dual)
-        point = best
         for _ in range(_CLIMBS):
             point = self._climb(point, dual)
             value = self._value(point, dual)
@@ -96,16 +81,12 @@ class _Search:
                 break
             best, best_value = np.where(better[:, None], point, best), np.maximum(value, best_value)
         worth = best_value > known + _WORTH * np.maximum(np.abs(known), 1e-3 * float(np.abs(known).mean()))
-        if not worth.any():
-            return None
-        losses = losses_of(question, self.geometry.scores(best, question))
-        distances = np.where(worth, question.domain.distances(best, question.codes), np.inf)
-        return replace(
-            self,
-            loss=self.loss.appended(losses, distances),
-            places=np.concatenate([self.places, best[:, None, :]], axis=1),
-            highest=max(self.highest, dual),
-        )
+        if worth.any():
+            losses = losses_of(question, self.geometry.scores(best, question))
+            distances = np.where(worth, question.domain.distances(best, question.codes), np.inf)
+            self.columns = self.columns.appended(best, losses, distances)
+            self.highest = max(self.highest, dual)
+        return bool(worth.any())
 
     def _value(self, points: FloatArray, dual: float) -> FloatArray:
         question = self.geometry.question

@@ -33,11 +33,13 @@ class TorchRoute:
         """
         if find_spec("torch") is None or np.isnan(question.codes).any():
             return None
-        from shiftmetrics.models.networks.climb import climb_network
+        from shiftmetrics.models.networks.climb import NetworkClimb
         from shiftmetrics.models.networks.errors import attack_network
         from shiftmetrics.models.networks.network import network_of
 
         network = network_of(question)
         if network is None:
             return None
-        return (attack_network if question.loss == "zero_one" else climb_network)(question, network)
+        if question.loss == "zero_one":
+            return attack_network(question, network)
+        return NetworkClimb(question, network).first()

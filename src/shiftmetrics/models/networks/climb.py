@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -34,111 +33,8 @@ UNSATURATED: dict[LossName, RowLoss] = {
 }
 """What a loss becomes where it is high: its gradient does not vanish where a row has no loss."""
 
-_LONGEST, _SHORTEST = 32.0, 1e-3
-
-
-class Ascent:
-    """Rows that climb in the numeric columns that move; categories stay where a point has them.
-
-    Parameters
-    ----------
-    network : Network
-    space : MoveSpace
-        The rows and where they may move.
-    y : array of shape (n_rows,)
-        Positions of labels, or values.
-    loss : str
-        A key of `LOSSES`.
-    theta1 : float
-        Price of moving.
-    """
-
-    def __init__(self, network: Network, space: MoveSpace, y: Any, loss: LossName, theta1: float) -> None:
-        self.network, self.space, self.loss, self.theta1 = network, space, loss, theta1
-        labels = np.array(y, dtype=np.float64)
-        self._y = network.tensor(labels) if loss == "squared" else network.tensor(labels).long()
-        self._unit = network.tensor(space.unit)
-        self._low, self._high = network.tensor(space.low), network.tensor(space.high)
-
-    def climb(self, points: FloatArray, dual: float, *, n_steps: int) -> FloatArray:
-        """Return better points, reached from ``points`` in a few gradient steps; never worse ones."""
-        moves = self.space.moves(points, np.arange(len(points)))
-        climbed = np.empty_like(points)
-        with self.network.evaluating():
-            for rows in batches(points):
-                base = self.network.tensor(points[rows])
-                found = self._climb(rows, base, self.network.tensor(moves[rows]), dual, n_steps)
-                climbed[rows] = self._points(rows, base, found).detach().cpu().numpy()
-        return climbed
-
-    def leaps(self, points: FloatArray, dual: float) -> list[FloatArray]:
-        """Return points farther off, where the loss is no longer saturated: other starts for `climb`."""
-        moves = self.space.moves(points, np.arange(len(points)))
-        signs = (1.0, -1.0) if self.loss == "squared" else (1.0,)
-        leapt = [np.empty_like(points) for _ in signs]
-        with self.network.evaluating():
-            for rows in batches(points):
-                base, here = self.network.tensor(points[rows]), self.network.tensor(moves[rows])
-                _, slope = self._value(rows, base, here, UNSATURATED[self.loss])
-                step = slope * (dual / (2.0 * self.theta1))
-                if self.loss == "squared":  # the loss grows as the square: a move of usual length will do
-                    step = slope / slope.norm(dim=1, keepdim=True).clamp_min(1e-12)
-                for sign, place in zip(signs, leapt, strict=True):
-                    there = self._clip(rows, here + sign * step)
-                    place[rows] = self._points(rows, base, there).detach().cpu().numpy()
-        return leapt
-
-    def steepness(self) -> float:
-        """Return the root mean square slope of the loss, where it is not saturated, in units of cost."""
-        total = 0.0
-        with self.network.evaluating():
-            for rows in batches(self.space.origin):
-                base = self.network.tensor(self.space.origin[rows])
-                _, slope = self._value(rows, base, torch.zeros_like(self._low[rows]), UNSATURATED[self.loss])
-                total += float(slope.square().sum())
-        return float(np.sqrt(total / len(self.space.origin)))
-
-    def _climb(self, rows: slice, base: Tensor, move: Tensor, dual: float, n_steps: int) -> Tensor:
-        reach = dual / (2.0 * self.theta1)
-        loss, slope = self._value(rows, base, move, LOSSES[self.loss])
-        value = dual * loss - self.theta1 * move.square().sum(dim=1)
-        step = torch.ones_like(value)
-        # where the loss is concave enough, the row's best place is a fixed point: move = h slope / (2 theta1)
-        heading = self._clip(rows, reach * slope) - move
-        for _ in range(n_steps):
-            trial = self._clip(rows, move + step[:, None] * heading)
-            loss, slope = self._value(rows, base, trial, LOSSES[self.loss])
-            there = dual * loss - self.theta1 * trial.square().sum(dim=1)
-            ahead = self._clip(rows, reach * slope) - trial
-            better = there > value
-            change, turn = trial - move, heading - ahead
-            curved = (change * turn).sum(dim=1)
-            # Barzilai and Borwein: the step that a straight line through both headings would have wanted
-            secant = change.square().sum(dim=1) / curved.clamp_min(1e-300)
-            step = torch.where(better & (curved > 0.0), secant, torch.where(better, 2.0 * step, 0.25 * step))
-            step = step.clamp(_SHORTEST, _LONGEST)
-            move = torch.where(better[:, None], trial, move)
-            heading = torch.where(better[:, None], ahead, heading)
-            value = torch.where(better, there, value)
-        return move
-
-    def _value(self, rows: slice, base: Tensor, move: Tensor, loss: RowLoss) -> tuple[Tensor, Tensor]:
-        """Return a loss and its slope in units of cost."""
-        move = move.detach().requires_grad_(True)
-        value = loss(self.network(self._points(rows, base, move)), self._y[rows])
-        (slope,) = torch.autograd.grad(value.sum(), move)
-        return value.detach(), torch.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
-
-    def _points(self, rows: slice, base: Tensor, move: Tensor) -> Tensor:
-        origin = self.network.tensor(self.space.origin[rows][:, self.space.numeric])
-        columns = torch.as_tensor(self.space.numeric, device=base.device)
-        return base.index_copy(1, columns, origin + move * self._unit)
-
-    def _clip(self, rows: slice, move: Tensor) -> Tensor:
-        return torch.minimum(torch.maximum(move, self._low[rows]), self._high[rows])
-
-
-N_STEPS = 3
+_LONGEST, _SHORTEST = 32.0, 1e-3  # steps
+_N_STEPS = 3
 """Gradient steps in a round."""
 _RTOL = 1e-11
 _FIRST_MOVES = (0.3, 1.0, 3.0)  # typical lengths of the moves at the first guesses of the price
@@ -147,25 +43,26 @@ _FIRST_ECHO, _LEAST_ECHO = 0.2, 1e-7
 _HIGHEST_PRICE = 1e9
 
 
-def climb_network(question: Question, network: Network) -> Answer:
-    """Answer for the hinge, logistic or squared loss."""
-    return _NetworkClimb(question, network).first()
+class NetworkClimb:
+    """Points of higher loss for every row, found round by round.
 
-
-class _NetworkClimb:
-    """Points of higher loss for every row, found round by round."""
+    Rows climb in the numeric columns that move; categories stay where a point has them, but for jumps.
+    """
 
     def __init__(self, question: Question, network: Network) -> None:
-        self.question, self.network = question, network
-        codes = question.codes
+        self.question, self.network, self.theta1 = question, network, question.theta1
         if network.classifies:
-            check_logits(torch.as_tensor(self.network.scores(codes)))
-        self.space = MoveSpace(question.domain, codes)
-        self.ascent = Ascent(self.network, self.space, question.y, question.loss, question.theta1)
-        self.columns = Columns.of(question, question.losses(codes, slice(None)))
-        self.lower = lower_loss(question, self.network)
-        steepness = self.ascent.steepness() or 1.0
-        self.guesses = [2.0 * question.theta1 * move / steepness for move in _FIRST_MOVES]
+            check_logits(torch.as_tensor(network.scores(question.codes)))
+        self.space = space = MoveSpace(question.domain, question.codes)
+        labels = network.tensor(question.y)
+        self._y = labels if question.loss == "squared" else labels.long()
+        self._unit = network.tensor(space.unit)
+        self._low, self._high = network.tensor(space.low), network.tensor(space.high)
+        self.columns = Columns.of(question, question.losses(question.codes, slice(None)))
+        self.lower = lower_loss(question, network)
+        self.slopes = self._slopes_at_rows()
+        steepness = float(np.sqrt(np.square(self.slopes).sum(axis=1).mean())) or 1.0
+        self.guesses = [2.0 * self.theta1 * move / steepness for move in _FIRST_MOVES]
         self.price = Price(self.guesses[-1])
         self.before: float | None = None  # the price of the round before
 
@@ -194,10 +91,10 @@ class _NetworkClimb:
         """Climb from the best points and from far ones, keep better ones, and return whether that pays."""
         start, value = self.columns.best(dual, self.question.theta1)
         first = value.copy()
-        starts = [start, *self.ascent.leaps(self.question.codes, dual), *self._jumps(start, dual, value)]
+        starts = [start, *self._leaps(dual), *self._jumps(start, dual, value)]
         best, losses, distances = start.copy(), np.zeros(len(start)), np.full(len(start), np.inf)
         for points in starts:
-            climbed = self.ascent.climb(points, dual, n_steps=N_STEPS)
+            climbed = self._ascended(points, dual)
             there, loss, distance = self._measured(climbed, dual)
             better = there > value
             best[better], losses[better] = climbed[better], loss[better]
@@ -250,3 +147,74 @@ class _NetworkClimb:
 
     def _answer(self) -> Answer:
         return self.columns.answer(self.refine, lower=self.lower, warnings=self.network.warnings)
+
+    def _ascended(self, points: FloatArray, dual: float) -> FloatArray:
+        """Return better points, reached from ``points`` in a few gradient steps; never worse ones."""
+        moves = self.space.moves(points, np.arange(len(points)))
+        climbed = np.empty_like(points)
+        with self.network.evaluating():
+            for rows in batches(points):
+                base = self.network.tensor(points[rows])
+                found = self._ascent(rows, base, self.network.tensor(moves[rows]), dual)
+                climbed[rows] = self._points(rows, base, found).detach().cpu().numpy()
+        return climbed
+
+    def _slopes_at_rows(self) -> FloatArray:
+        """Return the slopes of the loss at the rows, were it not saturated there, in units of cost."""
+        codes, slopes = self.question.codes, []
+        with self.network.evaluating():
+            for rows in batches(codes):
+                base, here = self.network.tensor(codes[rows]), torch.zeros_like(self._low[rows])
+                _, slope = self._value(rows, base, here, UNSATURATED[self.question.loss])
+                slopes.append(slope.cpu().double().numpy())
+        return np.concatenate(slopes)
+
+    def _leaps(self, dual: float) -> list[FloatArray]:
+        """Return points far from the rows, where the loss is no longer saturated: other places to climb from."""
+        rows = np.arange(len(self.slopes))
+        moves = self.slopes[:, None] * (dual / (2.0 * self.theta1))
+        if (
+            self.question.loss == "squared"
+        ):  # it grows as the square: a move of length 1 to either side will do
+            ways = self.slopes / np.maximum(np.linalg.norm(self.slopes, axis=1, keepdims=True), 1e-12)
+            moves = np.stack([ways, -ways], axis=1)
+        return list(self.space.points(self.question.codes, rows, self.space.clip(moves, rows)).swapaxes(0, 1))
+
+    def _ascent(self, rows: slice, base: Tensor, move: Tensor, dual: float) -> Tensor:
+        reach = dual / (2.0 * self.theta1)
+        loss, slope = self._value(rows, base, move, LOSSES[self.question.loss])
+        value = dual * loss - self.theta1 * move.square().sum(dim=1)
+        step = torch.ones_like(value)
+        # where the loss is concave enough, the row's best place is a fixed point: move = h slope / (2 theta1)
+        heading = self._clip(rows, reach * slope) - move
+        for _ in range(_N_STEPS):
+            trial = self._clip(rows, move + step[:, None] * heading)
+            loss, slope = self._value(rows, base, trial, LOSSES[self.question.loss])
+            there = dual * loss - self.theta1 * trial.square().sum(dim=1)
+            ahead = self._clip(rows, reach * slope) - trial
+            better = there > value
+            change, turn = trial - move, heading - ahead
+            curved = (change * turn).sum(dim=1)
+            # Barzilai and Borwein: the step that a straight line through both headings would have wanted
+            secant = change.square().sum(dim=1) / curved.clamp_min(1e-300)
+            step = torch.where(better & (curved > 0.0), secant, torch.where(better, 2.0 * step, 0.25 * step))
+            step = step.clamp(_SHORTEST, _LONGEST)
+            move = torch.where(better[:, None], trial, move)
+            heading = torch.where(better[:, None], ahead, heading)
+            value = torch.where(better, there, value)
+        return move
+
+    def _value(self, rows: slice, base: Tensor, move: Tensor, loss: RowLoss) -> tuple[Tensor, Tensor]:
+        """Return a loss and its slope in units of cost."""
+        move = move.detach().requires_grad_(True)
+        value = loss(self.network(self._points(rows, base, move)), self._y[rows])
+        (slope,) = torch.autograd.grad(value.sum(), move)
+        return value.detach(), torch.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def _points(self, rows: slice, base: Tensor, move: Tensor) -> Tensor:
+        origin = self.network.tensor(self.space.origin[rows][:, self.space.numeric])
+        columns = torch.as_tensor(self.space.numeric, device=base.device)
+        return base.index_copy(1, columns, origin + move * self._unit)
+
+    def _clip(self, rows: slice, move: Tensor) -> Tensor:
+        return torch.minimum(torch.maximum(move, self._low[rows]), self._high[rows])

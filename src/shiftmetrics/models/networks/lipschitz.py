@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,23 +45,12 @@ class Layers:
     weights: tuple[FloatArray | Stretch, ...]
     slack: float = 1.0
 
-    @property
-    def n_outputs(self) -> int:
-        """Number of scores."""
-        last = self.weights[-1]
-        return last.n_outputs if isinstance(last, Stretch) else len(last)
-
-    @property
-    def n_inputs(self) -> int:
-        """Number of columns."""
-        first = self.weights[0]
-        return first.n_inputs if isinstance(first, Stretch) else first.shape[1]
-
     def in_units(self, unit: FloatArray) -> Layers:
         """Return the layers as functions of moves in units of cost; a unit of 0 freezes a column."""
         first = self.weights[0]
+        scaled: FloatArray | Stretch
         if isinstance(first, Stretch):
-            scaled: FloatArray | Stretch = replace(first, norm=first.norm * float(unit.max()))
+            scaled = replace(first, norm=first.norm * float(unit.max()))
         else:
             scaled = first * unit
         return Layers((scaled, *self.weights[1:]), self.slack)
@@ -83,13 +73,11 @@ class Layers:
 
     def bound_of_gaps(self) -> FloatArray:
         """Return bounds on the slopes of the differences of scores, of shape (n_outputs, n_outputs)."""
-        k = self.n_outputs
-        bounds = np.zeros((k, k))
-        for first in range(k):
-            for second in range(first):
-                direction = np.zeros(k)
-                direction[first], direction[second] = 1.0, -1.0
-                bounds[first, second] = bounds[second, first] = self.bound(direction)
+        directions = np.eye(self.weights[-1].shape[0])
+        bounds = np.zeros_like(directions)
+        for first, second in itertools.combinations(range(len(bounds)), 2):
+            bound = self.bound(directions[second] - directions[first])
+            bounds[first, second] = bounds[second, first] = bound
         return bounds
 
 
@@ -108,19 +96,17 @@ def layers_of(module: nn.Module, row_shape: Shape | None = None) -> Layers | Non
     for part in _parts(module):
         if isinstance(part, _PASSED):
             continue
-        if isinstance(part, nn.Flatten | nn.Unflatten):
-            if isinstance(part, nn.Unflatten):
-                if (
-                    part.dim != 1
-                    or (shape is not None and len(shape) > 1)
-                    or not _is_shape(part.unflattened_size)
-                ):
-                    return None
-                shape = tuple(part.unflattened_size)
-            elif (part.start_dim, part.end_dim) != (1, -1):
+        if isinstance(part, nn.Flatten):
+            if (part.start_dim, part.end_dim) != (1, -1):
                 return None
-            else:
-                shape = None  # flat: the matrices know how long it is
+            shape = None  # flat: the matrices know how long it is
+            continue
+        if isinstance(part, nn.Unflatten):
+            sizes = part.unflattened_size
+            known = all(isinstance(size, int) and size > 0 for size in sizes)
+            if part.dim != 1 or not known or (shape is not None and len(shape) > 1):
+                return None
+            shape = tuple(sizes)
             continue
         if _squashes(part):
             if pending is None:
@@ -135,7 +121,7 @@ def layers_of(module: nn.Module, row_shape: Shape | None = None) -> Layers | Non
             shape = shape_after(part, shape)
         spatial = isinstance(pending, Stretch) or (pending is None and shape is not None)
         if spatial and not isinstance(matrix, Stretch) and matrix.ndim == 1:  # nothing needs it written out
-            matrix = Stretch(float(np.abs(matrix).max()), len(matrix), len(matrix))
+            matrix = Stretch(float(np.abs(matrix).max()), 2 * matrix.shape)
         if isinstance(matrix, Stretch) or isinstance(pending, Stretch):
             if pending is not None:
                 affine.append(pending)
@@ -179,10 +165,6 @@ def _squashes(part: nn.Module) -> bool:
     if isinstance(part, nn.ELU | nn.CELU):
         return isinstance(part, nn.CELU) or 0.0 < part.alpha <= 1.0
     return isinstance(part, _ACTIVATIONS)
-
-
-def _is_shape(sizes: Any) -> bool:
-    return all(isinstance(size, int) and size > 0 for size in sizes)
 
 
 def _matrix(part: nn.Module, shape: Shape | None) -> FloatArray | Stretch | None:
@@ -248,13 +230,17 @@ def lower_loss(question: Question, network: Network) -> Loss | None:
     """
     layers = layers_of(network.module, network.row_shape)
     unit = relaxed_units(question.domain)
-    if layers is None or len(unit) != layers.n_inputs or not np.isfinite(unit).all():
+    if layers is None or len(unit) != layers.weights[0].shape[1] or not np.isfinite(unit).all():
         return None
     scaled = layers.in_units(unit)
     scores = network.scores(question.codes)
     if question.loss == "squared":
         return SquaredLoss(scores - question.y, scaled.bound(np.ones(1)))
-    slopes = scaled.bound_of_gaps() if scaled.n_outputs > 1 else scaled.bound(np.ones(1)) * (1.0 - np.eye(2))
+    slopes = (
+        scaled.bound_of_gaps()
+        if scaled.weights[-1].shape[0] > 1
+        else scaled.bound(np.ones(1)) * (1.0 - np.eye(2))
+    )
     y, everyone = question.y, np.arange(len(scores))
     gaps = scores[everyone, y][:, None] - scores  # how far ahead of each class the label is
     gaps[everyone, y] = np.inf

@@ -26,13 +26,12 @@ class Stretch:
     ----------
     norm : float
         No two inputs are brought farther apart than by this factor.
-    n_inputs, n_outputs : int
-        Lengths of its inputs and outputs.
+    shape : pair of int
+        Lengths of its outputs and inputs, as a matrix has them.
     """
 
     norm: float
-    n_inputs: int
-    n_outputs: int
+    shape: tuple[int, int]
 
 
 def shape_after(part: nn.Module, shape: Shape) -> Shape:
@@ -49,7 +48,7 @@ def is_spatial(part: nn.Module) -> bool:
 
 def spatial_map(part: nn.Module, shape: Shape, after: Shape) -> FloatArray | Stretch | None:
     """Return the matrix of a convolution or pooling on rows of ``shape``, or how much it stretches, if known."""
-    sizes = math.prod(shape), math.prod(after)
+    sizes = math.prod(after), math.prod(shape)
     if isinstance(part, nn.MaxPool2d):
         norm = _norm_of_largest(part)
     elif isinstance(part, nn.Conv2d | nn.AvgPool2d | nn.AdaptiveAvgPool2d):
@@ -60,7 +59,7 @@ def spatial_map(part: nn.Module, shape: Shape, after: Shape) -> FloatArray | Str
         )
     else:
         return None
-    return None if norm is None else Stretch(norm * _ROUNDING, *sizes)
+    return None if norm is None else Stretch(norm * _ROUNDING, sizes)
 
 
 def _matrix(part: nn.Module, shape: Shape) -> FloatArray:
