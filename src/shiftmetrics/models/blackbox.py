@@ -28,7 +28,6 @@ _MOST_DIRECTIONS, _MOST_JUMPS = 24, 16  # of one round
 class BlackboxRoute:
     """Upper bounds for anything with ``predict``, or a plain callable."""
 
-    name = "blackbox"
     searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:

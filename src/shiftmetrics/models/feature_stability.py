@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
+from shiftmetrics._core.arrays import BoolArray, IntArray, is_table
 from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.result import Interval, settings_of
@@ -125,13 +125,13 @@ def feature_stability(
     interval = resampling_of(resampling)
     if interval is not None and interval.groups is not None:
         interval = replace(interval, groups=check_labels(interval.groups, "groups", length=n_samples))
-    weights = None
     if sample_weight is not None:
-        weights = check_vector(sample_weight, "sample_weight", length=n_samples, low=0.0)
+        sample_weight = check_vector(sample_weight, "sample_weight", length=n_samples, low=0.0)
     options: dict[str, Any] = {
-        "theta1": theta1, "theta2": theta2, "divergence": divergence, "computing": replace(quiet, memory_limit=None),
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
+        "resampling": interval, "computing": replace(quiet, memory_limit=None),
     }  # fmt: skip
-    solver = _Solver(question, threshold, options, search.max_rounds, weights, interval, subgroups)
+    solver = _Solver(question, threshold, options, search.max_rounds, subgroups)
     fixed = fixed_answer(question)
     alone = stability_criterion(fixed.loss, threshold, **solver.options_of(np.arange(n_samples)))
     can_move = not (math.isinf(theta1) or alone.value == 0.0)
@@ -142,13 +142,8 @@ def feature_stability(
 
     still = ((part, fixed) for part in parts)
     answers = _answers(question, parts, search.method) if can_move else still
-    with tqdm(
-        total=len(parts) + bool(subgroups),
-        desc="features",
-        delay=2.0,
-        leave=False,
-        disable=not search.progress,
-    ) as bar:
+    n_steps = len(parts) + bool(subgroups)
+    with tqdm(total=n_steps, desc="features", delay=2.0, leave=False, disable=not search.progress) as bar:
         for part, first in answers:
             whole, final = solver.whole(part, first)
             found.append(whole)
@@ -199,22 +194,17 @@ class _Solver:
     threshold: float
     options: dict[str, Any]
     max_rounds: int
-    weights: FloatArray | None
-    interval: Resampling | None
     subgroups: dict[str, IntArray]
 
     def options_of(self, rows: IntArray) -> dict[str, Any]:
         """Return the arguments of `stability_criterion` for some of the rows."""
-        weights, interval = self.weights, self.interval
+        weights, interval = self.options["sample_weight"], self.options["resampling"]
         if interval is not None and interval.groups is not None:
             clusters = interval.groups[rows]
             several = len(np.unique(clusters)) > 1  # one cluster has no sampling variance
             interval = replace(interval, groups=clusters) if several else None
-        return {
-            **self.options,
-            "sample_weight": None if weights is None else weights[rows],
-            "resampling": interval,
-        }
+        weights = None if weights is None else weights[rows]
+        return {**self.options, "sample_weight": weights, "resampling": interval}
 
     def whole(self, part: _Part, found: Answer) -> tuple[FeatureStability, Answer]:
         """Solve on all rows; return the answer with the points that were found on the way, too."""
@@ -224,7 +214,7 @@ class _Solver:
 
     def within(self, part: _Part, found: Answer) -> list[FeatureStability]:
         """Solve on each subgroup, with the points that are known."""
-        records = []
+        records, interval = [], self.options["resampling"]
         for name, rows in self.subgroups.items():
             options = self.options_of(rows)
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
@@ -232,9 +222,9 @@ class _Solver:
             if found.lower is not None:
                 lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
             record = _record(part, solved, subgroup=name, lower_bound=lower)
-            unknown = self.interval is not None and options["resampling"] is None
+            unknown = interval is not None and options["resampling"] is None
             records.append(replace(record, standard_error=None) if unknown else record)
-        return records if self.interval is None else compared(records, self.interval.level)
+        return records if interval is None else compared(records, interval.level)
 
 
 def _record(part: _Part, solved: StabilityResult, **more: Any) -> FeatureStability:

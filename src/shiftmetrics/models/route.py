@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import describe
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.stability.losses import AlternativesLoss, FixedLoss, Kind, Loss
 
@@ -60,7 +60,6 @@ class Answer:
 class Route(Protocol):
     """One way to answer. Routes that ``searches`` use only outputs of the model, and gradients."""
 
-    name: str
     searches: bool
 
     def accepts(self, model: Any, loss: LossName) -> bool:
@@ -80,25 +79,6 @@ ROUTES: dict[str, str] = {
 """The class of each route, without arguments, in the order in which they are tried; imported when needed."""
 
 
-def routes_for(model: Any, loss: LossName, method: str) -> Iterator[Route]:
-    """Return the routes to try: the one named by ``method``, or with "auto" all that accept the model.
-
-    Raises
-    ------
-    ValueError
-        If ``method`` is no route, or does not accept the model.
-    """
-    check_choice(method, "method", ("auto", *ROUTES))
-    for name in ROUTES if method == "auto" else (method,):
-        module, attribute = ROUTES[name].split(":")
-        route = cast(Route, getattr(importlib.import_module(module), attribute)())
-        if route.accepts(model, loss):
-            yield route
-        elif method != "auto":
-            got = f"{method!r} for a {type(model).__name__} and loss {loss!r}"
-            raise ValueError(describe("method", "a route for this model and loss", got, 'Use method="auto".'))
-
-
 def answer(
     question: Question,
     method: str = "auto",
@@ -109,18 +89,22 @@ def answer(
     Raises
     ------
     ValueError
-        If no route answers.
+        If no route answers, or the one named by ``method`` does not accept the model.
     """
     if question.domain.immovable:
         return "labels", with_label_flips(question, fixed_answer) or fixed_answer(question)
-    for route in routes_for(question.model, question.loss, method):
-        found = with_label_flips(question, functools.partial(by, route))
-        if found is not None:
-            return route.name, found
-    expected, got = (
-        f"one that a route with loss {question.loss!r} knows",
-        f"a {type(question.model).__name__}",
-    )
+    model, loss = question.model, question.loss
+    for name in ROUTES if method == "auto" else (method,):
+        module, attribute = ROUTES[name].split(":")
+        route = cast(Route, getattr(importlib.import_module(module), attribute)())
+        if route.accepts(model, loss):
+            found = with_label_flips(question, functools.partial(by, route))
+            if found is not None:
+                return name, found
+        elif method != "auto":
+            got = f"{method!r} for a {type(model).__name__} and loss {loss!r}"
+            raise ValueError(describe("method", "a route for this model and loss", got, 'Use method="auto".'))
+    expected, got = f"one that a route with loss {loss!r} knows", f"a {type(model).__name__}"
     raise ValueError(describe("model", expected, got, f"Routes: {', '.join(ROUTES)}."))
 
 
@@ -182,11 +166,8 @@ def _combined(question: Question, answers: Sequence[Answer]) -> Answer:
 
     def refine(dual: float) -> Answer | None:
         better = [None if answer.refine is None else answer.refine(dual) for answer in answers]
-        if all(answer is None for answer in better):
-            return None
-        return _combined(
-            question, [old if new is None else new for old, new in zip(answers, better, strict=True)]
-        )
+        pairs = zip(better, answers, strict=True)
+        return _combined(question, [new or old for new, old in pairs]) if any(better) else None
 
     lower: Loss | None = None
     if any(answer.lower is not None for answer in answers):

@@ -26,7 +26,6 @@ from shiftmetrics.models.route import Answer
 class TreeRoute:
     """One decision tree of scikit-learn: exact, from the boxes of its leaves."""
 
-    name = "tree"
     searches = False
     modules: ClassVar[tuple[str, ...]] = ("sklearn.tree",)
 
@@ -49,7 +48,6 @@ class TreeRoute:
 class EnsembleRoute(TreeRoute):
     """Sums of trees: exact along one column and where the cells are few, else bounds."""
 
-    name = "ensemble"
     modules = ("sklearn.ensemble", "xgboost", "lightgbm")
 
 

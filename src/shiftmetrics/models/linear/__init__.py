@@ -23,7 +23,6 @@ _LARGEST_LOG_LOSS = 15.0
 class LinearRoute:
     """Exact worst cases of models whose scores are a sum over the raw columns."""
 
-    name = "linear"
     searches = False
 
     def accepts(self, model: Any, loss: LossName) -> bool:

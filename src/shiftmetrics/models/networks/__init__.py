@@ -19,7 +19,6 @@ class TorchRoute:
     pipeline.
     """
 
-    name = "torch"
     searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:

@@ -48,9 +48,8 @@ class Layers:
     def in_units(self, unit: FloatArray) -> Layers:
         """Return the layers as functions of moves in units of cost; a unit of 0 freezes a column."""
         first = self.weights[0]
-        scaled: FloatArray | Stretch
         if isinstance(first, Stretch):
-            scaled = replace(first, norm=first.norm * float(unit.max()))
+            scaled: FloatArray | Stretch = replace(first, norm=first.norm * float(unit.max()))
         else:
             scaled = first * unit
         return Layers((scaled, *self.weights[1:]), self.slack)
