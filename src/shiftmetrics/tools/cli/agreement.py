@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.tools.cli.outputs import Answer, Job
-from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labels, shared
+from shiftmetrics.tools.cli.samples import read_scores, same_labels, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.views import Context, Rows
 
@@ -45,18 +43,14 @@ def agreement(
     reference : REFERENCE
         Scores of the same rows, unshifted.
     """
-    read: dict[str, Any] = {
-        "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
-    }  # fmt: skip
-    first, second = (
-        read_sample(text, argument, role="scores", **read)
-        for text, argument in ((shifted, "SHIFTED"), (reference, "REFERENCE"))
-    )
     if groups is not None and call["confidence"] is None:
         raise ValueError(
             "--groups must go with --confidence: groups are for the interval. Add --confidence 0.95."
         )
-    align_samples(first, second, align=align, rows=True)
+    first, second = read_scores(
+        [(shifted, "SHIFTED"), (reference, "REFERENCE")],
+        align=align, id_column=id_column, columns=columns, label=label, weight=weight, groups=groups,
+    )  # fmt: skip
     labels = same_labels(first, second, label)
     weights = shared("--weight", weight, first, second)
     row_groups = shared("--groups", groups, first)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from shiftmetrics._core.collection import read_results
 from shiftmetrics._core.tables import Align
 from shiftmetrics.comparison import compare_agreement, compare_results
 from shiftmetrics.tools.cli.outputs import Answer, Job
-from shiftmetrics.tools.cli.samples import align_samples, read_sample, shared
+from shiftmetrics.tools.cli.samples import read_scores, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.views import Context
@@ -63,20 +62,16 @@ def compare(
             f"--reference must be given once, or once for each of the {len(shifted)} models, "
             f"got {len(references)} times."
         )
-    read: dict[str, Any] = {
-        "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
-    }  # fmt: skip
     typed = [*((source, "SHIFTED") for _, source in named), *((text, "--reference") for text in references)]
-    samples = [read_sample(text, argument, role="scores", **read) for text, argument in typed]
-    first, *others = samples
+    samples = read_scores(
+        typed, align=align, id_column=id_column, columns=columns, label=label, weight=weight, groups=groups
+    )
     models, baselines = samples[: len(named)], samples[len(named) :]
     names = _distinct(
         [name or str(part.source) for (name, _), part in zip(named, models, strict=True)], shifted
     )
-    for other in others:
-        align_samples(first, other, align=align, rows=True)
     shared("--label", label, *samples)
-    weights, row_groups = shared("--weight", weight, first), shared("--groups", groups, first)
+    weights, row_groups = shared("--weight", weight, samples[0]), shared("--groups", groups, samples[0])
 
     def compute() -> Answer:
         each = baselines if len(baselines) > 1 else baselines * len(models)

@@ -1,34 +1,79 @@
-"""How arguments that are no single number or word are typed: names, bounds, class priors."""
+"""Options of commands, and how values that are no single number or word are typed: names, bounds, class priors."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import typer
 
 from shiftmetrics.tools.cli.samples import read_vector, split_names
 from shiftmetrics.tools.cli.sources import looks_like_source
 
+KEYS = {"level": "confidence", "id_column": "id", "page": "output"}
+"""Options that are called otherwise than the parameter. A leading ``n_`` is left out: ``n_draws`` is ``--draws``."""
+
+ALIASES = {"threshold": ["-r"], "output": ["-o"], "page": ["-o", "--report"], "quiet": ["-q"]}
+
 
 @dataclass(frozen=True)
-class TextForm:
-    """How an argument that is no single number or word is typed.
+class Option:
+    """One option, or argument, of a command.
 
     Attributes
     ----------
-    metavar : str
-        The form, for the help.
-    convert : callable
-        From the text and the option's flag to the argument.
+    name : str
+        Of the parameter or field; ``key`` and ``flag`` are what the command calls it.
     kind : type
         What typer reads: ``list[str]`` for an option that is repeated.
+    default : object
+        ``inspect.Parameter.empty`` where it must be given.
+    help, metavar, panel : str
+        Its description, the form of its value, and its heading in the help.
+    convert : callable or None
+        From what typer read, and the flag, to the argument.
+    is_argument : bool
+        Whether it has no flag.
     """
 
-    metavar: str | None
-    convert: Callable[[Any, str], Any]
+    name: str
     kind: Any = str
+    default: Any = None
+    help: str = ""
+    metavar: str | None = None
+    panel: str | None = None
+    convert: Callable[[Any, str], Any] | None = None
+    is_argument: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name of the option in configurations."""
+        return KEYS.get(self.name, self.name.removeprefix("n_"))
+
+    @property
+    def flag(self) -> str:
+        """The name of the option on the command line."""
+        return "--" + self.key.replace("_", "-")
+
+    def parameter(self) -> inspect.Parameter:
+        """Return the option as typer reads it from a signature."""
+        about: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
+        if self.is_argument:
+            declared = typer.Argument(**about, show_default=False)
+        else:
+            flags = [self.flag, *ALIASES.get(self.name, [])]
+            declared = typer.Option(*flags, **about, min=0 if self.name == "seed" else None)
+        kind: Any = self.kind | None if self.default is None else self.kind
+        return inspect.Parameter(
+            self.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=Annotated[kind, declared],
+            default=self.default,
+        )
 
 
 def parse_bounds(text: str, flag: str = "--bounds") -> Any:
@@ -73,15 +118,17 @@ def class_prior(text: str, flag: str) -> Any:
     return read_vector(text, flag)
 
 
-_NAMES = TextForm("A,B,...", lambda text, _: split_names(text))
+_NAMES = ("features", "immutable", "integer", "categorical")
 TEXT_FORMS = {
-    "features": _NAMES,
-    "immutable": _NAMES,
-    "integer": _NAMES,
-    "categorical": _NAMES,
-    "one_hot": TextForm("A,B,...", lambda groups, _: [split_names(group) for group in groups], list[str]),
-    "bounds": TextForm("A=LOW:HIGH,...|data", parse_bounds),
-    "cost": TextForm(None, lambda word, _: word, Literal["std", "iqr", "range", "unit"]),
-    "prior": TextForm("uniform|predicted|A,B,...|FILE", class_prior),
+    option.name: option
+    for option in (
+        *(Option(name, metavar="A,B,...", convert=lambda text, _: split_names(text)) for name in _NAMES),
+        Option(
+            "one_hot", list[str], metavar="A,B,...", convert=lambda groups, _: list(map(split_names, groups))
+        ),
+        Option("bounds", metavar="A=LOW:HIGH,...|data", convert=parse_bounds),
+        Option("cost", Literal["std", "iqr", "range", "unit"]),
+        Option("prior", metavar="uniform|predicted|A,B,...|FILE", convert=class_prior),
+    )
 }
-"""By the name of the argument."""
+"""Options whose value is no single number or word, by their names; defaults and help are those of the function."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -128,6 +129,17 @@ def read_sample(
         return Sample(source=source, values=frame, notes=notes, **rows)
     frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)
     return Sample(source=source, values=frame, ids=[str(name) for name in ids], notes=notes, **rows)
+
+
+def read_scores(typed: Sequence[tuple[str, str]], *, align: Align, **options: str | None) -> list[Sample]:
+    """Read files of scores of the same rows, each typed text with its argument, in the order of the first one.
+
+    ``options`` are those of `read_sample`, and the errors those of `read_sample` and `align_samples`.
+    """
+    first, *others = [read_sample(text, argument, role="scores", **options) for text, argument in typed]
+    for other in others:
+        align_samples(first, other, align=align, rows=True)
+    return [first, *others]
 
 
 def read_rows(

@@ -16,19 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import typer
 
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics.tools.cli.forms import TEXT_FORMS
+from shiftmetrics.tools.cli.forms import TEXT_FORMS, Option
 from shiftmetrics.tools.cli.options import SETTINGS, SHARED
 from shiftmetrics.tools.cli.outputs import Job, check_outputs
 
-KEYS = {"level": "confidence", "id_column": "id", "page": "output"}
-"""Options that are called otherwise than the parameter. A leading ``n_`` is left out: ``n_draws`` is ``--draws``."""
-
-ALIASES = {"threshold": ["-r"], "output": ["-o"], "page": ["-o", "--report"], "quiet": ["-q"]}
 NEVER = {"executor", "rng", "progress", "align", "pairing", "keep_rows"}
 """Parameters of the library that are no options: set by --seed, --quiet and --align, or of no use to a command."""
 
@@ -41,62 +37,6 @@ PANELS = {
     "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
 }  # fmt: skip
 """Headings in the help, by the class of the option object."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option, or argument, of a command.
-
-    Attributes
-    ----------
-    name : str
-        Of the parameter or field; ``key`` and ``flag`` are what the command calls it.
-    kind : type
-        What typer reads.
-    default : object
-        ``inspect.Parameter.empty`` where it must be given.
-    help, metavar, panel : str
-        Its description, the form of its value, and its heading in the help.
-    convert : callable or None
-        From what typer read, and the flag, to the argument.
-    is_argument : bool
-        Whether it has no flag.
-    """
-
-    name: str
-    kind: Any
-    default: Any
-    help: str
-    metavar: str | None = None
-    panel: str | None = None
-    convert: Callable[[Any, str], Any] | None = None
-    is_argument: bool = False
-
-    @property
-    def key(self) -> str:
-        """The name of the option in configurations."""
-        return KEYS.get(self.name, self.name.removeprefix("n_"))
-
-    @property
-    def flag(self) -> str:
-        """The name of the option on the command line."""
-        return "--" + self.key.replace("_", "-")
-
-    def parameter(self) -> inspect.Parameter:
-        """Return the option as typer reads it from a signature."""
-        about: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
-        if self.is_argument:
-            declared = typer.Argument(**about, show_default=False)
-        else:
-            flags = [self.flag, *ALIASES.get(self.name, [])]
-            declared = typer.Option(*flags, **about, min=0 if self.name == "seed" else None)
-        kind: Any = self.kind | None if self.default is None else self.kind
-        return inspect.Parameter(
-            self.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=Annotated[kind, declared],
-            default=self.default,
-        )
 
 
 def options_of(function: Callable[..., Any], panel: str | None = None) -> Iterator[Option]:
@@ -131,9 +71,8 @@ def _option(owner: Any, name: str, default: Any) -> Option | None:
     words = [part for part in _members(kind) if isinstance(part, str)]
     plain = [part for part in _members(kind) if part in PLAIN]
     if name in TEXT_FORMS and not plain:
-        form = TEXT_FORMS[name]
         default = "uniform" if name == "prior" and default is None else default
-        return Option(name, form.kind, default, text, form.metavar, convert=form.convert)
+        return dataclasses.replace(TEXT_FORMS[name], name=name, default=default, help=text)
     if len(plain) > 1 or not (words or plain):
         return None
     if not (words and plain):
