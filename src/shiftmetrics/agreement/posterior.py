@@ -15,16 +15,10 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_choice, check_number, describe
 from shiftmetrics.agreement.pairing import Pairing
-from shiftmetrics.agreement.result import PosteriorAgreementResult, certified_fields, value_fields
+from shiftmetrics.agreement.result import PosteriorAgreementResult, value_fields
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
-from shiftmetrics.agreement.shards import (
-    constant_warning,
-    given_beta_fields,
-    search_beta,
-    shards_of,
-    solve_shards,
-)
+from shiftmetrics.agreement.shards import shards_of, solve_beta, solve_shards
 from shiftmetrics.agreement.solver import pilot_betas
 from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, row_agreement, survey
 
@@ -171,19 +165,18 @@ def _in_memory(
     predicted, executor = isinstance(prior, str), computing.executor
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
     warnings = tuple(input_warnings(pairs, limits))
-    best = search_beta(
+    best, fields = solve_beta(
         evaluator(pairs, executor=executor),
         limits,
         pairs.prior,
-        None if beta is None else beta / pairs.scale,
-        computing,
+        pairs.scale,
+        prior=prior,
+        beta=beta,
+        computing=computing,
         guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
     )
-    fields = certified_fields(best, limits, prior=pairs.prior, scale=pairs.scale, uniform=prior is None)
-    if beta is not None:
-        fields |= given_beta_fields(beta, best)
     fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
-    fields["warnings"] = (*warnings, *constant_warning(fields["effective_classes"], predicted=predicted))
+    fields["warnings"] = warnings + fields["warnings"]
     if resampling is not None:
         fields["interval"], fields["resampled"] = sample_agreement(
             pairs,

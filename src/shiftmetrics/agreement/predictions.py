@@ -95,7 +95,4 @@ def _dimensions(value: Any) -> int:
 
 
 def _largest(block: Any) -> IntArray:
-    if isinstance(block, np.ndarray):
-        return np.asarray(block.argmax(axis=1), dtype=np.int64)
-    xp = namespace(block)
-    return np.asarray(to_numpy(xp.argmax(block, axis=1)), dtype=np.int64)
+    return np.asarray(to_numpy(namespace(block).argmax(block, axis=1)), dtype=np.int64)

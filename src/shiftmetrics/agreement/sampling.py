@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,16 +55,16 @@ def sample_agreement(
     """
     units = Units.of(resampling.groups, pairs.n_samples)
     bootstrap = Draws(units.n_units, resampling.n_draws, resampling.rng)
-    draws = draw_agreement(pairs, best, bootstrap, units, predicted=predicted, executor=executor)
+    values, influence = draw_agreement(pairs, best, bootstrap, units, predicted=predicted, executor=executor)
     if math.isinf(best.x):
-        return unseen_contradictions(pairs, limits, units, value, resampling.level), draws.values
+        return unseen_contradictions(pairs, limits, units, value, resampling.level), values
     # At beta = 0 no pair has any influence: the shares of the draws are read as they are.
-    center = value if value > 0.0 else float(np.median(draws.values))
-    low, high = BiasCorrected.of(center, draws.values, draws.influence).interval(resampling.level)
+    center = value if value > 0.0 else float(np.median(values))
+    low, high = BiasCorrected.of(center, values, influence).interval(resampling.level)
     what = "pairs" if units.codes is None else "groups"
     method = f"bias-corrected bootstrap of {units.n_units} {what}, {resampling.n_draws} draws"
     low = 0.0 if value <= 0.0 else low
-    return Interval(low=low, high=high, level=resampling.level, method=method), draws.values
+    return Interval(low=low, high=high, level=resampling.level, method=method), values
 
 
 def unseen_contradictions(
@@ -89,25 +88,6 @@ def unseen_contradictions(
     )
 
 
-@dataclass(frozen=True)
-class AgreementDraws:
-    """Posterior agreement of each draw.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_resamples,)
-        Nats per sample.
-    betas : ndarray of shape (n_resamples,)
-        Where they are reached, in the scale of the solve; infinity where no drawn pair disagrees.
-    influence : ndarray of shape (n_units,)
-        What the weight of each unit adds to the value of the whole sample.
-    """
-
-    values: FloatArray
-    betas: FloatArray
-    influence: FloatArray
-
-
 def draw_agreement(
     pairs: ScorePairs,
     best: Maximum,
@@ -116,8 +96,8 @@ def draw_agreement(
     *,
     predicted: bool = False,
     executor: Executor | None = None,
-) -> AgreementDraws:
-    """Solve each draw.
+) -> tuple[FloatArray, FloatArray]:
+    """Solve each draw; return its agreement in nats, and what the weight of each unit adds to the value.
 
     Parameters
     ----------
@@ -154,12 +134,12 @@ def draw_agreement(
         return both[:, : len(betas)], both[:, len(betas) :]
 
     at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight[:, 0])
-    values, betas = _maximise(sums, _first_betas(best), at_limit)
+    values = _maximise(sums, _first_betas(best), at_limit)
     mean_shift = float(np.mean(weights * moved))
     values = np.where(values > 0.0, np.maximum(values + shift / weight[:, 0] - mean_shift, 0.0), values)
     own = limits if math.isinf(best.x) else row_agreement(pairs, best.x, executor=executor)
     per_pair = weights * (own + moved - best.value - mean_shift)
-    return AgreementDraws(values, betas, units.sums(per_pair))
+    return values, units.sums(per_pair)
 
 
 def _first_betas(best: Maximum) -> FloatArray:
@@ -171,12 +151,12 @@ def _first_betas(best: Maximum) -> FloatArray:
     return np.sort(np.concatenate([around, points[(points < around[0]) | (points > around[-1])]]))
 
 
-def _maximise(sums: Sums, betas: FloatArray, at_limit: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _maximise(sums: Sums, betas: FloatArray, at_limit: FloatArray) -> FloatArray:
     if not betas.size:  # one class, or scores that never differ: nothing to agree on
-        return np.zeros(len(at_limit)), np.zeros(len(at_limit))
+        return np.zeros(len(at_limit))
     values, slopes = sums(betas)
     for _ in range(MAX_ROUNDS):
-        best, _, left, right = _piecewise_maximum(betas, values, slopes)
+        best, left, right = _piecewise_maximum(betas, values, slopes)
         more = _missing_betas(betas, best, left, right, at_limit)
         if not more.size:
             break
@@ -186,9 +166,8 @@ def _maximise(sums: Sums, betas: FloatArray, at_limit: FloatArray) -> tuple[Floa
         betas = betas[order]
         values = np.concatenate([values, new_values], axis=1)[:, order]
         slopes = np.concatenate([slopes, new_slopes], axis=1)[:, order]
-    best, where, _, _ = _piecewise_maximum(betas, values, slopes)
-    unlimited = at_limit >= best
-    return np.where(unlimited, at_limit, best), np.where(unlimited & (at_limit > 0.0), math.inf, where)
+    best, _, _ = _piecewise_maximum(betas, values, slopes)
+    return np.maximum(best, at_limit)
 
 
 def _missing_betas(
@@ -211,10 +190,10 @@ def _missing_betas(
 
 def _piecewise_maximum(
     betas: FloatArray, values: FloatArray, slopes: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Maximise the cubics between betas, and 0, draw by draw.
 
-    Returns the maximum, its beta, and the evaluated betas to its left and right (infinity beyond the last).
+    Returns the maximum, and the evaluated betas to its left and right (infinity beyond the last).
     """
     x = np.concatenate([[0.0], betas])
     zero = np.zeros((len(values), 1))  # at beta = 0 both the agreement and its slope vanish
@@ -235,9 +214,7 @@ def _piecewise_maximum(
     side = np.where(slopes[rows, node] > 0.0, node, np.maximum(node - 1, 0))
     piece = np.where(smooth, piece, side)
     left, right = x[piece], np.append(x[1:], math.inf)[piece]
-    t = np.where(smooth, t[rows, np.minimum(piece, len(width) - 1)], 0.0)
-    where = np.where(smooth, left + t * width[np.minimum(piece, len(width) - 1)], x[node])
-    return np.where(smooth, peak, top), where, left, right
+    return np.where(smooth, peak, top), left, right
 
 
 def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) -> FloatArray:

@@ -23,7 +23,13 @@ from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.result import CONTRADICTION, EVALUATED, certified_fields
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.solver import Evaluate, rounding_error, solve_agreement
-from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, limits_of
+from shiftmetrics.agreement.statistic import (
+    AgreementLimits,
+    AgreementStatistic,
+    evaluator,
+    limits_of,
+    settled_limits,
+)
 
 WORKSPACE = Workspace()
 """Buffers that each thread keeps from batch to batch."""
@@ -57,29 +63,69 @@ def solve_shards(shards: Shards, *, prior: Any, beta: float | None, computing: C
     """Return the fields of the result of all shards together."""
     blank = np.zeros((1, shards.n_classes))
     weights = prepare_pairs(blank, blank, prior=prior).prior
-    limits: AgreementLimits = shards.total(functools.partial(_limits, prior=weights, scale=1.0))
-    spread = max(limits.pair_spread, limits.single_spread)
-    scale = 1.0
-    if not (spread == 0.0 or 1e-150 < spread < 1e150):
-        scale = 2.0 ** -max(-1000, min(1000, math.frexp(spread)[1] if math.isfinite(spread) else 1000))
-        limits = shards.total(functools.partial(_limits, prior=weights, scale=scale))
-    if isinstance(prior, str):
-        weights = limits.predicted / limits.predicted.sum()
-        limits = shards.total(functools.partial(_limits, prior=weights, scale=scale))
-    best = search_beta(
+    limits, weights, scale = settled_limits(
+        lambda prior, scale: shards.total(functools.partial(_limits, prior=prior, scale=scale)),
+        weights,
+        predicted=isinstance(prior, str),
+    )
+    _, fields = solve_beta(
         lambda betas: shards.total(functools.partial(_sums, prior=weights, scale=scale, betas=betas)),
         limits,
         weights,
-        None if beta is None else beta / scale,
-        computing,
-    )
-    fields = certified_fields(best, limits, prior=weights, scale=scale, uniform=prior is None)
-    if beta is not None:
-        fields |= given_beta_fields(beta, best)
-    fields["warnings"] = tuple(
-        constant_warning(fields["effective_classes"], predicted=isinstance(prior, str))
+        scale,
+        prior=prior,
+        beta=beta,
+        computing=computing,
     )
     return fields
+
+
+def solve_beta(
+    evaluate: Evaluate,
+    limits: AgreementLimits,
+    weights: FloatArray,
+    scale: float,
+    *,
+    prior: Any,
+    beta: float | None,
+    computing: Computing,
+    guesses: Sequence[float] = (),
+) -> tuple[Maximum, dict[str, Any]]:
+    """Find the best beta, or take the given one; return it and the fields of the result.
+
+    Parameters
+    ----------
+    evaluate, limits
+        Sums over all pairs, wherever they are.
+    weights : ndarray of shape (n_classes,)
+        Numbers of the prior.
+    scale : float
+        What the scores were multiplied by.
+    prior : object
+        The prior as the user gave it.
+    beta : float or None
+        Given beta, in units of the user's scores.
+    computing : Computing
+        Tolerances.
+    guesses : sequence of float
+        Betas to try first.
+    """
+    at = None if beta is None else beta / scale
+    best = search_beta(evaluate, limits, weights, at, computing, guesses)
+    fields = certified_fields(best, limits, prior=weights, scale=scale, uniform=prior is None)
+    if beta is not None:  # no certificate over other betas
+        status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
+        fields |= {"beta": beta, "status": status, "curve_bound": None}
+    fields["warnings"] = ()
+    if fields["effective_classes"] < 1.0 + 1e-9:
+        remedy = (
+            "With the predicted prior its agreement is 0."
+            if isinstance(prior, str)
+            else 'Pass prior="predicted" to measure the agreement beyond that.'
+        )
+        constant = "Every row of both samples is predicted to be the same class: the model is constant."
+        fields["warnings"] = (f"{constant} {remedy}",)
+    return best, fields
 
 
 def search_beta(
@@ -104,23 +150,6 @@ def search_beta(
     value = limits.value if math.isinf(beta) else float(evaluate(at).value[0])
     error = 2.0 * float(rounding_error(np.zeros(1) if math.isinf(beta) else at, limits, prior)[0])
     return Maximum(beta, value, 0.0, error, at, np.array([value]), np.array([value]), 1, 1, converged=True)
-
-
-def given_beta_fields(beta: float, best: Maximum) -> dict[str, Any]:
-    """Return what is different in the result at a given beta: no certificate over other betas."""
-    status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
-    return {"beta": beta, "status": status, "curve_bound": None}
-
-
-def constant_warning(effective_classes: float, *, predicted: bool) -> Iterator[str]:
-    """Yield a warning of a constant model."""
-    if effective_classes < 1.0 + 1e-9:
-        remedy = (
-            "With the predicted prior its agreement is 0."
-            if predicted
-            else 'Pass prior="predicted" to measure the agreement beyond that.'
-        )
-        yield f"Every row of both samples is predicted to be the same class: the model is constant. {remedy}"
 
 
 def batch_pairs(

@@ -143,16 +143,29 @@ def survey(
     pairs: ScorePairs, *, predicted: bool = False, executor: Executor | None = None
 ) -> tuple[ScorePairs, AgreementLimits]:
     """Return the pairs in a common scale clear of overflow, with the predicted prior if asked for, and limits."""
-    limits = limits_of(pairs, executor=executor)
+    limits, prior, scale = settled_limits(
+        lambda prior, scale: limits_of(pairs.replace(prior=prior, scale=scale), executor=executor),
+        pairs.prior,
+        predicted=predicted,
+    )
+    return pairs.replace(prior=prior, scale=scale), limits
+
+
+def settled_limits(
+    limits_at: Callable[[FloatArray, float], AgreementLimits], prior: FloatArray, *, predicted: bool
+) -> tuple[AgreementLimits, FloatArray, float]:
+    """Choose the scale and the prior of pairs, wherever they are; ``limits_at(prior, scale)`` is one pass."""
+    scale = 1.0
+    limits = limits_at(prior, scale)
     spread = max(limits.pair_spread, limits.single_spread)
     if not (spread == 0.0 or 1e-150 < spread < 1e150):
         exponent = math.frexp(spread)[1] if math.isfinite(spread) else 1000
-        pairs = pairs.replace(scale=2.0 ** -max(-1000, min(1000, exponent)))
-        limits = limits_of(pairs, executor=executor)
+        scale = 2.0 ** -max(-1000, min(1000, exponent))
+        limits = limits_at(prior, scale)
     if predicted:
-        pairs = pairs.replace(prior=limits.predicted / limits.predicted.sum())
-        limits = limits_of(pairs, executor=executor)
-    return pairs, limits
+        prior = limits.predicted / limits.predicted.sum()
+        limits = limits_at(prior, scale)
+    return limits, prior, scale
 
 
 def row_agreement(pairs: ScorePairs, beta: float, *, executor: Executor | None = None) -> FloatArray:

@@ -239,13 +239,7 @@ def kernel_entropic_novelty(
         result = replace(result, reverse=other, reverse_error_bound=other_bound, reverse_eigenvalues=kept)
     if options.level is not None:
         drawn = subsample(problem, solution, level=options.level, n_draws=options.n_draws, seed=draw_seed)
-        result = replace(
-            result,
-            interval=drawn.score,
-            total_interval=drawn.total,
-            top_interval=drawn.top,
-            resampled=drawn.scores,
-        )
+        result = replace(result, **drawn)
     if held_out is None:
         return result
     level = TESTED_LEVEL if options.level is None else options.level

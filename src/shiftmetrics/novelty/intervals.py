@@ -11,11 +11,11 @@ of Statistics 17, 1989, doi:10.1214/aos/1176347263).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.confidence import BiasCorrected
 from shiftmetrics._core.resampling import Draws
@@ -36,17 +36,9 @@ _PRODUCT = 1e8
 """Multiplications of one draw from coordinates of low rank."""
 
 
-@dataclass(frozen=True, eq=False)
-class Subsamples:
-    """Intervals of the score, of the sum of the positive eigenvalues and of the largest, and the scores drawn."""
-
-    score: Interval
-    total: Interval
-    top: Interval
-    scores: FloatArray
-
-
-def subsample(problem: Problem, solution: Solution, *, level: float, n_draws: int, seed: int) -> Subsamples:
+def subsample(
+    problem: Problem, solution: Solution, *, level: float, n_draws: int, seed: int
+) -> dict[str, Any]:
     """Score parts of the rows that the score is of.
 
     Parameters
@@ -91,12 +83,13 @@ def subsample(problem: Problem, solution: Solution, *, level: float, n_draws: in
     exact = np.array([value, float(positive.sum()), float(positive.max(initial=0.0))])
     around = exact + scale * (found - found.mean(axis=0))
     method = f"subsampling, {n_draws} draws of {sizes[0]} and {sizes[1]} rows"
-    intervals = []
-    for place, most_of_it in enumerate((math.inf, 1.0, 1.0)):
+    fields: dict[str, Any] = {"resampled": around[:, 0].copy()}
+    limits = {"interval": math.inf, "total_interval": 1.0, "top_interval": 1.0}
+    for place, (name, limit) in enumerate(limits.items()):
         ends = BiasCorrected.of(float(exact[place]), around[:, place]).interval(level)
-        low, high = (min(max(end, 0.0), most_of_it) for end in ends)
-        intervals.append(Interval(low=low, high=high, level=level, method=method))
-    return Subsamples(intervals[0], intervals[1], intervals[2], around[:, 0].copy())
+        low, high = (min(max(end, 0.0), limit) for end in ends)
+        fields[name] = Interval(low=low, high=high, level=level, method=method)
+    return fields
 
 
 def _positions(draws: Draws, rows: IntArray) -> list[IntArray]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -47,24 +46,18 @@ class PointFunctions(ABC):
             return np.concatenate(list(parts))
 
 
-@dataclass(frozen=True, eq=False)
 class KernelFunctions(PointFunctions):
     """Weighted sums of the similarities k(t, z) to some rows z of the data."""
 
-    gram: Gram
-    landmarks: Landmarks
-
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        """Return how many rows z there are."""
-        return self.landmarks.size
+    def __init__(self, gram: Gram, landmarks: Landmarks) -> None:
+        self.gram, self.landmarks, self.size = gram, landmarks, landmarks.size
 
     def block(self, points: Array, rows: slice) -> Array:
         """Return the similarities of a block of points."""
         return self.gram.against(points, rows, self.landmarks)
 
 
-class FeatureMap(PointFunctions):
+class FeatureMap(ABC):
     """Coordinates of rows in a basis.
 
     Attributes
@@ -81,31 +74,29 @@ class FeatureMap(PointFunctions):
         Whether the kernel was found not to be positive semidefinite.
     """
 
+    gram: Gram
     method: Route
+    size: int
+    diagonal: FloatArray
     entry_error: float = 8.0 * EPSILON
     noise: float = 0.0
     indefinite: bool = False
-
-    @property
-    def diagonal(self) -> FloatArray:
-        """Return the lengths that similarities are divided by."""
-        return np.ones(self.size)
 
     @abstractmethod
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of ``rows`` of one sample; in NumPy they are written to ``out`` if given."""
 
+    @abstractmethod
     def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
         """Return what evaluates functions of these coordinates anywhere, and their coefficients there."""
-        return self, vectors
 
     def values(self, vectors: FloatArray, *, executor: Executor | None) -> FloatArray:
         """Return the values of functions at the rows of both samples."""
-        functions, coefficients = self.functions(vectors)
+        _, coefficients = self.functions(vectors)
         if not coefficients.shape[1]:
             return np.empty((self.gram.n_rows, 0))
         blocks = self.gram.blocks(8 * len(coefficients))
-        values = lambda rows: product(self._own_block(functions, rows), coefficients)  # noqa: E731
+        values = lambda rows: product(self._terms(rows), coefficients)  # noqa: E731
         with one_blas_thread():
             parts = (
                 map(values, blocks) if self.gram.sequential else map_blocks(values, blocks, executor=executor)
@@ -113,12 +104,32 @@ class FeatureMap(PointFunctions):
             joined: FloatArray = np.concatenate(list(parts))
         return np.clip(joined, -1.0, 1.0)  # no unit function is more than 1 where k(t, t) is 1
 
-    def _own_block(self, functions: PointFunctions, rows: slice) -> Array:
-        """Return what ``functions`` are sums of, for ``rows`` of one sample."""
+    def _terms(self, rows: slice) -> Array:
+        """Return what functions are sums of, for ``rows`` of one sample."""
         return self.coordinates(rows)[0]
 
 
-class FourierFeatures(FeatureMap):
+class RowFeatures(FeatureMap, PointFunctions):
+    """Coordinates that are computed from each row alone."""
+
+    @abstractmethod
+    def _at(self, block: Array, out: FloatArray | None) -> Array:
+        """Return the coordinates of a block of rows, in their own library and on their device."""
+
+    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
+        """Return the coordinates of ``rows`` of one sample; in NumPy they are written to ``out`` if given."""
+        return self._at(self.gram.rows(rows), out), None
+
+    def block(self, points: Array, rows: slice) -> Array:
+        """Return the coordinates of a block of points."""
+        return self._at(float64_rows(points, rows), None)
+
+    def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
+        """Return the map itself, and the coefficients of its coordinates."""
+        return self, vectors
+
+
+class FourierFeatures(RowFeatures):
     """Random Fourier features: coordinates ``[cos(z V), sin(z V)] / sqrt(n_frequencies)`` of a row z.
 
     The Gaussian kernel is the mean of cos(v . (x - y)) over frequencies v from a normal distribution. Frequencies
@@ -134,14 +145,7 @@ class FourierFeatures(FeatureMap):
         self.center = kernel.center
         self.frequencies = draw_frequencies(int(gram.features.shape[1]), n_frequencies, kernel.bandwidth, rng)
         self.size = 2 * n_frequencies
-
-    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
-        """Return the coordinates of ``rows`` of one sample, in their own library and on their device."""
-        return self._at(self.gram.rows(rows), out), None
-
-    def block(self, points: Array, rows: slice) -> Array:
-        """Return the coordinates of a block of points."""
-        return self._at(float64_rows(points, rows), None)
+        self.diagonal = np.ones(self.size)
 
     def _at(self, block: Array, out: FloatArray | None) -> Array:
         if isinstance(block, np.ndarray):
@@ -198,7 +202,7 @@ def draw_frequencies(
     return np.ascontiguousarray(frequencies)
 
 
-class CosineFeatures(FeatureMap):
+class CosineFeatures(RowFeatures):
     """Coordinates ``z / |z|`` of a row z: exact for the cosine kernel."""
 
     method = "cosine"
@@ -206,17 +210,13 @@ class CosineFeatures(FeatureMap):
     def __init__(self, gram: Gram) -> None:
         self.gram = gram
         self.size = int(gram.features.shape[1])
+        self.diagonal = np.ones(self.size)
 
-    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
-        """Return the coordinates of ``rows`` of one sample, in their own library and on their device."""
-        values = directions(self.gram.rows(rows))
+    def _at(self, block: Array, out: FloatArray | None) -> Array:
+        values = directions(block)
         if out is not None and isinstance(values, np.ndarray):
             out[...] = values
-        return values, None
-
-    def block(self, points: Array, rows: slice) -> Array:
-        """Return the coordinates of a block of points."""
-        return directions(float64_rows(points, rows))
+        return values
 
 
 class LandmarkFeatures(FeatureMap):
@@ -258,33 +258,21 @@ class LandmarkFeatures(FeatureMap):
         self.left_out = float(weights @ factor.residual) / float(weights.sum())
         self.indefinite = factor.indefinite
         self.entry_error, self.noise = gram.entry_error, residual_noise(gram)
-        self._diagonal = np.diagonal(triangle).copy()
-
-    @property
-    def diagonal(self) -> FloatArray:
-        """Return the distance of each landmark from the span of those before it."""
-        return self._diagonal
+        self.diagonal = np.diagonal(triangle).copy()
 
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of ``rows``, and the squared length of what they leave out."""
-        values = np.matmul(self._similarities(rows), self.whitening, out=out)
+        values = np.matmul(self._terms(rows), self.whitening, out=out)
         squares = np.einsum("ij,ij->i", values, values)
         if not self.gram.trusted:
             values /= np.maximum(np.sqrt(squares), 1.0)[:, None]
         return values, 1.0 - squares
 
-    def block(self, points: Array, rows: slice) -> Array:
-        """Return the coordinates of a block of points."""
-        return self.gram.against(points, rows, self.landmarks) @ self.whitening
-
     def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
         """Return sums of similarities to the landmarks, and their coefficients."""
         return KernelFunctions(self.gram, self.landmarks), self.whitening @ vectors
 
-    def _own_block(self, functions: PointFunctions, rows: slice) -> Array:
-        return self._similarities(rows)
-
-    def _similarities(self, rows: slice) -> FloatArray:
+    def _terms(self, rows: slice) -> FloatArray:
         """Return similarities to the landmarks: at most 1, as under any positive semidefinite kernel."""
         similarities = self.gram.block(rows, self.landmarks)
         return similarities if self.gram.trusted else np.clip(similarities, -1.0, 1.0)

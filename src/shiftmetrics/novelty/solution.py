@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.maps import FeatureMap, KernelFunctions, PointFunctions, Route
@@ -77,13 +77,8 @@ class FactorMap(FeatureMap):
 
     def __init__(self, gram: Gram, factor: Factor, method: Route) -> None:
         self.gram, self.factor, self.method = gram, factor, method
-        self.size = factor.rank
+        self.size, self.diagonal = factor.rank, factor.diagonal
         self.entry_error, self.indefinite = gram.entry_error, factor.indefinite
-
-    @property
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal of the triangle of the pivots."""
-        return self.factor.diagonal
 
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of ``rows``, and the squared length of what they leave out."""
@@ -91,10 +86,6 @@ class FactorMap(FeatureMap):
         if out is not None:
             out[...] = values
         return values, self.factor.residual[rows]
-
-    def block(self, points: Array, rows: slice) -> Array:
-        """Return the similarities of a block of points to the pivots."""
-        return self.gram.against(points, rows, self.gram.take(self.factor.pivots))
 
     def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
         """Return sums of similarities to the pivots, and their coefficients.

@@ -16,6 +16,7 @@ from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_integer, check_rng, describe
 from shiftmetrics.novelty.pairwise import check_bandwidths, check_named_samples, score_pairs
+from shiftmetrics.novelty.solution import progress_bar
 
 LEVEL = 0.9
 DEFAULT_ROWS = 500
@@ -249,26 +250,18 @@ def novelty_table(
     >>> table.names[int(table.ranks[0, 0].argmin())], table.drawn_rows
     ('new', 30)
     """
-    from tqdm import tqdm
-
     n_draws = check_integer(n_draws, "n_draws", low=1)
     n_permutations = check_integer(n_permutations, "n_permutations", low=0)
     n_exemplars = check_integer(n_exemplars, "n_exemplars", low=0)
     features, sizes = check_named_samples(samples)
     names, sets = tuple(samples), tuple(features)
     smallest = min(sizes)
-    size = (
-        min(DEFAULT_ROWS, max(2, smallest // 2)) if n_rows is None else check_integer(n_rows, "n_rows", low=2)
-    )
+    size = min(DEFAULT_ROWS, max(2, smallest // 2))
+    if n_rows is not None:
+        size = check_integer(n_rows, "n_rows", low=2)
     if size > smallest:
-        raise ValueError(
-            describe(
-                "n_rows",
-                f"at most the rows of the smallest sample, {smallest}",
-                size,
-                "Scores need equal sizes.",
-            )
-        )
+        expected = f"at most the rows of the smallest sample, {smallest}"
+        raise ValueError(describe("n_rows", expected, size, "Scores need equal sizes."))
     computing = computing_of(computing, memory_limit=None)
     limit = check_memory_limit(computing.memory_limit)
     check_memory(64 * size**2 * 8, limit, f"n_rows={size}", "Draw fewer rows.")
@@ -278,13 +271,7 @@ def novelty_table(
     shape = (*widths.shape, len(names), len(names))
     draws, null = np.zeros((n_draws, *shape)), np.zeros(shape)
     top_modes = np.full((*shape, n_exemplars), -1)
-    with tqdm(
-        total=n_draws * widths.size,
-        desc="novelty table",
-        delay=2.0,
-        disable=not computing.progress,
-        leave=False,
-    ) as bar:
+    with progress_bar(computing.progress, n_draws * widths.size, "novelty table") as bar:
         for draw, rows_of in enumerate(positions):
             first = draw == 0
             for f, arrays in enumerate(features.values()):
