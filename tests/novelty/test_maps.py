@@ -117,7 +117,7 @@ def test_landmarks_are_reproducible_and_know_what_they_leave_out() -> None:
     np.testing.assert_allclose((values**2).sum(axis=1) + rest, 1.0, atol=1e-14)
     assert rest.min() > -1e-12
     with pytest.raises(ValueError, match="points must be of 2 columns"):
-        first.evaluate(np.ones((3, 5)), np.ones((9, 1)))
+        first.functions(np.ones((9, 1)))[0].evaluate(np.ones((3, 5)), np.ones((9, 1)))
     with pytest.raises(ValueError, match="n_landmarks must be an integer at least 1"):
         LandmarkMap(0)
 
