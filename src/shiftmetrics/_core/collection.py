@@ -76,24 +76,15 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
     path = Path(path)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return _results_of(document, path)
+        if not isinstance(document, Mapping) or "results" not in document:
+            single = result_from_document(document, path)
+            return {single.title: single}
+        common = {name: document[name] for name in ("schema_version", "arrays_sha256") if name in document}
+        entries = [{**common, **entry} for entry in document["results"]]
+        return {str(entry["name"]): result_from_document(entry, path) for entry in entries}
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(
-            describe("path", "a file with the JSON of results", f"{str(path)!r} ({error})")
-        ) from error
+        got = f"{str(path)!r} ({error})"
+        raise ValueError(describe("path", "a file with the JSON of results", got)) from error
     except (TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            describe(
-                "path", "a file with whole results", f"{str(path)!r}, where a part is missing or damaged"
-            )
-        ) from error
-
-
-def _results_of(document: Any, path: Path) -> dict[str, Result]:
-    if not isinstance(document, Mapping) or "results" not in document:
-        single = result_from_document(document, path)
-        return {single.title: single}
-    common = {name: document[name] for name in ("schema_version", "arrays_sha256") if name in document}
-    return {
-        str(entry["name"]): result_from_document({**common, **entry}, path) for entry in document["results"]
-    }
+        got = f"{str(path)!r}, where a part is missing or damaged"
+        raise ValueError(describe("path", "a file with whole results", got)) from error

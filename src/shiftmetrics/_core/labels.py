@@ -23,23 +23,14 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
     """
     array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else to_numpy(value))
     if array.ndim != 1:
-        raise ValueError(
-            describe(
-                argument,
-                "one label for each row, in one dimension",
-                f"shape {array.shape}",
-                "Give class labels.",
-            )
-        )
+        expected = "one label for each row, in one dimension"
+        raise ValueError(describe(argument, expected, f"shape {array.shape}", "Give class labels."))
     if length is not None and len(array) != length:
         raise ValueError(describe(argument, f"of length {length}", f"length {len(array)}"))
     missing = [part is None or part != part or type(part).__name__ == "NAType" for part in array.tolist()]
     if any(missing):
-        raise ValueError(
-            describe(
-                argument, "free of missing labels", f"{sum(missing)}, the first at row {missing.index(True)}"
-            )
-        )
+        got = f"{sum(missing)}, the first at row {missing.index(True)}"
+        raise ValueError(describe(argument, "free of missing labels", got))
     if array.dtype == object:
         texts = [isinstance(part, str) for part in array]
         if any(texts) and not all(texts):

@@ -105,14 +105,9 @@ class Units:
             return cls(n_rows, n_rows)
         labels, codes = np.unique(check_labels(groups, "groups", length=n_rows), return_inverse=True)
         if len(labels) < 2:
-            raise ValueError(
-                describe(
-                    "groups",
-                    "of at least two different labels",
-                    f"only {labels.tolist()[0]!r}",
-                    "Groups are drawn as a whole: give each cluster of rows its own label.",
-                )
-            )
+            got = f"only {labels.tolist()[0]!r}"
+            remedy = "Groups are drawn as a whole: give each cluster of rows its own label."
+            raise ValueError(describe("groups", "of at least two different labels", got, remedy))
         return cls(n_rows, len(labels), codes.astype(np.int64))
 
     def sums(self, values: FloatArray) -> FloatArray:

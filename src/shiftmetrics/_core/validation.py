@@ -11,6 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import (
     Array,
+    BoolArray,
     FloatArray,
     as_array,
     float64_rows,
@@ -24,6 +25,8 @@ Choice = TypeVar("Choice", bound=str)
 
 LARGEST = 1e150
 """Largest value whose square, and the sum of many such squares, does not overflow."""
+
+_IMPUTE = "Drop or impute these rows first."
 
 
 def describe(argument: str, expected: str, got: object, remedy: str = "") -> str:
@@ -206,13 +209,9 @@ def check_vector(
         raise ValueError(describe(argument, f"an array of at least {min_rows} value(s)", f"{array.shape[0]}"))
     vector = to_float64(array)
     bad = np.isnan(vector) if allow_inf else ~np.isfinite(vector)
-    if bad.any():
-        raise ValueError(_not_finite(argument, vector, bad, allow_inf=allow_inf))
-    if (vector < low).any():
-        where = int(np.argmax(vector < low))
-        raise ValueError(
-            describe(argument, f"at least {low:g} everywhere", f"{vector[where]:g} at row {where}")
-        )
+    expected = "free of NaN" if allow_inf else "finite everywhere"
+    refuse_where(bad, vector, argument, expected, _IMPUTE, count=True)
+    refuse_where(vector < low, vector, argument, f"at least {low:g} everywhere")
     return vector
 
 
@@ -248,8 +247,9 @@ def check_finite(array: Array, argument: str, *, allow_nan: bool = False) -> Non
         if not math.isfinite(total):
             values = to_float64(block)
             bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
-            if bad.any():
-                raise ValueError(_not_finite(argument, values, bad, first_row=rows.start))
+            refuse_where(
+                bad, values, argument, "finite everywhere", _IMPUTE, first_row=rows.start, count=True
+            )
 
 
 def check_directions(array: Array, argument: str) -> None:
@@ -297,25 +297,30 @@ def check_magnitude(array: Array, argument: str) -> None:
     for rows in row_blocks(int(array.shape[0]), 8 * int(array.shape[1])):
         largest = float(xp.max(xp.abs(float64_rows(array, rows))))
         if largest > LARGEST:
-            raise ValueError(
-                describe(
-                    argument, f"at most {LARGEST:g} in size", f"{largest:g}", "Standardise the columns first."
-                )
-            )
+            expected = f"at most {LARGEST:g} in size"
+            raise ValueError(describe(argument, expected, f"{largest:g}", "Standardise the columns first."))
 
 
-def _not_finite(
-    argument: str, values: FloatArray, bad: Any, *, allow_inf: bool = False, first_row: int = 0
-) -> str:
-    place = np.argwhere(bad)[0]
-    where = f"row {place[0] + first_row}" + (f", column {place[1]}" if len(place) > 1 else "")
-    expected = "free of NaN" if allow_inf else "finite everywhere"
-    return describe(
-        argument,
-        expected,
-        f"{values[tuple(place)]} at {where} ({int(bad.sum())} such value(s) seen)",
-        "Drop or impute these rows first.",
-    )
+def refuse_where(
+    bad: BoolArray,
+    values: FloatArray,
+    argument: str,
+    expected: str,
+    remedy: str = "",
+    *,
+    first_row: int = 0,
+    count: bool = False,
+) -> None:
+    """Raise a ValueError if a value is bad: it names the first, its place, and with ``count`` how many there are.
+
+    ``first_row`` is the position of the first of these rows in the whole array.
+    """
+    if bad.any():
+        place = np.argwhere(bad)[0]
+        got = f"{values[tuple(place)]:g} at row {place[0] + first_row}"
+        got += f", column {place[1]}" if len(place) > 1 else ""
+        got += f" ({int(bad.sum())} such value(s) seen)" if count else ""
+        raise ValueError(describe(argument, expected, got, remedy))
 
 
 def _range_text(low: float, high: float, open_low: bool, open_high: bool, allow_inf: bool) -> str:

@@ -95,14 +95,9 @@ class Problem:
             If the weights or the groups do not match it.
         """
         if not isinstance(loss, Loss):
-            raise TypeError(
-                describe(
-                    "loss",
-                    "a loss object such as FixedLoss or ZeroOneLoss",
-                    type(loss).__name__,
-                    "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances).",
-                )
-            )
+            expected = "a loss object such as FixedLoss or ZeroOneLoss"
+            remedy = "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances)."
+            raise TypeError(describe("loss", expected, type(loss).__name__, remedy))
         interval = resampling_of(resampling)
         computing = computing_of(computing, rtol=1e-10, max_iter=200)
         weights = check_weights(sample_weight, "sample_weight", loss.n_samples)

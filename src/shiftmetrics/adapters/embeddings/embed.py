@@ -164,21 +164,18 @@ def _store(cache: Any) -> EmbeddingCache | None:
 def _encode(items: Items, encode: Any, batch_size: int, progress: bool) -> FloatArray:
     from tqdm import tqdm
 
-    starts = range(0, len(items), batch_size)
+    starts, output = range(0, len(items), batch_size), "The encoder's output"
     blocks: list[FloatArray] = []
     for start in tqdm(starts, desc="embedding", delay=2.0, disable=not progress, leave=False):
         rows = slice(start, min(start + batch_size, len(items)))
-        given = as_array(encode(items.take(rows)), "The encoder's output")
+        given = as_array(encode(items.take(rows)), output)
         if given.ndim != 2 or given.shape[0] != rows.stop - rows.start:
             expected = f"an array of shape ({rows.stop - rows.start}, n_columns)"
-            raise ValueError(describe("The encoder's output", expected, f"shape {tuple(given.shape)}"))
-        check_finite(given, "The encoder's output")
+            raise ValueError(describe(output, expected, f"shape {tuple(given.shape)}"))
+        check_finite(given, output)
         if blocks and given.shape[1] != blocks[0].shape[1]:
-            raise ValueError(
-                describe(
-                    "The encoder's output", f"of {blocks[0].shape[1]} columns in every block", given.shape[1]
-                )
-            )
+            expected = f"of {blocks[0].shape[1]} columns in every block"
+            raise ValueError(describe(output, expected, given.shape[1]))
         blocks.append(to_float64(given))
     return np.concatenate(blocks)
 

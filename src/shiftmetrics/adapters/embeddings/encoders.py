@@ -242,25 +242,15 @@ class TorchEncoder:
         from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 
         if isinstance(items, list):
-            raise TypeError(
-                describe(
-                    "items",
-                    "images or a table for a torch module",
-                    "texts",
-                    "Pass a callable that tokenises them.",
-                )
-            )
+            remedy = "Pass a callable that tokenises them."
+            raise TypeError(describe("items", "images or a table for a torch module", "texts", remedy))
         like = parameter_of(self.module)
         batch = _tensor(items).to(torch.device("cpu") if like is None else like.device)
         with evaluation_mode(self.module), torch.no_grad():
             features = self.module(batch if self.preprocess is None else self.preprocess(batch))
         if not isinstance(features, torch.Tensor):
-            got = type(features).__name__
-            raise TypeError(
-                describe(
-                    "The module's output", "a tensor", got, "Wrap the module so that it returns the features."
-                )
-            )
+            got, remedy = type(features).__name__, "Wrap the module so that it returns the features."
+            raise TypeError(describe("The module's output", "a tensor", got, remedy))
         return features.flatten(1) if features.ndim > 2 else features
 
 

@@ -109,21 +109,18 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
     methods = RESPONSES[1:3] if response_method == "auto" else (response_method,)
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
-        raise TypeError(
-            describe(
-                "estimator", f"a classifier with {' or '.join(methods)}", type(estimator).__name__,
-                "Regressors and outlier detectors have no classes to agree on.",
-            )
-        )  # fmt: skip
+        expected = f"a classifier with {' or '.join(methods)}"
+        remedy = "Regressors and outlier detectors have no classes to agree on."
+        raise TypeError(describe("estimator", expected, type(estimator).__name__, remedy))
     scores = np.asarray(getattr(estimator, method)(X))
     n_classes = len(getattr(estimator, "classes_", ())) or None
     if scores.ndim == 2 and n_classes is not None and scores.shape[1] != n_classes:
-        raise ValueError(
-            describe(
-                f"{method} of {type(estimator).__name__}", f"one column for each of {n_classes} classes",
-                f"{scores.shape[1]}", 'Pass decision_function_shape="ovr" to support vector machines.',
-            )
-        )  # fmt: skip
+        response, expected = (
+            f"{method} of {type(estimator).__name__}",
+            f"one column for each of {n_classes} classes",
+        )
+        remedy = 'Pass decision_function_shape="ovr" to support vector machines.'
+        raise ValueError(describe(response, expected, scores.shape[1], remedy))
     if method == "predict_log_proba":  # zeros come back as such, so that they are floored
         return np.exp(scores), "probabilities"
     return scores, "probabilities" if method == "predict_proba" else "scores"

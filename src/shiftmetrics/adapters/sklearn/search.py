@@ -199,14 +199,10 @@ class _Copies(BaseEstimator):  # type: ignore[misc]
         )
         classes = [np.unique(y[half]).tolist() for half in halves]
         if classes[0] != classes[1]:
-            raise ValueError(
-                describe(
-                    "y",
-                    "labels of which both halves of each training fold have every class",
-                    f"the classes {classes[0]} and {classes[1]}",
-                    "Merge rare classes, give fewer folds, or judge by a shift.",
-                )
-            )
+            expected = "labels of which both halves of each training fold have every class"
+            got = f"the classes {classes[0]} and {classes[1]}"
+            remedy = "Merge rare classes, give fewer folds, or judge by a shift."
+            raise ValueError(describe("y", expected, got, remedy))
         return halves
 
 

@@ -86,14 +86,9 @@ class AttackFailureRate(LabelFreeMetric):
         if self.against == "predictions" or (self.against is None and labelled == 0):
             return scalar(int(self.kept) / total, self.device)
         if labelled < total:
-            raise ValueError(
-                describe(
-                    "labels",
-                    "given in every update or in none",
-                    f"{labelled} labels for {total} rows",
-                    'Pass labels=..., or choose AttackFailureRate(against="predictions").',
-                )
-            )
+            got = f"{labelled} labels for {total} rows"
+            remedy = 'Pass labels=..., or choose AttackFailureRate(against="predictions").'
+            raise ValueError(describe("labels", "given in every update or in none", got, remedy))
         return scalar(int(self.right) / total, self.device)
 
 
@@ -141,8 +136,5 @@ def _predicted(scores: Tensor, argument: str) -> Tensor:
 
 def _check_length(values: Tensor, argument: str, length: int) -> None:
     if values.ndim != 1 or len(values) != length:
-        raise ValueError(
-            describe(
-                argument, f"of length {length} like scores", f"shape {tuple(values.shape)}", "Rows are pairs."
-            )
-        )
+        got = f"shape {tuple(values.shape)}"
+        raise ValueError(describe(argument, f"of length {length} like scores", got, "Rows are pairs."))

@@ -25,6 +25,7 @@ from shiftmetrics._core.validation import (
     check_same_library,
     check_same_shape,
     describe,
+    refuse_where,
 )
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, as_positions, pick
 
@@ -77,16 +78,8 @@ class CandidateLoss(Loss):
         check_choice(self.kind, "kind", KINDS)
         losses, distances, padded, zeros = _checked(self.losses, self.distances)
         first = to_float64(distances[:, 0])
-        if first.any():
-            where = int(np.flatnonzero(first)[0])
-            raise ValueError(
-                describe(
-                    "distances",
-                    "0 in column 0, the row itself",
-                    f"{first[where]:g} at row {where}",
-                    "Put the loss of each row before its move first, at distance 0.",
-                )
-            )
+        remedy = "Put the loss of each row before its move first, at distance 0."
+        refuse_where(first != 0.0, first, "distances", "0 in column 0, the row itself", remedy)
         self._set(losses, distances, padded=padded, free_moves=zeros > len(first))
 
     def _set(self, losses: Array, distances: Array, *, padded: bool, free_moves: bool) -> None:
@@ -194,11 +187,12 @@ def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
     padded, zeros = False, 0
     for rows in row_blocks(int(losses.shape[0]), 16 * int(losses.shape[1])):
         values, lengths = to_float64(float64_rows(losses, rows)), to_float64(float64_rows(distances, rows))
-        negative = np.isnan(lengths) | (lengths < 0)
-        _refuse(negative, lengths, "distances", "at least 0 (inf is padding)", rows)
+        negative, start = np.isnan(lengths) | (lengths < 0), rows.start
+        refuse_where(negative, lengths, "distances", "at least 0 (inf is padding)", first_row=start)
         unreachable = np.isinf(lengths)
         bad = ~(np.isfinite(values) & (values >= 0.0) | unreachable)
-        _refuse(bad, values, "losses", "finite and at least 0 wherever the distance is finite", rows)
+        expected = "finite and at least 0 wherever the distance is finite"
+        refuse_where(bad, values, "losses", expected, first_row=start)
         padded |= bool(unreachable.any())
         zeros += int(np.count_nonzero(lengths == 0.0))
     return losses, distances, padded, zeros
@@ -212,13 +206,3 @@ def _columns(value: Any, argument: str) -> Array:
     if array.ndim == 2 and 0 not in array.shape:
         return array
     return check_matrix(array, argument)
-
-
-def _refuse(bad: Any, values: FloatArray, argument: str, expected: str, rows: slice) -> None:
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise ValueError(
-            describe(
-                argument, expected, f"{values[row, column]:g} at row {rows.start + row}, column {column}"
-            )
-        )

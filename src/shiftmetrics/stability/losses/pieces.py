@@ -21,12 +21,11 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import (
-    check_finite,
     check_matrix,
     check_same_library,
     check_same_shape,
     check_vector,
-    describe,
+    refuse_where,
 )
 from shiftmetrics.stability.losses.base import Loss, Reach, Transform, as_positions, pick
 
@@ -75,33 +74,14 @@ class PiecewiseLinearLoss(Loss):
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "slope_norms", norms)
         object.__setattr__(self, "row_bytes", 32 * values.shape[1])
-        self._check_signs()
-
-    def _check_signs(self) -> None:
-        check_finite(self.values, "values")
         for rows in row_blocks(self.n_samples, self.row_bytes):
-            loss = self.base(rows)
-            if loss.min() < 0.0:
-                where = int(np.argmin(loss))
-                raise ValueError(
-                    describe(
-                        "values",
-                        "at least 0 for the greatest piece of each row",
-                        f"{loss[where]:g} at row {rows.start + where}",
-                        "Add a piece of zeros with norm 0 if the loss is cut off at zero.",
-                    )
-                )
-            if self.slope_norms.ndim == 2:
-                norms = to_float64(float64_rows(self.slope_norms, rows))
-                if norms.min() < 0.0:
-                    row, column = np.argwhere(norms < 0.0)[0]
-                    raise ValueError(
-                        describe(
-                            "slope_norms",
-                            "at least 0 everywhere",
-                            f"{norms[row, column]:g} at row {rows.start + row}, column {column}",
-                        )
-                    )
+            loss, start = self.base(rows), rows.start
+            expected = "at least 0 for the greatest piece of each row"
+            remedy = "Add a piece of zeros with norm 0 if the loss is cut off at zero."
+            refuse_where(loss < 0.0, loss, "values", expected, remedy, first_row=start)
+            if norms.ndim == 2:
+                block = to_float64(float64_rows(norms, rows))
+                refuse_where(block < 0.0, block, "slope_norms", "at least 0 everywhere", first_row=start)
 
     @property
     def n_samples(self) -> int:
