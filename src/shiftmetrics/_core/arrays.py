@@ -133,9 +133,8 @@ def take_rows(sample: Any, rows: npt.NDArray[np.int64]) -> Any:
         return sample.iloc[rows]
     if array_api_compat.is_array_api_obj(sample):
         xp = namespace(sample)
-        positions = xp.asarray(
-            rows.copy(), device=array_api_compat.device(sample)
-        )  # torch warns if read-only
+        # A copy: torch warns of arrays that are read-only.
+        positions = xp.asarray(rows.copy(), device=array_api_compat.device(sample))
         return xp.take(sample, positions, axis=0)
     if isinstance(sample, Sequence) and not isinstance(sample, str):
         return type(sample)(sample[row] for row in rows)  # type: ignore[call-arg]

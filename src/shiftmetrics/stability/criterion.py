@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -164,20 +164,16 @@ def worst_case_risk(
     """
     budget = check_number(budget, "budget", low=0.0)
 
-    def solve(problem: Problem) -> tuple[Solution, Shift, float]:
-        solution = most_risk(problem.dual, budget)
-        shift = problem.realise(solution.parts)
-        return solution, shift, shift.risk if solution.value is None else solution.value
-
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("worst-case risk", computing) as on_pass:
         problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
-        solution, shift, value = solve(problem)
+        solution = most_risk(problem.dual, budget)
+        shift, value = _carried_out(problem, solution, "risk")
         return _result(
             solution,
             shift,
             value,
-            lambda other: solve(other)[2],
+            lambda other: _carried_out(other, most_risk(other.dual, budget), "risk")[1],
             error_bound=_error_bound(solution, solution.bound - value, value, shift),
             # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
             slope=-1.0 / solution.dual if solution.has_influence else 0.0,
@@ -191,14 +187,9 @@ def least_shift(problem: Problem, threshold: float, solution: Solution | None = 
 
     With ``solution``, return the result of that one.
     """
-
-    def solve(problem: Problem, solution: Solution | None = None) -> tuple[Solution, Shift, float]:
-        if solution is None:
-            solution = least_cost(problem.dual, threshold)
-        shift = problem.realise(solution.parts)
-        return solution, shift, shift.cost if solution.value is None else solution.value
-
-    solution, shift, value = solve(problem, solution)
+    if solution is None:
+        solution = least_cost(problem.dual, threshold)
+    shift, value = _carried_out(problem, solution, "cost")
     gap = max(value - solution.bound, shift.cost - value)
     scale = (solution.dual * threshold if math.isfinite(solution.dual) else 0.0) + value
     warnings: tuple[str, ...] = ()
@@ -211,13 +202,21 @@ def least_shift(problem: Problem, threshold: float, solution: Solution | None = 
         solution,
         shift,
         value,
-        lambda other: solve(other)[2],
+        lambda other: _carried_out(other, least_cost(other.dual, threshold), "cost")[1],
         error_bound=_error_bound(solution, gap, scale, shift),
         slope=1.0,
         kind=problem.whole.kind,
         warnings=warnings,
         threshold=threshold,
     )
+
+
+def _carried_out(
+    problem: Problem, solution: Solution, figure: Literal["cost", "risk"]
+) -> tuple[Shift, float]:
+    """Return the shift of a solution, and the value: that of the solution, or else this figure of the shift."""
+    shift = problem.realise(solution.parts)
+    return shift, getattr(shift, figure) if solution.value is None else solution.value
 
 
 def _result(

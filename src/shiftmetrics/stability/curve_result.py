@@ -276,14 +276,12 @@ class StabilityCurve(Drawn, Result):
         self._check_over("prices")
         first = check_number(theta1, "theta1", low=0.0, open_low=True, allow_inf=True)
         second = check_number(theta2, "theta2", low=0.0, open_low=True, allow_inf=True)
-        costs = [
-            _cost(first, float(move)) + _cost(second, float(weight))
-            for move, weight, value in zip(
-                self.sensitivity_theta1, self.sensitivity_theta2, self.stability, strict=True
-            )
-            if math.isfinite(value)
-        ]
-        high = min(costs, default=math.inf)
+        finite = np.isfinite(self.stability)
+        costs = np.zeros(int(finite.sum()))
+        for price, amounts in ((first, self.sensitivity_theta1), (second, self.sensitivity_theta2)):
+            used = amounts[finite] != 0.0  # what is not used costs nothing at any price
+            costs[used] += price * amounts[finite][used]
+        high = float(costs.min(initial=math.inf))
         return min(self._chord(first, second), high), high
 
     def _chord(self, theta1: float, theta2: float) -> float:
@@ -304,11 +302,6 @@ class StabilityCurve(Drawn, Result):
             if min(s, t) >= 0.0:
                 best = max(best, s * value + t * other)
         return best
-
-
-def _cost(price: float, amount: float) -> float:
-    """Return price times amount, where what is not used costs nothing at any price."""
-    return 0.0 if amount == 0.0 else price * amount
 
 
 def _ratio(price: float, other: float) -> float:

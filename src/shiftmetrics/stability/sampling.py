@@ -54,17 +54,10 @@ def _error_rate_interval(problem: Problem, level: float, value_at: Callable[[Pro
     A 0/1 loss with ``theta1 = inf`` enters through its error rate alone, and two weighted rows have any rate.
     Weighted rows count as their effective number.
     """
-    edges = [
-        value_at(
-            Problem.of(
-                FixedLoss([0.0, 1.0]),
-                [1.0 - error_rate, error_rate],
-                problem.prices,
-                computing=problem.computing,
-            )
-        )
-        for error_rate in binomial_interval(problem.dual.baseline.risk, effective_samples(problem), level)
-    ]
+    rates = binomial_interval(problem.dual.baseline.risk, effective_samples(problem), level)
+    two_rows, prices, computing = FixedLoss([0.0, 1.0]), problem.prices, problem.computing
+    samples = [Problem.of(two_rows, [1.0 - rate, rate], prices, computing=computing) for rate in rates]
+    edges = [value_at(sample) for sample in samples]
     exact = problem.weights is None and problem.units is None
     method = "exact binomial" if exact else "binomial with the effective sample size"
     return Interval(low=min(edges), high=max(edges), level=level, method=method)

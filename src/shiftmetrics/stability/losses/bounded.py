@@ -76,9 +76,7 @@ class BoundedLoss(Loss):
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         path, scores = self.path.take(rows), self.scores[rows]
-        if (
-            self.gentle
-        ):  # no row goes beyond dual / (2 theta1), where the last unit of score is worth its price
+        if self.gentle:  # no row goes beyond the place where the last unit of score is worth its price
             path = path.until(dual / (2.0 * theta1))
         if path.starts.shape[1] == 1:
             return self._unbounded(dual, theta1, scores, path.slopes[:, 0])
@@ -114,11 +112,8 @@ class BoundedLoss(Loss):
         assert best is not None
         base = self._loss(scores)
         stays = best[0] <= dual * base
-        return Transform(
-            np.where(stays, dual * base, best[0]),
-            np.where(stays, base, best[1]),
-            np.where(stays, 0.0, best[2]),
-        )
+        rest = (dual * base, base, np.zeros_like(base))
+        return Transform(*(np.where(stays, here, there) for here, there in zip(rest, best, strict=True)))
 
     def _unbounded(self, dual: float, theta1: float, scores: FloatArray, slopes: FloatArray) -> Transform:
         """Return the worst case where nothing is bounded: the best stationary point, or the row itself."""

@@ -18,9 +18,8 @@ from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.stability.losses.base import Loss, Reach, Transform
 
 _NEWTON_STEPS = 60
-_NEWTON_TOLERANCE = (
-    1e-6  # of the last step: convergence is quadratic, so the root is good to about its square
-)
+_NEWTON_TOLERANCE = 1e-6
+"""Of the last step: convergence is quadratic, so the root is good to about its square."""
 
 
 @dataclass(frozen=True, eq=False)
