@@ -10,11 +10,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from shiftmetrics._core.result import Result, has_foreign_archive, names_arrays
+from shiftmetrics._core.result import has_foreign_archive, names_arrays
 from shiftmetrics._core.validation import check_keys
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
@@ -256,13 +255,15 @@ class Session:
 
     def measure(self) -> int:
         """Measure, write, check; return the exit code. When one measurement fails, the others go on."""
-        results: dict[str, Result] = {}
-        contexts: dict[str, Context] = {}
+        answers: dict[str, Answer] = {}
         failures: dict[str, str] = {}
         self.folder.make()
         for part in self.plan.measurements:
             try:
-                answer = self._measured(part) if part in self.chosen else self._from_file(part)
+                if part in self.chosen:
+                    answers[part.name] = self._measured(part)
+                elif self.folder.names[part.name].is_file():
+                    answers[part.name] = self._from_file(part)
             except Exception as error:
                 if os.environ.get(DEBUG_VARIABLE):
                     raise
@@ -270,11 +271,7 @@ class Session:
                     self.folder.remove(part.name)
                 failures[part.name] = message_of(error)
                 self.say(f"      failed: {failures[part.name]}")
-                continue
-            results |= answer.results
-            if answer.results:
-                contexts[part.name] = answer.context
-        return self._conclude(results, contexts, failures)
+        return self._conclude(answers, failures)
 
     def _measured(self, part: Measurement) -> Answer:
         """Measure and write one result, and print it."""
@@ -292,16 +289,13 @@ class Session:
     def _from_file(self, part: Measurement) -> Answer:
         """Return the results of an earlier run."""
         file = self.folder.names[part.name]
-        if not file.is_file():
-            return Answer(results={})
         self.say(f"{part.name}: from {file.name}, of an earlier run")
         text = f"From {file.name}, of an earlier run: what needs its rows is not drawn."
         return Answer(results=read_result_files([file]).results, context=Context(description=text))
 
-    def _conclude(
-        self, results: dict[str, Result], contexts: dict[str, Context], failures: dict[str, str]
-    ) -> int:
+    def _conclude(self, answers: dict[str, Answer], failures: dict[str, str]) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""
+        results = {name: result for answer in answers.values() for name, result in answer.results.items()}
         checked = check_results(results, self.rules) if self.rules else None
         for file in (self.folder.junit, self.folder.report):  # those of an earlier run would pass for new
             file.unlink(missing_ok=True)
@@ -313,8 +307,15 @@ class Session:
                 facts["Seed"] = str(self.plan.seed)
             if failures:
                 facts["Failed"] = ", ".join(failures)
-            description = f"Measured as listed in {self.plan.path.name}."
-            context = _joined(contexts, description=description, facts=facts, rules=checked)
+            context = Context(
+                description=f"Measured as listed in {self.plan.path.name}.",
+                facts=facts,
+                rows={
+                    name: rows for answer in answers.values() for name, rows in answer.context.rows.items()
+                },
+                remarks={name: _remark(answer.context) for name, answer in answers.items()},
+                rules=checked,
+            )
             write_report(results, self.folder.report, title=self.plan.title, context=context)
         self._say_files(checked)
         if checked is not None:
@@ -339,13 +340,8 @@ class Session:
             )
 
 
-def _joined(contexts: Mapping[str, Context], **of_all: Any) -> Context:
-    """Return one context for a page of several measurements; the description of each goes to its section."""
-    rows: dict[str, Any] = {}
-    remarks: dict[str, str] = {}
-    for name, context in contexts.items():
-        text = context.description.casefold()
-        facts = [f"{key}: {value}." for key, value in context.facts.items() if value.casefold() not in text]
-        remarks[name] = " ".join([context.description, *facts])
-        rows |= context.rows
-    return Context(rows=rows, remarks=remarks, **of_all)
+def _remark(context: Context) -> str:
+    """Return the description of a measurement, and its facts that the description does not hold, for its section."""
+    text = context.description.casefold()
+    facts = [f"{key}: {value}." for key, value in context.facts.items() if value.casefold() not in text]
+    return " ".join([context.description, *facts])
