@@ -15,7 +15,7 @@ from torch import nn
 from shiftmetrics import Computing, Result
 from shiftmetrics.models import Moves, Search, feature_stability, model_stability
 from shiftmetrics.models.networks.lipschitz import layers_of
-from shiftmetrics.models.networks.spatial import Stretch, shape_after, spatial_map
+from shiftmetrics.models.networks.spatial import Stretch, spatial_map
 from shiftmetrics.models.table import Table
 from shiftmetrics.views.report import render_report
 
@@ -145,7 +145,7 @@ def test_no_convolution_stretches_more_than_is_certified(part: Any, monkeypatch:
 
     shape = (3, 6, 6)
     part = part.double()
-    matrix = spatial_map(part, shape, shape_after(part, shape))
+    matrix = spatial_map(part, shape)
     assert isinstance(matrix, np.ndarray)
     x = torch.as_tensor(np.random.default_rng(0).normal(size=(2, *shape)))
     with torch.no_grad():
@@ -153,9 +153,9 @@ def test_no_convolution_stretches_more_than_is_certified(part: Any, monkeypatch:
     np.testing.assert_allclose(matrix @ (x[0] - x[1]).flatten().numpy(), change, atol=1e-10)
     exact = np.linalg.norm(matrix, ord=2)
     monkeypatch.setattr(spatial, "_MOST_ENTRIES", 0)
-    bounds = [spatial_map(part, shape, shape_after(part, shape))]
+    bounds = [spatial_map(part, shape)]
     monkeypatch.setattr(spatial, "_MOST_WORK", 0)
-    bounds.append(spatial_map(part, shape, shape_after(part, shape)))
+    bounds.append(spatial_map(part, shape))
     if getattr(part, "padding_mode", "zeros") != "zeros":
         assert bounds == [None, None]
         return
@@ -169,7 +169,7 @@ def test_no_convolution_stretches_more_than_is_certified(part: Any, monkeypatch:
 )
 def test_the_largest_of_windows_stretches_no_more_than_is_certified(pool: Any) -> None:
     rng = np.random.default_rng(0)
-    bound = spatial_map(pool, (2, 7, 7), shape_after(pool, (2, 7, 7)))
+    bound = spatial_map(pool, (2, 7, 7))
     first = torch.as_tensor(rng.normal(size=(500, 2, 7, 7)))
     peaks = torch.zeros_like(first)
     peaks[:, :, 3, 3] = 9.0  # in as many windows as a pixel can be

@@ -44,12 +44,6 @@ class Columns:
         places = ((np.arange(question.n_samples), question.codes),)
         return cls(start, places, check_memory_limit(question.memory_limit))
 
-    @property
-    def is_full(self) -> bool:
-        """Whether three more points for each row might not fit."""
-        held = sum(points.nbytes for _, points in self.places[1:])
-        return held + 3 * self.places[0][1].nbytes > self.memory_limit
-
     def appended(self, points: FloatArray, losses: FloatArray, distances: FloatArray) -> Columns:
         """Return more columns; a row at distance inf or 0 has no new point."""
         distances = np.where(distances > 0.0, distances, np.inf)
@@ -66,13 +60,16 @@ class Columns:
         warnings: tuple[str, ...] = (),
     ) -> Answer:
         """Return the answer of a search, which goes on by ``refine`` while there is memory."""
-        if self.is_full:
+        held = sum(points.nbytes for _, points in self.places[1:])
+        full = held + 3 * self.places[0][1].nbytes > self.memory_limit  # three more points for each row
+        if full:
             text = (
                 f"The search ended when its points took {format_bytes(self.memory_limit)} of memory, so the bound "
                 "may be loose. Take fewer rows."
             )
-            return Answer(self.loss, self.points, lower=lower, warnings=(*warnings, text))
-        return Answer(self.loss, self.points, lower=lower, refine=refine, warnings=warnings)
+            warnings = (*warnings, text)
+        go_on = None if full else refine
+        return Answer(self.loss, self.points, lower=lower, refine=go_on, warnings=warnings)
 
     def points(self, rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
         """Return the points that rows take in a plan, by their choices."""

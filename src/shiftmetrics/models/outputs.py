@@ -49,7 +49,7 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
 
 def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
     """Yield the steps of a pipeline; ``last`` includes the final one, or the model itself where it is no pipeline."""
-    model = unwrapped(model)
+    model = getattr(model, "best_estimator_", model)  # the model inside a search over parameters
     steps = getattr(model, "steps", None)
     if steps is None:
         if last:
@@ -65,11 +65,6 @@ def final_step(model: Any) -> Any:
     """Return the estimator at the end of a pipeline, or the model itself."""
     steps = list(steps_of(model, last=True))
     return steps[-1] if steps else model
-
-
-def unwrapped(model: Any) -> Any:
-    """Return the model inside a search over parameters."""
-    return getattr(model, "best_estimator_", model)
 
 
 def _parts(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
@@ -143,19 +138,15 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
         return np.asarray(to_numpy(model(X)))
     import torch
 
+    from shiftmetrics.attacks.model import evaluation_mode
+
     like = next(model.parameters(), None)
     rows = torch.as_tensor(np.array(X, dtype=np.float64))
     rows = rows.to(torch.get_default_dtype()) if like is None else rows.to(like)
     size = batch_size(rows[:1].numel())
-    modes = [(part, part.training) for part in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            parts = [rows[start : start + size] for start in range(0, max(len(rows), 1), size)]
-            return np.concatenate([np.asarray(to_numpy(model(part))) for part in parts])
-    finally:
-        for part, was_training in modes:
-            part.training = was_training
+    with evaluation_mode(model), torch.no_grad():
+        parts = [rows[start : start + size] for start in range(0, max(len(rows), 1), size)]
+        return np.concatenate([np.asarray(to_numpy(model(part))) for part in parts])
 
 
 def batch_size(n_features: int) -> int:

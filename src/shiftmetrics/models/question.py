@@ -111,8 +111,14 @@ class Question:
     def predict(self, points: FloatArray) -> npt.NDArray[Any]:
         """Return the position of the predicted class at coded points (-1: none of them); values for regressions."""
         if self.classes is None:
-            return predicted_values(self.model, self._decoded(points))
+            return self.scores(points)[:, 0]
         return class_positions(predicted_labels(self.model, self._decoded(points)), self.classes)
+
+    def scores(self, points: FloatArray) -> FloatArray:
+        """Return the scores of each class at coded points, or values in one column for regressions."""
+        if self.classes is None:
+            return predicted_values(self.model, self._decoded(points))[:, None]
+        return class_scores(self.model, self._decoded(points))
 
     def losses(self, points: FloatArray, rows: IntArray | slice) -> FloatArray:
         """Return the loss of the model at coded points, for the labels of ``rows``."""
@@ -126,7 +132,7 @@ class Question:
         if self.loss == "log_loss":
             logs = class_log_probabilities(self.model, self._decoded(points))
             return np.asarray(np.maximum(-logs[everyone, y], 0.0))
-        scores = class_scores(self.model, self._decoded(points))
+        scores = self.scores(points)
         rivals = scores.copy()
         rivals[everyone, y] = -np.inf
         return np.asarray(np.maximum(1.0 + rivals.max(axis=1) - scores[everyone, y], 0.0))

@@ -110,14 +110,14 @@ def _search(
         return
     crossings = np.empty((len(everyone), 0, space.origin.shape[1]))
     if known is not None:
-        crossings = cross(nearest, everyone, known[:, None], n_steps=0)
+        crossings = cross(nearest, known[:, None], n_steps=0)
     if len(pool):
-        starts = other_points(space, everyone, pool, other, max(1, nearest.n_queries // _QUERIES_PER_START))
-        crossings = np.concatenate([crossings, cross(nearest, everyone, starts, n_steps=4)], axis=1)
+        starts = other_points(space, pool, other, max(1, nearest.n_queries // _QUERIES_PER_START))
+        crossings = np.concatenate([crossings, cross(nearest, starts, n_steps=4)], axis=1)
     budget = nearest.n_queries
     jump(nearest, everyone, rng, n_queries=budget // 8)
     search_outwards(nearest, everyone[~np.isfinite(nearest.distance)], rng, budget // 4)
-    shrink(nearest, nearest.unsettled(), n_steps=5)
+    shrink(nearest, nearest.unsettled())
     _look_at_columns(nearest, rng, budget // 6)
     _polish(nearest, nearest.unsettled())
     if space.jumping:
@@ -145,8 +145,8 @@ def _look_at_columns(nearest: Nearest, rng: np.random.Generator, n_queries: int)
 def _polish(nearest: Nearest, which: IntArray) -> None:
     """Take back what the best points do not need."""
     take_back(nearest, which)
-    shrink(nearest, which, n_steps=5, leap=0.02)
-    shorten_columns(nearest, which, n_steps=4)
+    shrink(nearest, which, leap=0.02)
+    shorten_columns(nearest, which)
 
 
 def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> None:
@@ -197,7 +197,7 @@ def _branch(nearest: Nearest, which: IntArray, points: FloatArray) -> None:
     side = nearest.on_the_side()
     side.keep(which, points)
     take_back(side, which)
-    shorten_columns(side, which, n_steps=4)
+    shorten_columns(side, which)
     nearest.keep(which, side.point[which])
 
 
@@ -218,22 +218,19 @@ def _slide(nearest: Nearest, which: IntArray, n_before: IntArray, rng: np.random
                 draw = rng.standard_normal((p, int(np.clip(n_directions, 1, p))))
                 directions, n_bits = np.linalg.qr(draw)[0].T, 4
             slide(nearest, rows, directions, n_bits=n_bits, width=0.3 / (times + 1), share=wide)
-    shrink(nearest, which, n_steps=5, leap=0.02)
+    shrink(nearest, which, leap=0.02)
 
 
 _RANKS = (0, 1, 2, 4, 8, 16, 32, 64)
 """Which of the nearest other points to try: some near ones, and some farther away, elsewhere."""
 
 
-def other_points(
-    space: MoveSpace, which: IntArray, pool: FloatArray, other: BoolArray, most: int
-) -> FloatArray:
+def other_points(space: MoveSpace, pool: FloatArray, other: BoolArray, most: int) -> FloatArray:
     """Return, for each row, points of the pool that are predicted otherwise, moved to where the row may go.
 
     Parameters
     ----------
     space : MoveSpace
-    which : array of shape (n_rows,)
     pool : array of shape (n_pool, n_columns)
     other : array of bool, shape (n_rows, n_pool)
         Which points of the pool are errors for each row.
@@ -245,7 +242,7 @@ def other_points(
     array of shape (n_rows, n_starts, n_columns)
         The row itself where it has fewer.
     """
-    squared = space.domain.squared_gaps(space.origin[which], pool)
+    squared = space.domain.squared_gaps(space.origin, pool)
     squared[~other] = np.inf
     n_starts = min(len(pool), _RANKS[-1] + 1)
     near = np.argpartition(squared, n_starts - 1, axis=1)[:, :n_starts]
@@ -255,12 +252,12 @@ def other_points(
     chosen = near[:, ranks]
     points = pool[chosen]
     none = ~np.isfinite(np.take_along_axis(squared, chosen, axis=1))
-    points[none] = space.origin[which][np.nonzero(none)[0]]
-    flat = space.allowed(points.reshape(-1, pool.shape[1]), np.repeat(which, len(ranks)))
+    points[none] = space.origin[np.nonzero(none)[0]]
+    flat = space.allowed(points.reshape(-1, pool.shape[1]), np.repeat(np.arange(len(points)), len(ranks)))
     return flat.reshape(points.shape)
 
 
-def cross(nearest: Nearest, which: IntArray, starts: FloatArray, *, n_steps: int) -> FloatArray:
+def cross(nearest: Nearest, starts: FloatArray, *, n_steps: int) -> FloatArray:
     """Bisect the lines from the rows to several starts each, and return the errors nearest to the rows on them.
 
     Returns
@@ -268,19 +265,17 @@ def cross(nearest: Nearest, which: IntArray, starts: FloatArray, *, n_steps: int
     array of shape (n_rows, n_starts, n_columns)
         Starts that are no errors are replaced by the row itself.
     """
-    space = nearest.space
+    space, which = nearest.space, np.arange(len(nearest.rows))
+    start = space.origin[:, None]
     wrong = nearest.evaluate(which, starts)
-    moves = np.nan_to_num((starts - space.origin[which][:, None])[:, :, space.numeric] / space.unit)
+    moves = np.nan_to_num((starts - start)[:, :, space.numeric] / space.unit)
     low, high = np.zeros(wrong.shape), np.ones(wrong.shape)
     owner = np.repeat(which, starts.shape[1])
-    best = np.where(wrong[:, :, None], starts, space.origin[which][:, None])
+    best = np.where(wrong[:, :, None], starts, start)
     for _ in range(n_steps):
         middle = 0.5 * (low + high)
-        points = best.copy()
-        points[:, :, space.numeric] = (
-            space.origin[which][:, None, space.numeric] + moves * middle[:, :, None] * space.unit
-        )
-        points[~wrong] = space.origin[which][np.nonzero(~wrong)[0]]
+        points = space.points(best, which, moves * middle[:, :, None])
+        points[~wrong] = space.origin[np.nonzero(~wrong)[0]]
         points = space.allowed(points.reshape(-1, points.shape[2]), owner).reshape(points.shape)
         answer = nearest.evaluate(which, points)
         best[answer] = points[answer]

@@ -8,8 +8,10 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.decision.nearest import Nearest
 from shiftmetrics.models.domain import differs
 
+_SHRINKS = 5  # queries
 
-def shrink(nearest: Nearest, which: IntArray, *, n_steps: int, leap: float = 0.5) -> None:
+
+def shrink(nearest: Nearest, which: IntArray, *, leap: float = 0.5) -> None:
     """Shorten the moves of the best points.
 
     A first query leaps a share ``leap`` of the move, and leaps double until one goes too far; bisection follows.
@@ -19,7 +21,7 @@ def shrink(nearest: Nearest, which: IntArray, *, n_steps: int, leap: float = 0.5
     best, base = nearest.move(which), nearest.point[which]
     right, wrong = np.zeros(len(which)), np.ones(len(which))  # factors
     step, bracketed = leap, np.zeros(len(which), dtype=bool)
-    for _ in range(n_steps):
+    for _ in range(_SHRINKS):
         middle = 0.5 * (right + wrong)
         factor = np.where(bracketed, middle, np.maximum(wrong - step, 0.5 * wrong))
         points = nearest.space.points(base, which, (best * factor[:, None])[:, None])
@@ -36,6 +38,7 @@ def lengths(moves: FloatArray) -> FloatArray:
 
 
 _WORTH = 0.01  # of the squared distance: what adds less is not worth a query
+_SHORTENINGS, _FIRST = 5, 0.95  # queries for each column, and the share of its move that the first leaves
 
 
 def take_back(nearest: Nearest, which: IntArray) -> None:
@@ -61,7 +64,7 @@ def take_back(nearest: Nearest, which: IntArray) -> None:
         nearest.evaluate(rows, points[:, None])
 
 
-def shorten_columns(nearest: Nearest, which: IntArray, *, n_steps: int, share: float = 0.05) -> None:
+def shorten_columns(nearest: Nearest, which: IntArray) -> None:
     """Shorten the move of each column alone: try a little, and where that is still an error, bisect."""
     space = nearest.space
     if not which.size:
@@ -72,16 +75,16 @@ def shorten_columns(nearest: Nearest, which: IntArray, *, n_steps: int, share: f
         worth = np.square(length) > _WORTH * np.square(nearest.distance[which])
         if not worth.any():
             break
-        _shorten(nearest, which[worth], order[worth, place], n_steps, share)
+        _shorten(nearest, which[worth], order[worth, place])
 
 
-def _shorten(nearest: Nearest, rows: IntArray, column: IntArray, n_steps: int, share: float) -> None:
+def _shorten(nearest: Nearest, rows: IntArray, column: IntArray) -> None:
     best = nearest.move(rows)
     length = best[np.arange(len(rows)), column]
     right, wrong = np.zeros(len(rows)), np.ones(len(rows))  # factors of the length
     active = np.arange(len(rows))
-    for step in range(n_steps + 1):
-        factor = (1.0 - share) * wrong if step == 0 else 0.5 * (right + wrong)
+    for step in range(_SHORTENINGS):
+        factor = _FIRST * wrong if step == 0 else 0.5 * (right + wrong)
         moves = best[active].copy()
         moves[np.arange(len(active)), column[active]] = (length * factor)[active]
         points = nearest.space.points(nearest.point[rows[active]], rows[active], moves[:, None])

@@ -9,12 +9,12 @@ from them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.outputs import class_scores, predicted_values, steps_of
+from shiftmetrics.models.outputs import steps_of
 from shiftmetrics.models.question import Question
 
 _STEP = 64.0  # standard deviations
@@ -103,7 +103,7 @@ class AdditiveScores:
             flip.put(states, np.arange(len(flip.patterns)))
             probes.append(states)
         edges = np.cumsum([len(probe) for probe in probes])[:-1]
-        origin, both, absent, *flipped = np.split(model_scores(question, np.concatenate(probes)), edges)
+        origin, both, absent, *flipped = np.split(question.scores(np.concatenate(probes)), edges)
         weights = np.zeros((domain.n_features, origin.shape[1]))
         widths = sides[0::2, numbers].diagonal() - sides[1::2, numbers].diagonal()
         weights[numbers] = (both[0::2] - both[1::2]) / widths[:, None]
@@ -126,7 +126,7 @@ class AdditiveScores:
     def reproduces(self, question: Question) -> bool:
         """Tell whether these are the model's scores, at rows and far from them, and whether it predicts by them."""
         points = points_to_check(question)
-        expected, got = model_scores(question, points), self(points, question)
+        expected, got = question.scores(points), self(points, question)
         scale = max(1e-300, float(np.abs(expected).max()), float(np.abs(self.intercept).max()))
         if not (np.abs(got - expected) <= _TOLERANCE * scale).all():
             return False
@@ -135,15 +135,6 @@ class AdditiveScores:
         ordered = np.sort(got, axis=1)
         clear = ordered[:, -1] - ordered[:, -2] > _TOLERANCE * scale
         return bool((got.argmax(axis=1) == question.predict(points))[clear].all())
-
-
-def model_scores(question: Question, points: FloatArray) -> FloatArray:
-    """Return the model's own scores at coded points, one column for a regression."""
-    question.count.rows += len(points)
-    rows: Any = question.table.decode(points)
-    if question.classes is None:
-        return predicted_values(question.model, rows)[:, None]
-    return class_scores(question.model, rows)
 
 
 def points_to_check(question: Question) -> FloatArray:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics.attacks.model import check_logits, cross_entropy, margin_loss, smooth_margin_loss
+from shiftmetrics.attacks.model import RowLoss, check_logits, cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.climb import Columns, Price, pays
 from shiftmetrics.models.decision.nearest import MoveSpace
 from shiftmetrics.models.networks.lipschitz import lower_loss
 from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
-
-RowLoss = Callable[[Tensor, Tensor], Tensor]
-"""Maps scores and labels to one number for each row."""
 
 LOSSES: dict[LossName, RowLoss] = {
     "log_loss": cross_entropy,

@@ -16,7 +16,7 @@ from torch import nn
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.networks.network import Network
-from shiftmetrics.models.networks.spatial import Shape, Stretch, is_spatial, shape_after, spatial_map
+from shiftmetrics.models.networks.spatial import Shape, Stretch, shape_after, spatial_map
 from shiftmetrics.models.question import Question
 from shiftmetrics.stability.losses import HingeLoss, LogisticLoss, Loss, SquaredLoss, ZeroOneLoss
 
@@ -173,24 +173,18 @@ def _matrix(part: nn.Module, shape: Shape | None) -> FloatArray | Stretch | None
     def numbers(tensor: Any) -> FloatArray:
         return np.asarray(tensor.detach().cpu().double().numpy())
 
-    if shape is not None and len(shape) > 1:
-        if isinstance(part, nn.BatchNorm2d) and part.running_var is not None and len(shape) == 3:
-            scale = 1.0 / np.sqrt(numbers(part.running_var) + part.eps)
-            scale = scale if part.weight is None else scale * numbers(part.weight)
-            return np.asarray(np.repeat(scale, shape[1] * shape[2]))
-        return (
-            spatial_map(part, shape, shape_after(part, shape))
-            if is_spatial(part) and len(shape) == 3
-            else None
-        )
+    image = shape if shape is not None and len(shape) > 1 else None
+    if isinstance(part, nn.BatchNorm2d if image else nn.BatchNorm1d):
+        if part.running_var is None or (image and len(image) != 3):
+            return None
+        scale = 1.0 / np.sqrt(numbers(part.running_var) + part.eps)
+        scale = scale if part.weight is None else scale * numbers(part.weight)
+        return np.repeat(scale, image[1] * image[2]) if image else scale
+    if image:
+        return spatial_map(part, image) if len(image) == 3 else None
     if isinstance(part, nn.Linear):
         return numbers(part.weight)
-    if isinstance(part, Standardize):
-        return 1.0 / numbers(part.scale)
-    if isinstance(part, nn.BatchNorm1d) and part.running_var is not None:
-        scale = 1.0 / np.sqrt(numbers(part.running_var) + part.eps)
-        return scale if part.weight is None else scale * numbers(part.weight)
-    return None
+    return 1.0 / numbers(part.scale) if isinstance(part, Standardize) else None
 
 
 def _spectral_norm(matrix: FloatArray | Stretch) -> float:

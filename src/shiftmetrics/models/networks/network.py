@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -70,11 +70,9 @@ class Network:
         text = "The model was in training mode; it was measured in evaluation mode and put back."
         self.warnings = (text,) if any(part.training for part in self.module.modules()) else ()
 
-    @contextmanager
-    def evaluating(self) -> Iterator[None]:
+    def evaluating(self) -> AbstractContextManager[None]:
         """Switch to evaluation mode, and back."""
-        with evaluation_mode(self.module):
-            yield
+        return evaluation_mode(self.module)
 
     def tensor(self, values: Any) -> Tensor:
         """Return numbers as a float64 tensor on the device of the network (float32 where it has no float64)."""
@@ -103,9 +101,8 @@ class Network:
 
     def scores(self, points: FloatArray) -> FloatArray:
         """Return scores (n, n_classes) or values (n,) of coded points, in evaluation mode."""
-        parts: list[FloatArray] = []
         with self.evaluating(), torch.no_grad():
-            parts += [self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(points)]
+            parts = [self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(points)]
         return np.concatenate(parts)
 
     def seen(self, points: FloatArray, start: FloatArray) -> FloatArray:

@@ -41,24 +41,19 @@ def shape_after(part: nn.Module, shape: Shape) -> Shape:
     return tuple(seen.shape[1:])
 
 
-def is_spatial(part: nn.Module) -> bool:
-    """Tell whether a part convolves images, or pools them."""
-    return isinstance(part, nn.Conv2d | nn.AvgPool2d | nn.AdaptiveAvgPool2d | nn.MaxPool2d)
-
-
-def spatial_map(part: nn.Module, shape: Shape, after: Shape) -> FloatArray | Stretch | None:
+def spatial_map(part: nn.Module, shape: Shape) -> FloatArray | Stretch | None:
     """Return the matrix of a convolution or pooling on rows of ``shape``, or how much it stretches, if known."""
-    sizes = math.prod(after), math.prod(shape)
+    if not isinstance(part, nn.Conv2d | nn.AvgPool2d | nn.AdaptiveAvgPool2d | nn.MaxPool2d):
+        return None
+    sizes = math.prod(shape_after(part, shape)), math.prod(shape)
     if isinstance(part, nn.MaxPool2d):
         norm = _norm_of_largest(part)
-    elif isinstance(part, nn.Conv2d | nn.AvgPool2d | nn.AdaptiveAvgPool2d):
-        if sizes[0] * sizes[1] <= _MOST_ENTRIES:
-            return _matrix(part, shape)
-        norm = (
-            _norm_of_convolution(part, shape) if isinstance(part, nn.Conv2d) else _norm_of_mean(part, shape)
-        )
+    elif sizes[0] * sizes[1] <= _MOST_ENTRIES:
+        return _matrix(part, shape)
+    elif isinstance(part, nn.Conv2d):
+        norm = _norm_of_convolution(part, shape)
     else:
-        return None
+        norm = _norm_of_mean(part, shape)
     return None if norm is None else Stretch(norm * _ROUNDING, sizes)
 
 
