@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oracles
-from shiftmetrics.agreement.grid import BETA_RANGE, check_range, grid_betas, grid_statistic, statistic_at
+from shiftmetrics.agreement.grid import BETA_RANGE, check_range, grid_betas, grid_statistic
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.statistic import evaluator, limits_of
 
@@ -86,7 +86,7 @@ def test_a_prior_stands_inside() -> None:
     scores, reference = oracles.hard_pairs(1)
     prior = np.array([0.2, 0.0, 0.8])
     grid = grid_betas(0.1, 10.0, 1)
-    statistic = statistic_at(prepare_pairs(scores, reference, prior=prior), grid, 1)
+    statistic = grid_statistic(prepare_pairs(scores, reference, prior=prior), grid, 1)
     expected = [np.sum(oracles.agreement_rows(scores, reference, beta, prior)) for beta in grid]
     np.testing.assert_allclose(statistic.value, np.asarray(expected, float), rtol=1e-10)
 

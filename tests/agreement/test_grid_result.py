@@ -14,7 +14,7 @@ import oracles
 from shiftmetrics import Computing
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.agreement.grid import BETA_RANGE, grid_betas, grid_result, statistic_at
+from shiftmetrics.agreement.grid import BETA_RANGE, grid_betas, grid_result, grid_statistic
 from shiftmetrics.agreement.shards import batch_pairs
 
 B = oracles.binary_scores
@@ -25,7 +25,7 @@ def on_grid(batches, *, beta_range=BETA_RANGE, points=2, prior=None, kind="score
     betas, total = grid_betas(*beta_range, points), None
     for batch in batches:
         pairs = batch_pairs(*batch, kind=kind, prior=prior, floor=floor, n_classes=None)
-        part = statistic_at(pairs, betas, points)
+        part = grid_statistic(pairs, betas, points)
         total = part if total is None else total + part
     return grid_result(total, betas, pairs.prior, kind=kind, floor=floor, uniform=prior is None)
 

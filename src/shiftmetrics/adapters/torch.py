@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_number
-from shiftmetrics.agreement.grid import check_range, maximum_between, statistic_at
+from shiftmetrics.agreement.grid import check_range, grid_statistic, maximum_between
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.statistic import limits_of
 
@@ -85,12 +85,12 @@ def bracketed_beta(
     low, high = check_range(beta_range)
     pairs = _with_prior(prepare_pairs(scores, reference_scores, prior=prior), prior)
     betas = np.geomspace(low, high, math.ceil(2.0 * math.log2(high / low)) + 2)
-    statistic = statistic_at(pairs, betas, len(betas))
+    statistic = grid_statistic(pairs, betas, len(betas))
     beta, value, _ = maximum_between(
         betas, *(part / statistic.weight for part in (statistic.value, statistic.slope, statistic.curvature))
     )
     for _ in range(NEWTON_STEPS):
-        here = statistic_at(pairs, np.array([beta]), 1)
+        here = grid_statistic(pairs, np.array([beta]), 1)
         value = float(here.value[0]) / here.weight
         rise = beta * float(here.slope[0])
         bend = beta**2 * float(here.curvature[0]) + rise  # both by the logarithm of beta

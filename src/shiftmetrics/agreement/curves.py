@@ -108,9 +108,9 @@ class AgreementCurvesResult(Drawn, Result):
         """Return one sentence with the best and the worst model at the end of the curves."""
         last = self.normalized[:, -1, -1]
         best, worst = int(last.argmax()), int(last.argmin())
-        at = f"ratio {format_number(float(self.ratios[-1]))}" + (
-            f" and power {self.powers[-1]}" if len(self.powers) > 1 else ""
-        )
+        at = f"ratio {format_number(float(self.ratios[-1]))}"
+        if len(self.powers) > 1:
+            at += f" and power {self.powers[-1]}"
         text = f"Normalized agreement at {at}: {self.models[best]} {format_number(float(last[best]))}"
         if len(self.models) > 1:
             text += f" (highest), {self.models[worst]} {format_number(float(last[worst]))} (lowest)"
@@ -218,20 +218,19 @@ def agreement_curves(
 
     computing = computing_of(computing, atol=1e-5, max_iter=200)
     drawn = resampling_of(resampling) or Resampling()
-    shares = _check_ratios(ratios)
+    shares = np.unique(check_vector(ratios, "ratios", low=0.0))
+    check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
     grid = ShiftGrid.of(scores, reference_scores, pairing)
     curves: list[Curve] = []
     n_samples = 0
-    with tqdm(
-        total=len(grid.models) * len(grid.powers),
-        desc="curves",
-        delay=2.0,
-        disable=not computing.progress,
-        leave=False,
-    ) as bar:
+    n_curves, quiet = len(grid.models) * len(grid.powers), not computing.progress
+    with tqdm(total=n_curves, desc="curves", delay=2.0, disable=quiet, leave=False) as bar:
         for m, model in enumerate(grid.models):
             samples = grid.pairs(m, kind=kind, prior=prior, floor=floor, executor=computing.executor)
-            n_samples = _check_length(samples[0].n_samples, n_samples, model)
+            if n_samples not in (0, samples[0].n_samples):
+                got = f"{samples[0].n_samples} rows for model {model!r}"
+                raise ValueError(describe("scores", f"of {n_samples} rows for every model", got))
+            n_samples = samples[0].n_samples
             truth = None if labels is None else grid.labels(labels, m, samples[0])
             for p, pairs in enumerate(samples):
                 rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), drawn.rng)
@@ -268,28 +267,13 @@ def agreement_curves(
     )
 
 
-def _check_ratios(ratios: Any) -> FloatArray:
-    shares = np.unique(check_vector(ratios, "ratios", low=0.0))
-    check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
-    return shares
-
-
-def _check_length(n_samples: int, before: int, model: str) -> int:
-    if before not in (0, n_samples):
-        raise ValueError(
-            describe("scores", f"of {before} rows for every model", f"{n_samples} rows for model {model!r}")
-        )
-    return n_samples
-
-
 def _row_counts(ratios: FloatArray, n_samples: int) -> IntArray:
     """Return the whole number of rows at each ratio."""
     counts = np.asarray([round(float(ratio) * n_samples) for ratio in ratios], dtype=np.int64)
     lost = (ratios > 0.0) & (counts == 0)
     if lost.any():
-        raise ValueError(
-            describe("ratios", f"0 or enough to shift one of {n_samples} rows", f"{ratios[lost][0]:g}")
-        )
+        expected = f"0 or enough to shift one of {n_samples} rows"
+        raise ValueError(describe("ratios", expected, f"{ratios[lost][0]:g}"))
     return counts
 
 

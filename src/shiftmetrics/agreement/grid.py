@@ -205,16 +205,13 @@ def maximum_between(
 
 
 def grid_statistic(
-    pairs: ScorePairs, betas: FloatArray, *, executor: Executor | None = None
+    pairs: ScorePairs,
+    betas: FloatArray,
+    per_octave: int = POINTS_PER_OCTAVE,
+    *,
+    executor: Executor | None = None,
 ) -> AgreementGridStatistic:
-    """Return the sums of some pairs on `grid_betas`: one pass; statistics of one grid add up."""
-    return statistic_at(pairs, betas, POINTS_PER_OCTAVE, executor=executor)
-
-
-def statistic_at(
-    pairs: ScorePairs, betas: FloatArray, per_octave: int, *, executor: Executor | None = None
-) -> AgreementGridStatistic:
-    """Return the sums at increasing betas, of which each is twice the one ``per_octave`` places before."""
+    """Return the sums at increasing betas, of which each is twice the one ``per_octave`` places before: one pass."""
     limits = limits_of(pairs, executor=executor)
     kernel = functools.partial(_block_sums, pairs, betas=betas, per_octave=per_octave)
     slices = pairs.slices()

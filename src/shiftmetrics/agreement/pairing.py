@@ -126,9 +126,8 @@ class Pairing(Record):
         sides = ((sample, self.rows, self.n_samples), (reference, self.reference_rows, self.n_reference))
         for (value, rows, expected), name in zip(sides, ("sample", "reference"), strict=True):
             if len(value) != expected:
-                raise ValueError(
-                    describe(name, f"of {expected} rows, as the sample that was paired", len(value))
-                )
+                needed = f"of {expected} rows, as the sample that was paired"
+                raise ValueError(describe(name, needed, len(value)))
             part = take_rows(value, rows)
             taken.append(part.reset_index(drop=True) if hasattr(part, "reset_index") else part)
         return taken[0], taken[1]

@@ -84,9 +84,8 @@ def assign_partners(
         f"one_to_one=True with {len(rows)} and {len(partners)} rows",
         "Pair within labels, take fewer rows, or pass one_to_one=False.",
     )
-    distances = pairwise_distances(
-        to_float64(take_rows(first, rows)), to_float64(take_rows(second, partners))
-    )
+    sides = take_rows(first, rows), take_rows(second, partners)
+    distances = pairwise_distances(*map(to_float64, sides))
     largest = float(distances.max())
     mine, theirs = linear_sum_assignment((distances / largest) ** 2 if largest > 0.0 else distances)
     return rows[mine], partners[theirs]

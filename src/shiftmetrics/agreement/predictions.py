@@ -80,9 +80,8 @@ def label_columns(labels: Any, argument: str, scores: Any, n_classes: int, n_sam
         row = int(np.argmax(wrong))
         known = ", ".join(str(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")
         where = "column names" if is_table(scores) else "column positions"
-        raise ValueError(
-            describe(argument, f"classes of the scores ({where} {known})", f"{codes[row]} at row {row}")
-        )
+        expected = f"classes of the scores ({where} {known})"
+        raise ValueError(describe(argument, expected, f"{codes[row]} at row {row}"))
     return columns.astype(np.int64)
 
 

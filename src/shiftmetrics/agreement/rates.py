@@ -228,10 +228,8 @@ def prediction_rates(
     shifted = check_predictions(predictions, "predictions")
     reference = check_predictions(reference_predictions, "reference_predictions")
     if len(shifted) != len(reference):
-        expected, remedy = (
-            f"of length {len(shifted)} like predictions",
-            "Rows are pairs: pair the samples first.",
-        )
+        expected = f"of length {len(shifted)} like predictions"
+        remedy = "Rows are pairs: pair the samples first."
         raise ValueError(describe("reference_predictions", expected, f"length {len(reference)}", remedy))
     inputs = [(shifted, "predictions"), (reference, "reference_predictions")]
     if labels is not None:

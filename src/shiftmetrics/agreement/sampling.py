@@ -117,12 +117,8 @@ def draw_agreement(
     moved = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n_samples)
     fixed = weights * np.stack([np.ones(n_samples), disagrees, np.where(disagrees, 0.0, limits), moved])
     totals = resampled_sums(lambda rows: fixed[:, rows].T, draws, units, executor=executor)
-    weight, disagreeing, limit, shift = (
-        np.maximum(totals[:, :1], 1e-300),
-        totals[:, 1],
-        totals[:, 2],
-        totals[:, 3],
-    )
+    weight = np.maximum(totals[:, :1], 1e-300)
+    disagreeing, limit, shift = totals[:, 1:].T
 
     def sums(betas: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return agreement and slope of each draw at ``betas``, each of shape (n_resamples, n_betas)."""

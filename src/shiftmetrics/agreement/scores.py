@@ -196,9 +196,8 @@ def prepare_pairs(
     if floor is not None:
         floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True, open_high=True)
         if kind == "scores":
-            raise ValueError(
-                describe("floor", "None for scores", repr(floor), 'It is for kind="probabilities".')
-            )
+            remedy = 'It is for kind="probabilities".'
+            raise ValueError(describe("floor", "None for scores", repr(floor), remedy))
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", align=pairing, option="pairing"
     )

@@ -240,7 +240,8 @@ def _partition_shards(scores: Any, reference_scores: Any, kind: str, floor: floa
     n_classes = 2 if binary else int(scores.shape[1])
 
     def total(function: Callable[[ScorePairs], Statistic]) -> Any:
-        empty = _empty(function, n_classes)
+        blank = np.zeros((1, max(2, n_classes)))
+        empty = function(prepare_pairs(blank, blank)).zeros()
 
         def kernel(block: Any, reference_block: Any) -> FloatArray:
             if len(block) == 0 and len(reference_block) == 0:
@@ -262,12 +263,6 @@ def _partition_shards(scores: Any, reference_scores: Any, kind: str, floor: floa
         return found
 
     return Shards(total, n_classes)
-
-
-def _empty(function: Callable[[ScorePairs], Statistic], n_classes: int) -> Statistic:
-    """Return the statistic of no pairs."""
-    blank = np.zeros((1, max(2, n_classes)))
-    return function(prepare_pairs(blank, blank)).zeros()
 
 
 def _limits(pairs: ScorePairs, *, prior: FloatArray, scale: float) -> AgreementLimits:

@@ -56,9 +56,8 @@ class ShiftGrid:
             names = list(reference_scores)
             if not isinstance(scores, Mapping) or set(scores) != set(names) or not names:
                 got = _keys(scores) if isinstance(scores, Mapping) else type(scores).__name__
-                raise ValueError(
-                    describe("scores", f"a mapping with the models of reference_scores, {_keys(names)}", got)
-                )
+                expected = f"a mapping with the models of reference_scores, {_keys(names)}"
+                raise ValueError(describe("scores", expected, got))
             by_model = [scores[name] for name in names]
             references = [reference_scores[name] for name in names]
         else:
@@ -67,10 +66,8 @@ class ShiftGrid:
         keys = list(tables[0])
         for name, table in zip(names, tables, strict=True):
             if set(table) != set(keys) or not keys:
-                raise ValueError(
-                    describe("scores", f"given at the same powers for every model, {_keys(keys)}",
-                             f"{_keys(table)} for model {name!r}")
-                )  # fmt: skip
+                expected = f"given at the same powers for every model, {_keys(keys)}"
+                raise ValueError(describe("scores", expected, f"{_keys(table)} for model {name!r}"))
         if all(isinstance(key, numbers.Real) for key in keys):
             keys = sorted(keys)
         tables = [{_power(key): table[key] for key in keys} for table in tables]
@@ -112,9 +109,8 @@ class ShiftGrid:
         if isinstance(sizes, Mapping):
             by_power = {_power(key): part for key, part in sizes.items()}
             if power not in by_power:
-                raise ValueError(
-                    describe(name, f"given for model {model!r} and power {power!r}", _keys(by_power))
-                )
+                expected = f"given for model {model!r} and power {power!r}"
+                raise ValueError(describe(name, expected, _keys(by_power)))
             sizes = by_power[power]
         if sizes is None:
             return np.zeros(n_samples)

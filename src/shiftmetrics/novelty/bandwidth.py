@@ -231,10 +231,8 @@ class _Study:
         for _ in range(_BISECTIONS):
             middle = math.sqrt(width * refused)
             width, refused = (middle, refused) if self.allows(middle, limit) else (width, middle)
-        return (
-            width,
-            f"below it the number of modes varies by more than {limit:g}, or has fewer than 4 rows each",
-        )
+        reason = f"below it the number of modes varies by more than {limit:g}, or has fewer than 4 rows each"
+        return width, reason
 
     def counts(self, width: float) -> tuple[float, float]:
         """Return the number of modes of all rows at a bandwidth, and its variance over the halves."""

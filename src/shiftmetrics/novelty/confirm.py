@@ -122,10 +122,8 @@ def split(
     having = [np.flatnonzero(side) for side in weights]
     if paired:
         having = [np.intersect1d(having[0], having[1])]
-    drawn = [
-        _drawn(rows, held_out, name, rng)
-        for rows, name in zip(having, ("features", "reference"), strict=False)
-    ]
+    named = zip(having, ("features", "reference"), strict=False)
+    drawn = [_drawn(rows, held_out, name, rng) for rows, name in named]
     rows = [drawn[0], drawn[-1]]
     columns = np.concatenate([rows[0][0], rows[1][0] + samples[0].shape[0]])
     parts = []

@@ -160,14 +160,8 @@ def kernel_entropic_novelty(
         check_pairs(*weights)
     held_out = None
     if options.held_out is not None:
-        found_on, held_out = split(
-            samples,
-            weights,
-            options.held_out,
-            generator,
-            paired=options.paired,
-            precomputed=kernel == "precomputed",
-        )
+        how = {"paired": options.paired, "precomputed": kernel == "precomputed"}
+        found_on, held_out = split(samples, weights, options.held_out, generator, **how)
         samples, weights = found_on.samples, found_on.weights
     given = (
         None if sample_weight is None else weights[0],
@@ -191,6 +185,7 @@ def kernel_entropic_novelty(
     gained, lost = relabel(problem, solution, options)
     part, scored = (problem, solution) if solution.scored is None else solution.scored
     value, error_bound, positive = scored.score(int(np.count_nonzero(part.test_weights)))
+    sizes_of_part = part.gram.n_test, part.gram.n_reference
     total = min(1.0, float(positive.sum()))
     name = kernel if isinstance(kernel, str) else CallableKernel(kernel).name
     result = NoveltyResult(
@@ -223,18 +218,15 @@ def kernel_entropic_novelty(
         n_reference=problem.gram.n_reference,
         mode_count=solution.mode_counts[0],
         reference_mode_count=solution.mode_counts[1],
-        score_rows=(part.gram.n_test, part.gram.n_reference)
-        if part.gram.n_rows < problem.gram.n_rows
-        else None,
+        score_rows=sizes_of_part if part.gram.n_rows < problem.gram.n_rows else None,
         n_frequencies=problem.n_frequencies if solution.method == "fourier" else None,
         null=gained,
         reverse_null=lost,
         source=PointSource.of(problem, solution),
     )
     if eta == 1.0:
-        other, other_bound, lost_values = scored.score(
-            int(np.count_nonzero(part.reference_weights)), reverse=True
-        )
+        n_weighted = int(np.count_nonzero(part.reference_weights))
+        other, other_bound, lost_values = scored.score(n_weighted, reverse=True)
         kept = lost_values if solution.scored is None else None
         result = replace(result, reverse=other, reverse_error_bound=other_bound, reverse_eigenvalues=kept)
     if options.level is not None:

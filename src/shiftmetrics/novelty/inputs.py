@@ -188,9 +188,8 @@ class Batches:
         sizes = [batch.shape for batch in self._read()]
         if len({columns for _, columns in sizes}) != 1:
             expected = "of batches with as many columns each" if sizes else "of at least one batch"
-            raise ValueError(
-                describe(argument, expected, sorted({columns for _, columns in sizes}) or "none")
-            )
+            got = sorted({columns for _, columns in sizes}) or "none"
+            raise ValueError(describe(argument, expected, got))
         self.shape = (sum(rows for rows, _ in sizes), sizes[0][1])
         self._restart()
 

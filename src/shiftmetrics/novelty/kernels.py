@@ -127,8 +127,7 @@ class CallableKernel:
         ValueError
             If the function returns another shape, or values that are not finite.
         """
-        values = self._evaluate(rows, points)
-        return to_float64(values)
+        return to_float64(self._evaluate(rows, points))
 
     def entry_error(self, spread: float) -> float:
         """Bound the rounding error of one similarity: the function is taken to be right to double precision."""
@@ -144,13 +143,11 @@ class CallableKernel:
         expected = (rows.shape[0], points.shape[0])
         shape = tuple(getattr(values, "shape", ()))
         if shape != expected:
-            raise ValueError(
-                describe(
-                    "kernel",
-                    f"a function that maps {expected[0]} and {expected[1]} rows to a matrix of shape {expected}",
-                    f"shape {shape}" if shape else type(values).__name__,
-                )
+            wanted = (
+                f"a function that maps {expected[0]} and {expected[1]} rows to a matrix of shape {expected}"
             )
+            got = f"shape {shape}" if shape else type(values).__name__
+            raise ValueError(describe("kernel", wanted, got))
         if not np.isfinite(to_float64(values)).all():
             raise ValueError(describe("kernel", "finite everywhere", "values that are NaN or infinite"))
         return values

@@ -158,9 +158,8 @@ class Mode(Record):
         return membership
 
     def __str__(self) -> str:
-        name = (
-            ("Lost group" if self.lost else "Group") if self.parts else ("Lost mode" if self.lost else "Mode")
-        )
+        name = "group" if self.parts else "mode"
+        name = f"Lost {name}" if self.lost else name.capitalize()
         count = f" ({len(self.parts)} mode{'' if len(self.parts) == 1 else 's'})" if self.parts else ""
         return (
             f"{name} {self.index + 1}{count}: {100 * self.frequency:.1f} % of the test sample against "

@@ -80,16 +80,14 @@ def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_nul
             "right within a few percent. The many small ones are cut short, so no score should be made of them."
         )
     if problem.gram.scale is not None:
-        found.append(
-            "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
-        )
+        text = "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
+        found.append(text)
     weights = (part.test_weights, part.reference_weights)
     for name, count, n_rows, share in zip(
         ("features", "reference"), scored.mode_counts, sizes, weights, strict=True
     ):
-        n_effective = 1.0 / float(
-            share @ share
-        )  # uneven weights make a sample as noisy as one of so many rows
+        # Uneven weights make a sample as noisy as one of so many rows.
+        n_effective = 1.0 / float(share @ share)
         uneven = n_effective < _EVEN * n_rows
         by_weights = f", as good as {n_effective:.3g} by their weights" if uneven else ""
         if count > _IDENTITY * n_effective:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_matrix, check_number, describe
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.factor import Factor, dense_factor
-from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.gram import Gram, rows_at
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
 from shiftmetrics.novelty.null import relabelled
 from shiftmetrics.novelty.spectrum import difference, eigenvalues_and_vectors
@@ -70,24 +70,20 @@ def check_bandwidths(
     if bandwidths is None:
         centers = []
         for arrays in features.values():
-            pooled = [
-                to_float64(take_rows(array, rows)) for array, rows in zip(arrays, positions, strict=True)
-            ]
-            centers.append(choose_bandwidth(np.concatenate(pooled)).value)
+            pooled = [rows_at(array, rows) for array, rows in zip(arrays, positions, strict=True)]
+            centers.append(choose_bandwidth(namespace(*pooled).concat(pooled)).value)
         return np.outer(centers, FACTORS)
     given = bandwidths if isinstance(bandwidths, Mapping) else dict.fromkeys(features, bandwidths)
     if set(given) != set(features):
-        raise ValueError(
-            describe("bandwidths", f"given for {', '.join(features)}", ", ".join(given) or "none")
-        )
+        expected = f"given for {', '.join(features)}"
+        raise ValueError(describe("bandwidths", expected, ", ".join(given) or "none"))
     rows = [
         [check_number(width, f"bandwidths[{name!r}]", low=0.0, open_low=True) for width in given[name]]
         for name in features
     ]
     if not rows[0] or len({len(row) for row in rows}) > 1:
-        raise ValueError(
-            describe("bandwidths", "as many, at least one, for each feature set", [len(row) for row in rows])
-        )
+        expected = "as many, at least one, for each feature set"
+        raise ValueError(describe("bandwidths", expected, [len(row) for row in rows]))
     return np.array(rows)
 
 

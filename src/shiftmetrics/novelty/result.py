@@ -10,7 +10,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
-from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics._core.validation import check_integer, check_number, describe
 from shiftmetrics.novelty.confirm import ModeTest
 from shiftmetrics.novelty.modes import Mode, group_modes
 from shiftmetrics.novelty.null import Null
@@ -265,9 +265,8 @@ class NoveltyResult(Drawn, Result):
         import pandas as pd
 
         if self.tests is None:
-            raise ValueError(
-                "tests must be of held-out rows, got none. Pass resampling=NoveltyResampling(held_out=0.5)."
-            )
+            remedy = "Pass resampling=NoveltyResampling(held_out=0.5)."
+            raise ValueError(describe("tests", "of held-out rows", "none", remedy))
         columns = (
             "member_share", "reference_member_share", "n_members", "n_reference_members", "ratio", "ratio_low",
             "p_value", "p_adjusted", "confirmed", "threshold", "frequency", "reference_frequency",

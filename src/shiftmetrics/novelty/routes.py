@@ -192,11 +192,9 @@ def _chosen(problem: Problem) -> tuple[FeatureMap, str]:
     basis = _pivoted(problem, _rank_cap(problem, quarter=fits))
     if basis.factor.converged and not basis.indefinite:
         return basis, f"{basis.size} pivots explain all {n_rows} rows to the tolerance"
-    why = (
-        "the kernel is not positive semidefinite"
-        if basis.indefinite
-        else f"{basis.size} pivots were not enough"
-    )
+    why = f"{basis.size} pivots were not enough"
+    if basis.indefinite:
+        why = "the kernel is not positive semidefinite"
     if not fits:
         return basis, f"{why}, but the dense route would need {format_bytes(needed)} for {n_rows} rows"
     del basis
@@ -207,9 +205,8 @@ def _chosen_for_many(problem: Problem) -> tuple[FeatureMap, str]:
     """Choose for more rows than the dense route can take: landmarks of a part of them tell what will do."""
     gram = problem.gram
     landmarks = _landmarks(problem)
-    what = (
-        f"{landmarks.size} landmarks leave out {landmarks.left_out:.1e} of a part of the {gram.n_rows} rows"
-    )
+    what = f"{landmarks.size} landmarks leave out {landmarks.left_out:.1e}"
+    what += f" of a part of the {gram.n_rows} rows"
     rank = min(2 * landmarks.size, _DEFAULT_RANK, gram.n_rows)
     few = landmarks.size < _landmark_rank(problem) and not gram.sequential
     if few and _cholesky_bytes(gram.n_rows, rank) <= problem.memory_limit:

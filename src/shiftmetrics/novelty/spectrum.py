@@ -165,9 +165,8 @@ def difference(
     matrix = values if overwrite and factor.in_order else np.zeros((factor.rank, factor.rank))
     test_square = reference_square = 0.0
     for columns in row_blocks(factor.rank, 1, block_bytes=_COLUMNS):
-        first = (
-            columns.start if factor.in_order else 0
-        )  # above it a triangular factor has nothing in these columns
+        # Above this row a triangular factor has nothing in these columns.
+        first = columns.start if factor.in_order else 0
         rows = slice(max(first, n_test), None)
         block = _block_of_products(values, rows, columns, -eta * reference_weights[rows.start - n_test :])
         reference_square += _block_square(block, columns)

@@ -122,9 +122,8 @@ class NoveltyTable(Drawn, Result):
 
         feature_set = self.feature_sets[0] if feature_set is None else feature_set
         if feature_set not in self.feature_sets:
-            raise ValueError(
-                describe("feature_set", f"one of {', '.join(self.feature_sets)}", repr(feature_set))
-            )
+            expected = f"one of {', '.join(self.feature_sets)}"
+            raise ValueError(describe("feature_set", expected, repr(feature_set)))
         count = self.bandwidths.shape[1]
         bandwidth = check_integer(bandwidth, "bandwidth", low=0, high=count - 1)
         f = self.feature_sets.index(feature_set)
@@ -170,11 +169,9 @@ class NoveltyTable(Drawn, Result):
         if sets * widths > 1:
             text += f"; the rankings agree with a mean Kendall correlation of {format_number(self.value)}"
         width = int((self.rank_high - self.rank_low).max())
-        spread = (
-            "all ranks are the same in 90 % of the draws"
-            if width == 0
-            else (f"a rank moves by up to {width} within 90 % of the {len(self.draws)} draws")
-        )
+        spread = "all ranks are the same in 90 % of the draws"
+        if width:
+            spread = f"a rank moves by up to {width} within 90 % of the {len(self.draws)} draws"
         rows = f"each score compares {self.drawn_rows} rows with as many"
         return [f"{text}; {spread}; {rows}.", *super().notes()]
 
