@@ -51,10 +51,8 @@ def align_tables(
     if align == "position" or not (is_labelled(first) and is_labelled(second)):
         return first, second
     if is_table(first) and is_table(second):
-        columns = match_labels(
-            list(first.columns), list(second.columns), first_name, second_name, "columns", option
-        )
-        second = second.iloc[:, columns]
+        names = list(first.columns), list(second.columns)
+        second = second.iloc[:, match_labels(*names, first_name, second_name, "columns", option)]
     if rows:
         order = match_labels(list(first.index), list(second.index), first_name, second_name, "rows", option)
         second = second.iloc[order]
@@ -88,8 +86,6 @@ def match_labels(
                 f"Make them distinct{by_place}."
             )
     places = {label: position for position, label in enumerate(second)}
-    if first == second:
-        return list(range(len(first)))
     known = set(first)
     only_first = [label for label in first if label not in places]
     only_second = [label for label in second if label not in known]

@@ -119,14 +119,13 @@ class Problem:
 
     def settings(self, **question: Any) -> dict[str, Any]:
         """Return what a result should record of a call."""
+        resampling = {"level": self.level, "groups": self.units is not None}
         return settings_of(
             **self.whole.describe(),
             **question,
             **vars(self.prices),
             sample_weight=None if self.weights is None else "given",
-            resampling=None
-            if self.level is None
-            else {"level": self.level, "groups": self.units is not None},
+            resampling=None if self.level is None else resampling,
             computing=self.computing.settings(),
         )
 

@@ -90,20 +90,19 @@ def most_sensitive_sample(
         "moved_loss": atoms["loss"].to_numpy(),
     }
     sample = pd.DataFrame(columns)
+    # the places of all rows come first, then the second places in the order of the rows
+    of_places = np.where(second, n_samples + np.cumsum(second) - 1, rows)
     if places is not None:
-        # the places of all rows come first, then the second places in the order of the rows
-        position = np.where(second, n_samples + np.cumsum(second) - 1, rows) if moved is not None else rows
+        position = of_places if moved is not None else rows
         names = {name: f"{name} of the row" for name in columns}
-        sample = pd.concat(
-            [sample, places.iloc[position].rename(columns=names).reset_index(drop=True)], axis=1
-        )
+        after = places.iloc[position].rename(columns=names).reset_index(drop=True)
         moves = pd.DataFrame({f"{name} move": change[position] for name, change in changes.items()})
-        sample = pd.concat([sample, moves], axis=1)
+        sample = pd.concat([sample, after, moves], axis=1)
     flipped = getattr(result, "flipped_labels", None)
     if flipped is not None:
         other = getattr(result, "split_flipped_labels", None)
         everywhere = flipped if other is None else np.concatenate([flipped, other])
-        sample["label flipped"] = everywhere[np.where(second, n_samples + np.cumsum(second) - 1, rows)]
+        sample["label flipped"] = everywhere[of_places]
     if splits == "heaviest":
         sample = _heaviest(sample, rows, second)
         rows = np.arange(n_samples)
@@ -153,7 +152,7 @@ def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, 
 
     weights_of(result)
     if table is None and moved is None:
-        table, moved = (rows_known(part) for part in result.places())
+        table, moved = result.places()
         units = getattr(result, "units", None) if units is None else units
     frame = frame_of(rows_known(table), "table", result.n_samples)
     changes = _changes(
