@@ -338,13 +338,9 @@ def _check_several(scores: Any, what: str) -> None:
 
 def _mean_prior(samples: list[tuple[Any, Any]], options: dict[str, Any], computing: Computing) -> FloatArray:
     """Return the share of rows in which each class is predicted, averaged over environments."""
-    shares = []
-    for sample in samples:
-        pairs, _ = survey(
-            prepare_pairs(*sample, prior="predicted", **options), predicted=True, executor=computing.executor
-        )
-        shares.append(pairs.prior)
-    return np.asarray(np.mean(shares, axis=0))
+    pairs = [prepare_pairs(*sample, prior="predicted", **options) for sample in samples]
+    surveys = [survey(part, predicted=True, executor=computing.executor) for part in pairs]
+    return np.asarray(np.mean([part.prior for part, _ in surveys], axis=0))
 
 
 def _mean_and_error(parts: FloatArray) -> tuple[float, float]:

@@ -45,6 +45,11 @@ class PointFunctions(ABC):
             parts = map_blocks(lambda rows: product(self.block(array, rows), coefficients), blocks)
             return np.concatenate(list(parts))
 
+    def membership(self, points: Any, coefficients: FloatArray) -> FloatArray:
+        """Return the membership of points in all functions together: the sum of their squares, at most 1."""
+        values = self.evaluate(points, coefficients)
+        return np.asarray(np.minimum(np.einsum("ij,ij->i", values, values), 1.0))
+
 
 class KernelFunctions(PointFunctions):
     """Weighted sums of the similarities k(t, z) to some rows z of the data."""

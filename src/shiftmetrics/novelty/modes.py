@@ -153,9 +153,7 @@ class Mode(Record):
         """
         if self.functions is None or self.coefficients is None:
             raise ValueError(_READ_BACK)
-        values = self.functions.evaluate(points, self.coefficients.reshape(len(self.coefficients), -1))
-        membership: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
-        return membership
+        return self.functions.membership(points, self.coefficients.reshape(len(self.coefficients), -1))
 
     def __str__(self) -> str:
         name = "group" if self.parts else "mode"

@@ -122,9 +122,7 @@ class PointSource:
         """Return the membership of points in all positive modes together."""
         if not self.complete:
             vars(self).update(vars(self.of(self.problem, solve(self.problem, self.method, n_vectors=None))))
-        values = self.functions.evaluate(points, self.coefficients)
-        novelty: FloatArray = np.minimum(np.einsum("ij,ij->i", values, values), 1.0)
-        return novelty
+        return self.functions.membership(points, self.coefficients)
 
 
 def draw_rows(

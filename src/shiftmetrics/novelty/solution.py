@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -273,10 +271,8 @@ def _left_out(residual: FloatArray, problem: Problem) -> tuple[Moments, Moments]
     return test, reference
 
 
-@contextmanager
-def progress_bar(progress: bool, total: int | None, title: str) -> Iterator[Any]:
-    """Show a progress bar, after two seconds of work."""
+def progress_bar(progress: bool, total: int | None, title: str) -> Any:
+    """Return a progress bar that shows after two seconds of work."""
     from tqdm import tqdm
 
-    with tqdm(total=total, desc=title, delay=2.0, disable=not progress, leave=False) as bar:
-        yield bar
+    return tqdm(total=total, desc=title, delay=2.0, disable=not progress, leave=False)
