@@ -112,9 +112,9 @@ def score_pairs(
     scores, null = np.zeros((count, count)), np.zeros((count, count))
     top_modes = np.full((count, count, n_exemplars), -1)
 
-    def score(place: slice) -> None:
+    def score(number: slice) -> None:
         # One factor of the joint kernel matrix serves both directions and all relabellings.
-        i, j = pairs[place.start]
+        i, j = pairs[number.start]
         n_rows = len(samples[i])
         factor = dense_factor(Gram(samples[i], samples[j], GaussianKernel(bandwidth)))
         gained, lost = relabelled(
@@ -123,15 +123,15 @@ def score_pairs(
             n_rows,
             1.0,
             n_permutations=n_permutations,
-            rng=generators[place.start],
+            rng=generators[number.start],
         )
         assert lost is not None
         scores[i, j], scores[j, i] = gained.observed, lost.observed
         null[i, j] = null[j, i] = 0.5 * (gained.mean + lost.mean)
         if n_exemplars:
-            for row, column, top in ((i, j, 0), (j, i, 1)):
-                rows = _top_rows(factor, n_rows)[top][:n_exemplars]
-                top_modes[row, column, : len(rows)] = rows
+            for place, top in zip(((i, j), (j, i)), _top_rows(factor, n_rows), strict=True):
+                rows = top[:n_exemplars]
+                top_modes[place][: len(rows)] = rows
 
     with one_blas_thread():
         for _ in map_blocks(score, [slice(place, place + 1) for place in range(len(pairs))]):
