@@ -188,15 +188,12 @@ def _of_network(question: Question) -> PointLoss:
     from shiftmetrics.models.networks.climb import LOSSES
     from shiftmetrics.models.networks.network import Network
 
-    network = Network(
-        question.model, classifies=question.classes is not None, row_shape=question.table.row_shape
-    )
+    network = Network(question.model, question, row_shape=question.table.row_shape)
     labels = network.tensor(question.y)
     y = labels if question.loss == "squared" else labels.long()
     row_loss = LOSSES[question.loss]
 
     def point_loss(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        question.count.rows += len(points)
         with network.evaluating(), torch.enable_grad():
             there = network.tensor(points).requires_grad_()
             losses = row_loss(network(there), y)

@@ -52,12 +52,11 @@ class LinearRoute:
 
     @staticmethod
     def _is_loss(question: Question, scores: AdditiveScores) -> bool:
-        """Tell whether the loss of the model, such as that of its own probabilities, is the one of these scores."""
+        """Tell whether the loss of the model, such as that of its probabilities, is the one of these scores."""
         points = points_to_check(question)
-        labels = np.resize(question.y, len(points))
-        asked = replace(question, y=labels)
-        own = asked.losses(points, slice(None))
-        formula = losses_of(asked, scores(points, question))
+        repeated = replace(question, y=np.resize(question.y, len(points)))
+        actual = repeated.losses(points, slice(None))
+        formula = losses_of(repeated, scores(points, question))
         if question.loss == "log_loss":  # a small probability is 1 minus another, rounded
-            own, formula = np.minimum(own, _LARGEST_LOG_LOSS), np.minimum(formula, _LARGEST_LOG_LOSS)
-        return bool(np.allclose(own, formula, rtol=_TOLERANCE, atol=_TOLERANCE))
+            actual, formula = np.minimum(actual, _LARGEST_LOG_LOSS), np.minimum(formula, _LARGEST_LOG_LOSS)
+        return bool(np.allclose(actual, formula, rtol=_TOLERANCE, atol=_TOLERANCE))

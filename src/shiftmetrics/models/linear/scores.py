@@ -55,7 +55,7 @@ class AdditiveScores:
         model = question.model
         if next(steps_of(model), None) is not None or question.table.n_categories:
             return None
-        if np.isnan(question.codes).any():  # a linear model that knows what to do with missing cells: ask it
+        if np.isnan(question.codes).any():  # what a missing cell adds is in no coefficient
             return None
         coefficients = getattr(model, "coef_", None)
         if coefficients is None or not hasattr(model, "intercept_"):
@@ -78,7 +78,7 @@ class AdditiveScores:
 
     @classmethod
     def _probed(cls, question: Question) -> Self:
-        """Ask for the scores at a centre, at a step to both sides in each number, without it, and in each state."""
+        """Evaluate the scores at a centre, at a step to both sides in each number, without it, and in each state."""
         domain, codes = question.domain, question.codes
         flipping = domain.flipping
         numbers = np.flatnonzero(~flipping)

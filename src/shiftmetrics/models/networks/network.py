@@ -14,7 +14,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 from shiftmetrics.models.outputs import batch_size, final_step, is_module, is_network, steps_of
-from shiftmetrics.models.question import QueryCount, Question
+from shiftmetrics.models.question import Question
 
 
 class Standardize(nn.Module):
@@ -46,24 +46,15 @@ class Network:
     Parameters
     ----------
     model : torch.nn.Module, or an estimator with a ``module_``
-    classifies : bool
-        Whether it has scores of classes (one column is the margin of the second), or one value for each row.
-    count : QueryCount, optional
-        Counts the rows that it evaluates.
+    question : Question
+        Has a loss of classes or of values, and counts the rows that the network evaluates.
     row_shape : tuple of int, optional
         The shape in which the module takes a row, where that is not flat.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        *,
-        classifies: bool,
-        count: QueryCount | None = None,
-        row_shape: tuple[int, ...] | None = None,
-    ) -> None:
-        self.module, self.classifies, self.row_shape = module_of(model), classifies, row_shape
-        self._count = QueryCount() if count is None else count
+    def __init__(self, model: Any, question: Question, *, row_shape: tuple[int, ...] | None = None) -> None:
+        self.module, self.row_shape, self._count = module_of(model), row_shape, question.count
+        self.classifies = question.loss != "squared"  # one column of scores is the margin of the second class
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
         self.device = torch.device("cpu") if like is None else like.device
@@ -135,22 +126,20 @@ def network_of(question: Question) -> Network | None:
     A network at the end of a pipeline counts when the steps before it are affine in the coded columns, as scalers and
     projections of numbers are. That, and the whole, is checked against the model at its rows.
     """
-    classifies = question.loss != "squared"
     if is_network(question.model):
-        shape = question.table.row_shape
-        network = Network(question.model, classifies=classifies, count=question.count, row_shape=shape)
+        network = Network(question.model, question, row_shape=question.table.row_shape)
         if is_module(question.model):
             return network
     else:
         module = _repeated(question)
         if module is None:
             return None
-        network = Network(module, classifies=classifies, count=question.count)
+        network = Network(module, question)
     rows = slice(0, _MOST_ROWS)
     scores, predicted = network.scores(question.codes[rows]), question.predict(question.codes[rows])
     same = (
         scores.argmax(axis=1) == predicted
-        if classifies
+        if network.classifies
         else np.isclose(scores, predicted, rtol=1e-6, atol=1e-9)
     )
     return network if same.all() else None
