@@ -1,4 +1,4 @@
-"""Which function draws a result of which class: `views` registers its own, and nothing here knows it."""
+"""Register of the functions that draw results, by class: `views` fills it, so that results need not import it."""
 
 from __future__ import annotations
 

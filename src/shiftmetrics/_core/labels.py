@@ -1,4 +1,4 @@
-"""Class labels at the door: numbers or texts become positions in one list of classes."""
+"""Check class labels, numbers or texts, and turn them into positions in one list of classes."""
 
 from __future__ import annotations
 

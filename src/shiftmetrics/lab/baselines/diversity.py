@@ -26,9 +26,10 @@ from shiftmetrics._core.validation import (
     check_rng,
     describe,
 )
-from shiftmetrics.lab.baselines.result import COMPUTED, BaselineScore
+from shiftmetrics.lab.baselines.result import BaselineScore
 from shiftmetrics.lab.distances.features import mean_row
 from shiftmetrics.lab.distances.inputs import Kind, distributions
+from shiftmetrics.lab.distances.result import COMPUTED
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
 from shiftmetrics.novelty.spectrum import entropy_slack

@@ -16,8 +16,9 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_integer, describe
-from shiftmetrics.lab.baselines.result import COMPUTED, BaselineScore
+from shiftmetrics.lab.baselines.result import BaselineScore
 from shiftmetrics.lab.distances.inputs import check_samples
+from shiftmetrics.lab.distances.result import COMPUTED
 
 _TIE = 1e-9
 """Relative slack of a radius: a row at exactly that distance is inside, whatever the rounding."""

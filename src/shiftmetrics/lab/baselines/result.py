@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from shiftmetrics._core.result import Result, format_number
-from shiftmetrics._core.status import Status
-
-COMPUTED = Status("computed", "The number is exact up to rounding.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
