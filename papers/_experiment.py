@@ -1,0 +1,151 @@
+"""One experiment: run its seeds, keep what each gave, judge its claims, draw its picture."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")
+
+from _claims import Claim, judge
+
+from shiftmetrics import __version__
+from shiftmetrics.views.drawings.style import style
+
+RESULTS = Path(__file__).parent / "results"
+PICTURES = Path(__file__).parents[1] / "docs" / "reproduction"
+NO_DATA = 3
+"""Exit status of an experiment whose data are not there."""
+
+
+def run(
+    script: str,
+    claims: Mapping[str, Claim],
+    measure: Callable[[int, bool], dict[str, Any]],
+    draw: Callable[[list[dict[str, Any]]], Any] | None = None,
+    *,
+    seeds: int = 10,
+) -> None:
+    """Run an experiment from the command line: ``python papers/NAME.py [--quick] [--seeds N] [--again]``.
+
+    Parameters
+    ----------
+    script : str
+        Its ``__file__``.
+    claims : mapping of str to Claim
+        What is claimed, by the name under which ``measure`` returns its number.
+    measure : callable
+        ``measure(seed, quick)`` returns a number for each claim, and whatever ``draw`` needs, as numbers, texts and
+        lists of them. ``quick`` asks for the reduced form, whose verdicts are not kept for the page.
+    draw : callable, optional
+        ``draw(runs)`` returns a matplotlib figure of what all seeds returned.
+    seeds : int, default 10
+        How many seeds; 1 where nothing is drawn at random.
+
+    Notes
+    -----
+    Each seed is written when it ends, so that an interrupted run goes on where it stopped. A changed script
+    starts anew.
+    """
+    options = _arguments(seeds)
+    name = Path(script).stem
+    folder, pictures = (RESULTS / "quick",) * 2 if options.quick else (RESULTS, PICTURES)
+    for path in (folder, pictures):
+        path.mkdir(parents=True, exist_ok=True)
+    kept, unfinished = folder / f"{name}.json", folder / f".{name}.unfinished.json"
+    source = hashlib.sha256(Path(script).read_bytes()).hexdigest()[:16]
+    record = None if options.again else _read(unfinished, source) or _read(kept, source)
+    record = record or {"script": name, "source": source, "seconds": 0.0, "runs": []}
+    for seed in range(len(record["runs"]), options.seeds):
+        start = time.perf_counter()
+        record["runs"].append(_checked(measure(seed, options.quick), claims, name))
+        record["seconds"] = round(record["seconds"] + time.perf_counter() - start, 2)
+        _write(unfinished, record)
+        print(f"{name}: seed {seed + 1} of {options.seeds}, {record['seconds']:.0f} s", flush=True)
+    runs = record["runs"] = record["runs"][: options.seeds]
+    found = {key: judge(claim, [one[key] for one in runs]) for key, claim in claims.items()}
+    record["claims"] = {key: {**asdict(claim), **asdict(found[key])} for key, claim in claims.items()}
+    _write(kept, {**record, "version": __version__})
+    unfinished.unlink(missing_ok=True)
+    if draw is not None:
+        with style():
+            draw(runs).savefig(pictures / f"{name}.png", dpi=90)
+    for key, finding in found.items():
+        claim = claims[key]
+        interval = "" if finding.low is None else f" [{finding.low:.4g}, {finding.high:.4g}]"
+        print(f"{finding.verdict.upper()}: {claim.sentence}")
+        print(f"  {claim.statistic}: {finding.mean:.4g}{interval}, claimed {claim.relation} {claim.bound:g}")
+
+
+def data_folder(name: str) -> Path:
+    """Return a folder of the real data, or end the script with the name of what is missing."""
+    root = os.environ.get("SHIFTMETRICS_DATA")
+    if root and (Path(root) / name).is_dir():
+        return Path(root) / name
+    where = "SHIFTMETRICS_DATA is not set" if not root else f"it is not in {root}"
+    print(f"skipped: needs the data folder {name!r}, and {where}.")
+    sys.exit(NO_DATA)
+
+
+def _arguments(seeds: int) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument(
+        "--quick", action="store_true", help="the reduced form: it shows that the script runs"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=None, help=f"number of seeds; {seeds}, or 2 with --quick"
+    )
+    parser.add_argument("--again", action="store_true", help="forget what an earlier run kept")
+    options = parser.parse_args()
+    if options.seeds is None:
+        options.seeds = min(seeds, 2) if options.quick else seeds
+    if options.seeds < 1:
+        parser.error(f"--seeds must be at least 1, got {options.seeds}")
+    return options
+
+
+def _read(kept: Path, source: str) -> dict[str, Any] | None:
+    """Return what an earlier run of the same script kept, if there is any."""
+    if not kept.is_file():
+        return None
+    record = json.loads(kept.read_text(encoding="utf-8"))
+    if record["source"] != source:
+        return None
+    return {key: record[key] for key in ("script", "source", "seconds", "runs")}
+
+
+def _write(kept: Path, record: Mapping[str, Any]) -> None:
+    """Replace a file in one step: an interruption leaves the old one whole."""
+    new = kept.with_suffix(".json.new")
+    head = {key: value for key, value in record.items() if key != "runs"}
+    runs = ",\n  ".join(json.dumps(one) for one in record["runs"])
+    text = f'{json.dumps(head, indent=1)[:-2]},\n "runs": [\n  {runs}\n ]\n}}\n'  # one line for each seed
+    new.write_text(text, encoding="utf-8")
+    new.replace(kept)
+
+
+def _checked(one: dict[str, Any], claims: Mapping[str, Claim], name: str) -> dict[str, Any]:
+    missing = sorted(set(claims) - set(one))
+    if missing:
+        raise KeyError(f"measure of {name} must return a number for {missing[0]!r}, got {sorted(one)}.")
+    return {key: _plain(value) for key, value in one.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays as lists, and numbers to six digits."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
+    return value if isinstance(value, str | bool | type(None)) else float(f"{value:.6g}")

@@ -1,0 +1,82 @@
+"""FMN, the attack to the nearest error, over the adversarial ratio: agreement, AFR_T and AFR_P.
+
+The distance of each digit is its own. At ratio alpha the digits under the alpha quantile of it are attacked.
+"""
+
+import numpy as np
+from _claims import Claim
+from _digit_models import NAMES, RATIOS, attacked, readers, sizes
+from _experiment import run
+
+from shiftmetrics import Computing
+from shiftmetrics.agreement import agreement_curves
+
+KINDS = {"agreement": "agreement (nats)", "afr_t": "AFR_T", "afr_p": "AFR_P"}
+CLAIMS = {
+    "falls": Claim(
+        "Agreement falls with the adversarial ratio for the undefended and the robust model.",
+        "agreement at ratio 1 minus at 0.1, the larger of the two, in nats",
+        "<",
+        0.0,
+    ),
+    "effective": Claim(
+        "An attack without a bound misleads every model: AFR_P is near 0 at ratio 1.",
+        "largest AFR_P at ratio 1 over undefended and robust",
+        "<",
+        0.1,
+    ),
+    "transition": Claim(
+        "Agreement shows the collapse of a model earlier than AFR_P does.",
+        "agreement over its value at ratio 0, minus AFR_P, of the undefended model at ratio 0.2",
+        "<",
+        0.0,
+    ),
+    "overrated": Claim(
+        "AFR_T overrates the undefended model: at ratio 0.5 it is not lower than that of the robust one.",
+        "AFR_T, undefended minus robust, at ratio 0.5",
+        ">",
+        0.0,
+    ),
+}
+
+
+def measure(seed: int, quick: bool) -> dict:
+    digits = readers(seed, quick)
+    made = {name: attacked(digits, name, "fmn") for name in NAMES}
+    curves = agreement_curves(
+        {name: digits.scores(name, attack.x_adv) for name, attack in made.items()},
+        {name: digits.scores(name) for name in NAMES},
+        ratios=RATIOS,
+        labels=digits.labels,
+        perturbation_sizes={name: sizes(attack) for name, attack in made.items()},
+        computing=Computing(progress=False),
+    ).to_frame()
+    curve = {
+        kind: {name: curves.loc[curves["model"] == name, kind].to_numpy() for name in NAMES} for kind in KINDS
+    }
+    agreement, afr_p, afr_t = (curve[kind] for kind in ("agreement", "afr_p", "afr_t"))
+    known = ("undefended", "adversarial")
+    plain = agreement["undefended"]
+    return {
+        "falls": float(max(agreement[name][-1] - agreement[name][1] for name in known)),
+        "effective": float(max(afr_p[name][-1] for name in known)),
+        "transition": float(plain[2] / plain[0] - afr_p["undefended"][2]),
+        "overrated": float(afr_t["undefended"][5] - afr_t["adversarial"][5]),
+        "curve": curve,
+    }
+
+
+def draw(runs: list[dict]):
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(10.5, 3.2), layout="constrained")
+    for ax, (kind, label) in zip(axes, KINDS.items(), strict=True):
+        for name in NAMES:
+            ax.plot(RATIOS, np.mean([one["curve"][kind][name] for one in runs], axis=0), label=name)
+        ax.set(xlabel="adversarial ratio", ylabel=label)
+    axes[0].legend()
+    return figure
+
+
+if __name__ == "__main__":
+    run(__file__, CLAIMS, measure, draw, seeds=10)

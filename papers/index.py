@@ -1,0 +1,51 @@
+"""The list of all numbered figures and tables of the documents, from `index.toml`, and of the errors in them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure or table, or several that one experiment reproduces.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Such as "thesis figure 4.1".
+    title : str
+        What it shows.
+    script : str
+        Name of the experiment; empty where there is none.
+    reason : str
+        Why there is none.
+    """
+
+    labels: tuple[str, ...]
+    title: str
+    script: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """An error of a document: where it stands, what is printed, what is right, and what shows it."""
+
+    document: str
+    where: str
+    printed: str
+    right: str
+    shown_by: str
+
+
+def _read(name: str) -> dict:
+    return tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+DOCUMENTS: dict[str, str] = _read("index.toml")["documents"]
+ENTRIES = [Entry(tuple(one.pop("labels")), **one) for one in _read("index.toml")["entry"]]
+ERRATA = [Erratum(**one) for one in _read("errata.toml")["erratum"]]

@@ -1,0 +1,95 @@
+"""First principal components of the features of two environments during training (experiment 5c).
+
+At three stages of training with ERM and IRM, digits in the two source environments, which differ in hue, are
+projected on the first component of each. A high error between the projections says that the shift drives the
+features, a high variance within classes that the class does not.
+"""
+
+import numpy as np
+import torch
+from _claims import Claim
+from _experiment import run
+from _factor_models import drawn, network
+
+from shiftmetrics.lab.datasets import load
+from shiftmetrics.lab.distances import pca_alignment
+from shiftmetrics.lab.learners import ERM, IRM, fit
+from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
+from shiftmetrics.lab.shifts.factors.environments import split_instances
+
+STAGES = (2, 6, 12)
+CLAIMS = {
+    "error": Claim(
+        "IRM ends with a lower error between the two domains than ERM.",
+        "cross-domain error of IRM minus ERM at the last stage",
+        "<",
+        0.0,
+    ),
+    "variance": Claim(
+        "IRM ends with a lower variance within classes than ERM.",
+        "class-conditional variance of IRM minus ERM at the last stage",
+        "<",
+        0.0,
+    ),
+    "both": Claim(
+        "IRM lowers both during training.",
+        "larger change of the two from the first to the last stage, IRM",
+        "<",
+        0.0,
+    ),
+}
+
+
+def measure(seed: int, quick: bool) -> dict:
+    environments = [spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"][:2]]
+    parts = split_instances(load("digits").y, {"train 0": 600, "train 1": 600, "test": 128}, rng=seed)
+    sources = [drawn(parts, f"train {j}", [environments[j]], seed)[0] for j in (0, 1)]
+    x = torch.cat([images for images, _ in sources])
+    y = torch.from_numpy(np.concatenate([labels for _, labels in sources]))
+    domain = np.repeat([0, 1], [len(images) for images, _ in sources])
+    (first, labels), (second, _) = drawn(parts, "test", environments, seed)
+    stages = (1, 2, 3) if quick else STAGES
+    found = {}
+    for name, objective in (("ERM", ERM()), ("IRM", IRM(penalty=100.0, warmup=stages[0]))):
+        model, done = network(seed), 0
+        found[name] = []
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        for stage in stages:
+            options = {"domain": domain, "batch_size": 64, "optimizer": optimizer, "rng": seed + stage}
+            fit(model, x, y, objective=objective, epochs=stage - done, progress=False, **options)
+            done = stage
+            with torch.no_grad():
+                features = [model[:-1](images).numpy().astype(float) for images in (second, first)]
+            aligned = pca_alignment(*features, labels=labels)
+            within = [aligned.parts[key] for key in ("class_variance", "reference_class_variance")]
+            pair = [aligned.parts[key] for key in ("reference_projections", "projections")]
+            found[name].append({"error": aligned.value, "variance": float(np.mean(within)), "pair": pair})
+    ends = {name: found[name][-1] for name in found}
+    changes = [ends["IRM"][key] - found["IRM"][0][key] for key in ("error", "variance")]
+    numbers = {name: [[one["error"], one["variance"]] for one in stages] for name, stages in found.items()}
+    return {
+        "error": ends["IRM"]["error"] - ends["ERM"]["error"],
+        "variance": ends["IRM"]["variance"] - ends["ERM"]["variance"],
+        "both": max(changes),
+        "numbers": numbers,
+        **({"found": found, "labels": labels} if seed == 0 else {}),
+    }
+
+
+def draw(runs: list[dict]):
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, len(STAGES), figsize=(9, 5.6), layout="constrained")
+    for row, (name, stages) in enumerate(runs[0]["found"].items()):
+        for column, one in enumerate(stages):
+            ax = axes[row, column]
+            ax.scatter(*one["pair"], c=runs[0]["labels"], cmap="tab10", s=8)
+            ax.plot([-2.5, 2.5], [-2.5, 2.5], "--", color="0.6", linewidth=1)
+            title = f"{name}: error {one['error']:.2f}, variance {one['variance']:.2f}"
+            ax.set(xlabel="z0", ylabel="z1")
+            ax.set_title(title, fontsize=9)
+    return figure
+
+
+if __name__ == "__main__":
+    run(__file__, CLAIMS, measure, draw, seeds=10)

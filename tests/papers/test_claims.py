@@ -1,0 +1,39 @@
+"""The verdict of a claim follows from its interval over seeds."""
+
+import numpy as np
+import pytest
+from _claims import Claim, judge
+
+BELOW = Claim("It is small.", "size", "<", 1.0)
+
+
+def test_an_interval_on_the_claimed_side_holds() -> None:
+    found = judge(BELOW, [0.1, 0.2, 0.3])
+    assert found.verdict == "holds"
+    assert found.low < found.mean < found.high < 1.0
+
+
+def test_an_interval_on_the_other_side_does_not() -> None:
+    assert judge(BELOW, [2.1, 2.2, 2.3]).verdict == "does not hold"
+
+
+def test_an_interval_across_the_bound_is_undecided() -> None:
+    assert judge(BELOW, [0.1, 2.2, 0.9]).verdict == "undecided"
+
+
+def test_a_single_value_decides_by_itself() -> None:
+    found = judge(BELOW, [0.5])
+    assert (found.verdict, found.low, found.high) == ("holds", None, None)
+    assert judge(BELOW, [1.0]).verdict == "does not hold"
+
+
+def test_the_interval_covers_the_mean_in_95_of_100_runs() -> None:
+    rng = np.random.default_rng(0)
+    found = [judge(BELOW, rng.normal(3.0, 1.0, 8)) for _ in range(1000)]
+    assert 0.93 <= np.mean([one.low <= 3.0 <= one.high for one in found]) <= 0.97
+
+
+@pytest.mark.parametrize("values", [[], [0.1, float("nan")], [float("inf")]])
+def test_what_is_no_number_is_refused(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="values of 'size' must be finite numbers"):
+        judge(BELOW, values)

@@ -1,0 +1,103 @@
+"""Every numbered figure and table of the documents stands in the index, and on the page, exactly once."""
+
+import hashlib
+import itertools
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER
+
+ROOT = FOLDER.parent
+SELECTION = [f"5.{n}" for n in range(1, 13)]
+APPENDIX = [f"B.{n}" for n in range(1, 5)] + [f"C.{n}" for n in range(1, 7)]
+NUMBERED = {
+    ("preprint", "figure"): range(1, 14),
+    ("preprint", "table"): range(1, 4),
+    ("paper", "figure"): range(1, 19),
+    ("paper", "table"): range(1, 4),
+    ("thesis", "figure"): [
+        *(f"1.{n}" for n in range(1, 9)),
+        "2.1",
+        "2.2",
+        *(f"4.{n}" for n in range(1, 18)),
+        "5.1",
+        "5.2",
+        *(f"B.{n}" for n in range(1, 16)),
+    ],
+    ("thesis", "table"): [*(f"4.{n}" for n in range(1, 11)), *SELECTION, *APPENDIX],
+    ("stability", "figure"): range(1, 10),
+    ("novelty", "figure"): range(1, 13),
+    ("novelty", "table"): range(1, 6),
+}
+
+
+def test_every_figure_and_table_stands_in_the_index_once() -> None:
+    printed = sorted(f"{document} {kind} {n}" for (document, kind), ns in NUMBERED.items() for n in ns)
+    assert sorted(itertools.chain.from_iterable(entry.labels for entry in ENTRIES)) == printed
+
+
+def test_every_entry_has_an_experiment_or_a_reason() -> None:
+    assert all(bool(entry.script) != bool(entry.reason) for entry in ENTRIES)
+
+
+def test_every_experiment_stands_in_the_index() -> None:
+    scripts = {path.stem for path in FOLDER.glob("[!_]*.py")} - {"index", "page", "run"}
+    assert scripts <= {entry.script for entry in ENTRIES}
+
+
+def test_experiments_are_short() -> None:
+    long = [path.name for path in FOLDER.glob("*.py") if len(path.read_text().splitlines()) > 150]
+    assert not [name for name in long if not name.startswith("_")]
+
+
+def test_what_shows_an_error_exists() -> None:
+    scripts = {entry.script for entry in ENTRIES}
+    for error in ERRATA:
+        assert error.document in DOCUMENTS
+        assert error.shown_by in scripts or (ROOT / error.shown_by).is_file(), error.shown_by
+
+
+def test_every_label_stands_on_the_page_once() -> None:
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    shown = [label for line in re.findall(r"^\*(.+)\.\*$", page, re.M) for label in line.split("; ")]
+    assert sorted(shown) == sorted(
+        f"{document}, {kind} {number}"
+        for document, kind, number in (label.split() for entry in ENTRIES for label in entry.labels)
+    )
+
+
+def test_every_result_was_computed_by_the_script_beside_it() -> None:
+    for kept in sorted((FOLDER / "results").glob("[!.]*.json")):
+        source = hashlib.sha256((FOLDER / f"{kept.stem}.py").read_bytes()).hexdigest()
+        assert source.startswith(json.loads(kept.read_text(encoding="utf-8"))["source"]), kept.stem
+
+
+def script(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_page_is_built_from_the_kept_results() -> None:
+    assert script("papers/page.py", "--check").stdout == "the page is up to date\n"
+
+
+def test_an_unknown_experiment_lists_those_there_are() -> None:
+    ended = script("papers/run.py", "agreement_noyse")
+    assert ended.returncode == 2
+    assert "Did you mean 'agreement_noise'?" in ended.stderr
+    assert "novelty_mixtures" in ended.stderr
+
+
+EXISTING = sorted({entry.script for entry in ENTRIES if (FOLDER / f"{entry.script}.py").is_file()})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXISTING)
+def test_the_quick_form_of_every_experiment_runs(name: str, tmp_path: Path) -> None:
+    ended = script(f"papers/{name}.py", "--quick", "--seeds", "2", "--again")
+    assert ended.returncode in (0, 3), ended.stderr
+    if ended.returncode == 3:
+        pytest.skip(ended.stdout.strip())
