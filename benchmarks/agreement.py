@@ -1,4 +1,4 @@
-"""Posterior agreement: evaluations on hard inputs, time against Adam with autograd, and memory beside the input."""
+"""Posterior agreement: evaluations on hard inputs, time against Adam with autograd, memory, and peers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from _agreement_decisions import criteria_of, scores
+from _agreement_tasks import fitted, shifts, tasks
 from _machine import header, table
+from scipy.stats import spearmanr
 
 from shiftmetrics import Computing
 from shiftmetrics.agreement import posterior_agreement
@@ -24,6 +27,10 @@ import oracles
 Pairs = tuple[np.ndarray, np.ndarray]
 
 EPOCHS, STEP = 500, 0.1
+PEERS = (
+    "unchanged share", "kappa", "agreement, predicted prior", "agreement over its ceiling", "weighted vote",
+    "V: accuracy", "V: chained accuracy", "V: DoC", "V: ATC",
+)  # fmt: skip
 TURNS, EPOCHS_IN_TURN = 7, 3
 
 
@@ -37,6 +44,8 @@ def main() -> None:
     memory()
     print()
     sizes()
+    print()
+    peers()
 
 
 def noisy(n: int, k: int, seed: int = 0) -> Pairs:
@@ -198,6 +207,32 @@ def sizes() -> None:
         assert math.isfinite(result.value)
     columns = ["pairs", "classes", "seconds", "evaluations", "passes", "ns per exponential", "error bound"]
     print(table(columns, rows, title="float32 input, error bound 1e-6 asked for"))
+
+
+def peers() -> None:
+    """What else a user would look at, on digits with noise: numbers of each model beside its accuracy, and times."""
+    task = tasks(quick=True)[0]
+    rng = np.random.default_rng(0)
+    train, labelled, pairs = task.parts(rng)
+    models, _ = fitted(task.X[train], task.y[train], rng)
+    shifted = shifts(task.X.shape[1])["noise 1"](task.X[pairs], rng)
+    sides = [
+        [scores(model, X, 10) for model in models.values()]
+        for X in (shifted, task.X[pairs], task.X[labelled])
+    ]
+    start = time.perf_counter()
+    values = criteria_of(*sides, task.y[labelled], 10)
+    seconds = time.perf_counter() - start
+    truth = [float(np.mean(part.argmax(axis=1) == task.y[pairs])) for part in sides[0]]
+    rows = [[name, truth[m], *(float(values[peer][m]) for peer in PEERS)] for m, name in enumerate(models)]
+    correlation = [
+        "rank correlation",
+        "",
+        *(float(spearmanr(values[peer], truth).statistic) for peer in PEERS),
+    ]
+    columns = ["model", "accuracy after", *PEERS]
+    title = f"digits with noise, {len(pairs)} pairs, {len(labelled)} labelled rows V; all of it in {seconds:.2g} s"
+    print(table(columns, [*rows, correlation], title=title))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 from _machine import best_of, header, peak_memory_mib, table
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
 
+from shiftmetrics import Computing, Moves, feature_stability, model_stability
 from shiftmetrics.lab.published import stability_criterion_adam, stability_criterion_conic
 from shiftmetrics.lab.published.adam import AdamSteps
 from shiftmetrics.stability import (
@@ -45,6 +50,10 @@ def main() -> None:
     one_sweep()
     print()
     against_published()
+    print()
+    against_permutation()
+    print()
+    against_enumeration()
 
 
 def ten_million(n: int = 10_000_000) -> None:
@@ -192,6 +201,70 @@ def against_published(n: int = 2000, d: int = 76, n_steps: int = 300, n_inner: i
             rows,
             title=f"logistic loss, n = {n:,}, d = {d}, against Algorithms 1 and 2, corrected: {n_steps} x {n_inner} "
             "Adam steps (NumPy)",
+        )
+    )
+
+
+def against_permutation(n: int = 2000, d: int = 76) -> None:
+    """All columns of a model: the worst moves and the average shuffle, against scikit-learn's shuffles alone."""
+    X, y = make_classification(2 * n, d, n_informative=20, n_redundant=10, flip_y=0.05, random_state=0)
+    rows = []
+    for model in (LogisticRegression(max_iter=500), HistGradientBoostingClassifier(random_state=0)):
+        model.fit(X[:n], y[:n])
+        start = time.perf_counter()
+        ours = feature_stability(model, X[n:], y[n:], 0.4, computing=Computing(progress=False))
+        middle = time.perf_counter()
+        theirs = permutation_importance(model, X[n:], y[n:], n_repeats=5, random_state=0).importances_mean
+        seconds, others = middle - start, time.perf_counter() - middle
+        by_column = {part.feature: part.permutation_importance for part in ours.features}
+        apart = max(abs(theirs[k] - by_column[f"x{k}"]) for k in range(d))
+        rows.append([type(model).__name__, seconds, others, others / seconds, apart])
+    print(
+        table(
+            ["model", "seconds", "permutation_importance", "times faster", "largest difference"],
+            rows,
+            title=f"feature_stability of {d} columns, {n:,} rows, against 5 shuffles by scikit-learn",
+        )
+    )
+
+
+def against_enumeration(n: int = 60, d: int = 3) -> None:
+    """The nearest errors of small forests, against the model's predictions in every box between its thresholds."""
+    X, y = make_classification(400 + n, d, n_informative=3, n_redundant=0, random_state=0)
+    rows = []
+    for n_trees in (1, 3, 6):
+        model = RandomForestClassifier(n_trees, max_depth=3, random_state=0).fit(X[:400], y[:400])
+        points, labels = X[400:], y[400:]
+        start = time.perf_counter()
+        result = model_stability(model, points, labels, 0.5, moves=Moves(bounds=None))
+        middle = time.perf_counter()
+        edges = [
+            np.unique(
+                [t for tree in model.estimators_ for t in tree.tree_.threshold[tree.tree_.feature == k]]
+            )
+            for k in range(d)
+        ]
+        nearest = np.full(n, np.inf)
+        for row, (point, label) in enumerate(zip(points, labels, strict=True)):
+            # In each cell of a column the nearest place: the row's own, or just beyond an edge in the trees' float32.
+            below, above = (
+                [np.nextafter(np.float32(held[side(held, point[k])]), end) for k, held in enumerate(edges)]
+                for side, end in ((np.less, np.float32(-np.inf)), (np.greater_equal, np.float32(np.inf)))
+            )
+            places = [[point[k], *below[k], *above[k]] for k in range(d)]
+            grid = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, d)
+            wrong = grid[model.predict(grid) != label]
+            if len(wrong):
+                nearest[row] = np.linalg.norm((wrong - point) / points.std(axis=0), axis=1).min()
+        seconds, others = middle - start, time.perf_counter() - middle
+        found = np.asarray(result.loss.distances)
+        apart = np.abs(found - nearest)[np.isfinite(nearest)].max()
+        rows.append([n_trees, sum(map(len, edges)), seconds, others, others / seconds, apart])
+    print(
+        table(
+            ["trees", "thresholds", "seconds", "enumeration", "times faster", "largest difference"],
+            rows,
+            title=f"nearest errors of forests, n = {n}, d = {d}, against enumeration of all boxes",
         )
     )
 
