@@ -1,6 +1,8 @@
-"""Settings for all tests: reproducible Hypothesis, no windows, real data only where it is pointed at."""
+"""Settings for all tests: reproducible Hypothesis, no windows, extras and real data only where they are."""
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,22 @@ if hasattr(providers, "is_local_module_file"):
 NO_DATA = "SHIFTMETRICS_DATA is not set: point it at a folder of real data sets to run this test"
 
 
+MISSING = re.compile(r"No module named '(?!shiftmetrics)\w+|pip install '?shiftmetrics\[")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Iterator[None]:
+    """Skip files that import a package which is not installed: it belongs to an extra."""
+    report: Any = yield
+    text = str(report.longrepr) if report.failed else ""
+    if MISSING.search(text):
+        cause = next(line for line in reversed(text.splitlines()) if MISSING.search(line))
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {cause.strip('E ')}")
+    return report
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip the tests on real data where there is none, whether or not they ask for the folder."""
     if item.get_closest_marker("realdata") and not os.environ.get("SHIFTMETRICS_DATA"):
@@ -45,13 +63,13 @@ def data_folder() -> Path:
 
 @pytest.fixture
 def bars_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show the progress bars that wait for two seconds at once."""
+    """Show the progress bars that wait for two seconds at once, and where no terminal is."""
     from tqdm.std import tqdm
 
     plain = tqdm.__init__
 
     def impatient(self: Any, *arguments: Any, **options: Any) -> None:
         assert options.get("delay") == 2.0, "bars wait for two seconds"
-        plain(self, *arguments, **{**options, "delay": 0.0})
+        plain(self, *arguments, **{**options, "delay": 0.0, "disable": bool(options.get("disable"))})
 
     monkeypatch.setattr(tqdm, "__init__", impatient)

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 
 # --- posterior agreement ---------------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ def stability_primal(values, slope_norms, threshold, theta1, theta2, divergence)
 
     Row i puts the weight w_ik on piece k and moves it by v_ik / w_ik along the slope of that piece.
     """
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     n, pieces = values.shape
     norms = np.broadcast_to(slope_norms, values.shape)
@@ -96,7 +97,7 @@ def stability_primal(values, slope_norms, threshold, theta1, theta2, divergence)
 
 def candidate_primal(losses, distances, threshold, theta1, theta2, divergence):
     """Least cost of a shift that splits each row over a list of points."""
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     n, m = losses.shape
     reachable = np.isfinite(distances) & ((distances == 0) | np.isfinite(theta1))
@@ -114,7 +115,7 @@ def candidate_primal(losses, distances, threshold, theta1, theta2, divergence):
 
 
 def _solve_primal(cost, constraints, density, theta2, divergence):
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     n = density.shape[0]
     if np.isinf(theta2):
@@ -135,8 +136,8 @@ def zero_one_stability(error_rate, threshold, theta2, divergence):
     p, r = error_rate, threshold
     if divergence == "chi2":
         return theta2 * (r - p) ** 2 / (p * (1 - p))
-    rest = (1 - r) * np.log((1 - r) / (1 - p)) if r < 1 else 0.0
-    return theta2 * (r * np.log(r / p) + rest)
+    rest = (1 - r) * (np.log((1 - r) / (1 - p)) if r > 0.5 else np.log1p((p - r) / (1 - p))) if r < 1 else 0.0
+    return theta2 * (r * np.log1p((r - p) / p) + rest)
 
 
 def zero_one_corruption(distances, threshold, theta1):
@@ -302,3 +303,46 @@ def valid_moves(domain, points, start):
             stays |= (state >= 0) & (state < len(flip.states)) & ~flip.is_stuck(start)
         fine &= stays
     return fine
+
+
+# --- choosing models ---------------------------------------------------------------------------------------
+
+
+def weighted_vote(predictions, rounds=4):
+    """The weighted vote in each row, and the models' weights, one row and one model at a time."""
+    from sklearn.metrics import cohen_kappa_score
+
+    n_models, n_rows = predictions.shape
+
+    def kappa(first, second):
+        found = cohen_kappa_score(first, second)
+        return 0.0 if np.isnan(found) else max(0.0, found)
+
+    def votes(models):
+        found = []
+        for i in range(n_rows):
+            tally = dict.fromkeys(range(predictions.max() + 1), 0.0)
+            for j in models:
+                tally[predictions[j, i]] += trust[j]
+            found.append(min(k for k in tally if tally[k] == max(tally.values())))
+        return np.array(found)
+
+    others = [[j for j in range(n_models) if j != m] for m in range(n_models)]
+    trust = [
+        np.mean([kappa(predictions[m], predictions[j]) for j in others[m]]) ** 2 for m in range(n_models)
+    ]
+    for _ in range(rounds):
+        trust = [kappa(predictions[m], votes(others[m])) ** 2 for m in range(n_models)]
+    return votes(range(n_models)), np.array(trust)
+
+
+def chained_confusion(labels, labelled, before, shifted, n_classes):
+    """Spread each pair over the labels that its unshifted prediction has on the labelled rows."""
+    found = np.zeros((n_classes, n_classes))
+    for old, new in zip(before, shifted, strict=True):
+        like = [
+            label for label, predicted in zip(labels, labelled, strict=True) if predicted == old
+        ] or labels
+        for label in like:
+            found[label, new] += 1.0 / len(like) / len(before)
+    return found

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shiftmetrics._core.result import Interval, Result
     from shiftmetrics.agreement import posterior_agreement
     from shiftmetrics.comparison import compare_agreement, compare_novelty, compare_stability
-    from shiftmetrics.models import Moves, Search, feature_stability, model_stability
+    from shiftmetrics.models import Decision, Moves, Search, feature_stability, model_stability
     from shiftmetrics.novelty import kernel_entropic_novelty
     from shiftmetrics.stability import (
         CandidateLoss,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CandidateLoss",
     "Computing",
+    "Decision",
     "FixedLoss",
     "HingeLoss",
     "Interval",
@@ -68,7 +69,7 @@ _HOMES = {
     "_core.result": ("Interval", "Result"),
     "agreement": ("posterior_agreement",),
     "comparison": ("compare_agreement", "compare_novelty", "compare_stability"),
-    "models": ("Moves", "Search", "feature_stability", "model_stability"),
+    "models": ("Decision", "Moves", "Search", "feature_stability", "model_stability"),
     "novelty": ("kernel_entropic_novelty",),
     "stability": (
         "CandidateLoss",

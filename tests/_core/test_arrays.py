@@ -3,16 +3,15 @@
 from decimal import Decimal
 from fractions import Fraction
 
-import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from optional import array_api_strict, torch
 from shiftmetrics._core.arrays import (
     as_array,
     float64_rows,

@@ -22,7 +22,7 @@ class Square(Shape):
 
 
 def test_a_result_is_drawn_by_the_function_of_its_class() -> None:
-    @draws(Shape)
+    @draws(Shape, kind="outline")
     def draw(result: Shape, ax: object, *, color: str = "red") -> tuple[object, ...]:
         return result, ax, color
 
@@ -32,8 +32,8 @@ def test_a_result_is_drawn_by_the_function_of_its_class() -> None:
 
 
 def test_the_nearest_class_wins() -> None:
-    draws(Shape)(lambda result, ax: "shape")
-    draws(Square)(lambda result, ax: "square")
+    draws(Shape, kind="outline")(lambda result, ax: "shape")
+    draws(Square, kind="outline")(lambda result, ax: "square")
     assert (Shape().plot(), Square().plot()) == ("shape", "square")
 
 
@@ -42,7 +42,7 @@ def test_drawings_are_loaded_at_the_first_use_and_once() -> None:
 
     def load() -> None:
         loaded.append(1)
-        draws(Shape)(lambda result, ax: "drawn")
+        draws(Shape, kind="outline")(lambda result, ax: "drawn")
 
     on_first_drawing(load)
     assert not loaded
@@ -53,3 +53,11 @@ def test_drawings_are_loaded_at_the_first_use_and_once() -> None:
 def test_a_class_without_a_drawing_is_named() -> None:
     with pytest.raises(TypeError, match="result must be of a class that has a drawing, got Square"):
         drawing_of(Square)
+
+
+def test_a_kind_is_chosen_by_name_and_the_default_comes_first() -> None:
+    draws(Shape, kind="outline")(lambda result, ax: "outline")
+    draws(Shape, kind="area", default=True)(lambda result, ax: "area")
+    assert (Shape().plot(), Square().plot(kind="outline")) == ("area", "outline")
+    with pytest.raises(ValueError, match="kind must be"):
+        Shape().plot(kind="volume")

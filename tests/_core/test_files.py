@@ -149,3 +149,15 @@ def test_names_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
     path = tmp_path / ("ö" * 120 + ".json")
     write_text(path, "new")
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_named() -> None:
+    with pytest.raises(OSError, match="/dev/full"):
+        write_text("/dev/full", "text")
+
+
+def test_errors_without_a_name_get_that_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"No space.*out\.json"), atomic_path(tmp_path / "out.json"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert list(tmp_path.iterdir()) == []

@@ -4,14 +4,13 @@ import math
 import pickle
 import threading
 
-import array_api_strict
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
+from optional import array_api_strict, torch
 from shiftmetrics._core.arrays import to_float64
 from shiftmetrics._core.numerics import Workspace, entropy, log_partition
 

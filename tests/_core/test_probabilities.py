@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
+from optional import torch
 from shiftmetrics import posterior_agreement
 from shiftmetrics._core.probabilities import check_probabilities
 

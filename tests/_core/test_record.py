@@ -1,5 +1,6 @@
 """Records are frozen, compare value by value, and every value that JSON can hold comes back from it."""
 
+import copy
 import dataclasses
 import json
 import math
@@ -77,6 +78,13 @@ def test_it_pickles_and_copies() -> None:
     record = Whole(value=np.arange(3.0), parts=(Part(status=Outcome.STUCK),))
     assert record.equals(pickle.loads(pickle.dumps(record)))
     assert record.equals(dataclasses.replace(record))
+
+
+@pytest.mark.parametrize("again", [lambda record: pickle.loads(pickle.dumps(record)), copy.deepcopy])
+def test_it_stays_read_only_when_it_travels(again) -> None:
+    record = again(Whole(value=np.arange(3.0), parts=(Part(status=Outcome.STUCK),)))
+    with pytest.raises(ValueError, match="read-only"):
+        record.value[0] = 7.0
 
 
 # --- equality --------------------------------------------------------------------------------------------

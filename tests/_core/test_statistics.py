@@ -64,6 +64,12 @@ def agreement_at_betas() -> Mapper:
     return agreement(lambda pairs: evaluator(pairs)([0.0, 0.1, 1.0, 50.0]))
 
 
+def confident_changes_at_one() -> Mapper:
+    from shiftmetrics.agreement.statistic import confident_changes
+
+    return agreement(lambda pairs: confident_changes(pairs, 1.0))
+
+
 def agreement_limits() -> Mapper:
     from shiftmetrics.agreement.statistic import limits_of
 
@@ -132,6 +138,7 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementGridStatistic": agreement_on_grid,
     "AgreementLimits": agreement_limits,
     "AgreementStatistic": agreement_at_betas,
+    "ConfidentChanges": confident_changes_at_one,
     "BaselineStatistic": baseline,
     "GroupSums": contributions,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
@@ -181,6 +188,7 @@ def assert_same(first: Statistic, second: Statistic, rtol: float = 0.0) -> None:
 
 
 def test_every_statistic_has_a_map_step() -> None:
+    pytest.importorskip("torch")  # some stand in adapters of it
     known = library_statistics()
     assert set(known) - set(MAPPERS) == set(), "add the map step of these to MAPPERS"
     assert set(MAPPERS) - set(known) == {"Moments"}, "these are no more; take them out of MAPPERS"

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optional import torch
 from shiftmetrics._core.tables import align_tables, match_labels
 
 FIRST = pd.DataFrame({"cat": [1, 2, 3], "dog": [4, 5, 6]}, index=["x", "y", "z"])

@@ -3,14 +3,13 @@
 import re
 from fractions import Fraction
 
-import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optional import array_api_strict, torch
 from shiftmetrics._core.blocks import BLOCK_BYTES
 from shiftmetrics._core.validation import (
     check_choice,

@@ -10,7 +10,14 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, ParameterSampler, StratifiedGroupKFold, cross_val_score
+from sklearn.metrics import accuracy_score, f1_score, get_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    ParameterSampler,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -18,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import oracles
 from shiftmetrics import Resampling, posterior_agreement
 from shiftmetrics.adapters.sklearn import AgreementScorer, AgreementSearchCV
 from shiftmetrics.adapters.sklearn.scorer import response_of
@@ -65,14 +73,31 @@ def test_conventions(estimator, check):
 
 def test_the_scorer_is_posterior_agreement():
     model = LogisticRegression(max_iter=500).fit(*IRIS)
-    scorer = AgreementScorer(noise, strength=0.3, rng=5)
+    scorer = AgreementScorer(noise, strength=0.3, random_state=5, criterion="agreement")
     X = IRIS[0]
     expected = posterior_agreement(
-        model.decision_function(noise(X, strength=0.3, rng=5)), model.decision_function(X), prior="predicted"
+        model.decision_function(noise(X, strength=0.3, rng=5)),
+        model.decision_function(X),
+        prior="predicted",
     )
     assert scorer(model, X) == scorer(model, X, IRIS[1][::-1]) == expected.value
     assert scorer.measure(model, X, resampling=Resampling(level=0.9, rng=0)).interval.low < expected.value
     assert pickle.loads(pickle.dumps(scorer))(model, X) == expected.value
+    assert AgreementScorer(noise, strength=0.3, random_state=5)(model, X) == expected.normalized
+
+
+def test_the_scorer_takes_scorers_of_the_shifted_sample():
+    model, (X, y) = LogisticRegression(max_iter=500).fit(*IRIS), IRIS
+    shifted = noise(X, strength=0.3, rng=5)
+    found = {
+        name: AgreementScorer(noise, strength=0.3, random_state=5, criterion=name)(model, X, y)
+        for name in ("accuracy", "f1_macro", "accuracy_and_f1", "neg_log_loss")
+    }
+    assert found["accuracy"] == model.score(shifted, y)
+    assert found["neg_log_loss"] == get_scorer("neg_log_loss")(model, shifted, y)
+    assert found["accuracy_and_f1"] == pytest.approx((found["accuracy"] + found["f1_macro"]) / 2)
+    with pytest.raises(ValueError, match="y must be given for the criterion 'accuracy', got None"):
+        AgreementScorer(noise, strength=0.3, criterion="accuracy")(model, X)
 
 
 @pytest.mark.parametrize("method", ["auto", "decision_function", "predict_proba", "predict_log_proba"])
@@ -97,7 +122,8 @@ def test_zeros_of_a_forest_are_floored():
 
 def test_binary_margins():
     X, y = IRIS[0][:100], IRIS[1][:100]
-    assert AgreementScorer(noise, strength=0.1)(SVC().fit(X, y), X) == pytest.approx(np.log(2), abs=1e-3)
+    scorer = AgreementScorer(noise, strength=0.1, criterion="agreement")
+    assert scorer(SVC().fit(X, y), X) == pytest.approx(np.log(2), abs=1e-3)
 
 
 def test_scikit_learn_takes_the_scorer():
@@ -106,9 +132,12 @@ def test_scikit_learn_takes_the_scorer():
     assert values.shape == (3,)
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [3, 15]}, scoring=scorer, cv=3).fit(*IRIS)
     ours = AgreementSearchCV(
-        KNeighborsClassifier(), {"n_neighbors": [3, 15]}, shift=noise, strength=0.3, cv=3, random_state=0
-    ).fit(*IRIS)
-    seeded = AgreementScorer(noise, strength=0.3, rng=int(np.random.RandomState(0).randint(2**31 - 1)))
+        KNeighborsClassifier(), {"n_neighbors": [3, 15]}, shift=noise, strength=0.3, cv=3, random_state=0,
+        criterion="agreement_over_ceiling",
+    ).fit(*IRIS)  # fmt: skip
+    seeded = AgreementScorer(
+        noise, strength=0.3, random_state=int(np.random.RandomState(0).randint(2**31 - 1))
+    )
     again = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [3, 15]}, scoring=seeded, cv=3).fit(*IRIS)
     assert search.best_params_["n_neighbors"] in (3, 15)
     assert ours.cv_results_["mean_test_score"] == pytest.approx(again.cv_results_["mean_test_score"])
@@ -185,10 +214,10 @@ def test_pipelines_and_tables():
 
 def test_two_models_of_disjoint_halves():
     """Computed here step by step: halves of each training fold, agreement on the fold left out."""
-    from sklearn.model_selection import StratifiedKFold
-
     X, y = IRIS
-    search = AgreementSearchCV(LogisticRegression(max_iter=500), {"C": [1.0]}, cv=3, random_state=0).fit(X, y)
+    search = AgreementSearchCV(
+        LogisticRegression(max_iter=500), {"C": [1.0]}, cv=3, random_state=0, criterion="agreement"
+    ).fit(X, y)
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
     expected = []
     for train, test in StratifiedKFold(3).split(X, y):
@@ -217,6 +246,7 @@ def test_a_constant_classifier_never_wins(shift):
             shift=shift,
             strength=2.0 if shift else None,
             prior=prior,
+            criterion="agreement",
             cv=3,
             random_state=0,
         ).fit(*IRIS)
@@ -227,6 +257,60 @@ def test_a_constant_classifier_never_wins(shift):
     assert (
         search.cv_results_["mean_test_score"][0] > search.cv_results_["mean_test_score"][1]
     )  # without a prior
+
+
+def test_with_a_shift_the_labels_it_keeps_judge():
+    X, y = DIGITS
+    options = {"shift": noise, "strength": 4.0, "cv": 3, "random_state": 0}
+    search = AgreementSearchCV(LogisticRegression(max_iter=300), {"C": [1e-6, 1e-3, 1.0]}, **options).fit(
+        X, y
+    )
+    assert search.criterion_ == "accuracy_and_f1"
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    expected = []
+    for train, test in StratifiedKFold(3).split(X, y):
+        fitted = LogisticRegression(C=1e-3, max_iter=300).fit(X[train], y[train])
+        predicted = fitted.predict(noise(X[test], strength=4.0, rng=seed))
+        expected.append(
+            (accuracy_score(y[test], predicted) + f1_score(y[test], predicted, average="macro")) / 2
+        )
+    found = search.cv_results_
+    assert [found[f"split{part}_test_score"][1] for part in range(3)] == pytest.approx(expected)
+    assert found["status"].tolist() == ["collapsed", "fit", "fit"]
+    assert search.best_params_ == {"C": 1e-3}
+
+
+def test_candidates_vote_where_no_labels_judge():
+    """Computed here step by step: the vote of candidates on unshifted rows, set against their shifted predictions."""
+    X, y = DIGITS
+    grid = {"n_neighbors": [1, 5, 30, 300]}
+    search = AgreementSearchCV(
+        KNeighborsClassifier(),
+        grid,
+        shift=noise,
+        strength=4.0,
+        cv=3,
+        random_state=0,
+        criterion="vote",
+        n_jobs=2,
+    ).fit(X, y)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    expected = []
+    for train, test in StratifiedKFold(3).split(X, y):
+        fitted = [KNeighborsClassifier(k).fit(X[train], y[train]) for k in grid["n_neighbors"]]
+        shifted = noise(X[test], strength=4.0, rng=seed)
+        votes, _ = oracles.weighted_vote(np.stack([model.predict(X[test]) for model in fitted]))
+        rows = [model.predict(shifted) for model in fitted]
+        expected.append(
+            [(accuracy_score(votes, row) + f1_score(votes, row, average="macro")) / 2 for row in rows]
+        )
+    assert search.cv_results_["mean_test_score"] == pytest.approx(
+        np.mean(expected, axis=0), abs=0.01
+    )  # even votes
+    halves = AgreementSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 30]}, cv=3, random_state=0).fit(
+        X, y
+    )
+    assert halves.criterion_ == "vote"
 
 
 def test_constant_classifiers_alone_are_said_to_be_collapsed():

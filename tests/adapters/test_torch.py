@@ -23,7 +23,7 @@ def pairs(seed: int = 0, n: int = 12, k: int = 3, noise: float = 1.5) -> tuple[t
 # --- value and gradient ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", [None, "predicted", [0.2, 0.3, 0.5]])
+@pytest.mark.parametrize("prior", [None, "uniform", "predicted", [0.2, 0.3, 0.5]])
 @pytest.mark.parametrize("seed", range(3))
 def test_loss_is_minus_the_certified_agreement(seed: int, prior: object) -> None:
     scores, reference = pairs(seed)

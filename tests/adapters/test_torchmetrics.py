@@ -102,6 +102,22 @@ def test_predicted_prior_makes_collapse_worthless() -> None:
     assert posterior_agreement(constant, constant).item() == pytest.approx(math.log(3))
 
 
+@pytest.mark.parametrize("prior", [None, "uniform", "predicted", [0.5, 0.3, 0.2]])
+def test_the_exact_metric_takes_every_prior_without_num_classes_and_keeps_copies(
+    prior: str | list[float] | None,
+) -> None:
+    shifted, reference = torch.randn(
+        2, 60, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
+    metric = PosteriorAgreement(exact=True, prior=prior)
+    first = shifted[:30].clone()
+    metric.update(first, reference[:30])
+    first.zero_()
+    metric.update(shifted[30:], reference[30:])
+    expected = shiftmetrics.posterior_agreement(shifted, reference, prior=prior)
+    assert metric.compute().item() == pytest.approx(expected.value, abs=1e-9)
+
+
 def test_forward_gives_the_batch_and_keeps_the_total(exact: bool) -> None:
     parts = batches()
     metric = PosteriorAgreement(K, exact=exact)

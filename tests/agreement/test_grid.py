@@ -3,11 +3,11 @@
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
-import array_api_strict
 import numpy as np
 import pytest
 
 import oracles
+from optional import array_api_strict
 from shiftmetrics.agreement.grid import BETA_RANGE, check_range, grid_betas, grid_statistic
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.statistic import evaluator, limits_of

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from optional import torch
 from shiftmetrics import Computing
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import posterior_agreement
@@ -161,4 +161,4 @@ def test_result_round_trips_and_reads() -> None:
     text = result.to_json()
     assert json.loads(text)["status"]["code"] == "converged"
     assert Result.from_json(text).equals(result)
-    assert "flips 30 % of the labels" in result.summary()
+    assert "flips 30 % of them" in result.summary()

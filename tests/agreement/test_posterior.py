@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.special import softmax
+from sklearn.metrics import cohen_kappa_score
 
 import oracles
 from shiftmetrics import Computing
 from shiftmetrics._core.result import Result
-from shiftmetrics.agreement import PosteriorAgreementResult, channel_capacity, posterior_agreement
+from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.agreement.channel import channel_capacity
+from shiftmetrics.agreement.result import has_collapsed
 
 LOG2 = math.log(2)
 
@@ -353,9 +357,61 @@ def test_common_fields_and_round_trip(tmp_path: Path) -> None:
 
 def test_the_summary_reads() -> None:
     text = posterior_agreement(*pairs((700, 1, 1), (300, -1, 1))).summary()
-    assert "0.08228 nats of at most 0.6931" in text
-    assert "flips 30 % of the labels" in text
-    assert "30 % of the 1000 pairs have no predicted class in common" in text
+    assert text.startswith("30 % of the predictions change (kappa 0.00)")
+    assert "agreement 0.08228 of at most 0.6931 nats (11.9 %)" in text
+    assert "flips 30 % of them" in text
     assert "Higher is better" in text
     assert "infinite beta" in posterior_agreement([[0.0, 1.0]], [[0.0, 1.0]]).summary()
     assert "chance" in posterior_agreement([[0.0, 1.0]], [[1.0, 0.0]]).summary()
+
+
+# --- the companions --------------------------------------------------------------------------------------
+
+
+def test_companions_of_a_rare_class() -> None:
+    """A perfect detector of 5 % reaches its ceiling: nothing flips, and it has not collapsed."""
+    margins = np.where(np.arange(1000) < 50, 2.0, -2.0)
+    result = posterior_agreement(margins, 3.0 * margins, prior="predicted")
+    assert result.value == pytest.approx(0.1985, abs=1e-4)
+    assert (result.normalized, result.equivalent_error) == pytest.approx((1.0, 0.0))
+    assert (result.kappa, result.confident_changes) == (1.0, 0.0)
+    assert result.ceiling == pytest.approx(result.value)
+    np.testing.assert_allclose(result.shares, [0.95, 0.05])
+    assert not has_collapsed(result.shares)
+    assert result.warnings == ()
+
+
+def test_kappa_is_that_of_cohen() -> None:
+    rng = np.random.default_rng(0)
+    reference = rng.normal([2.0, 0.0, 0.0, 0.0], size=(300, 4))
+    shifted = reference + rng.normal(size=(300, 4))
+    expected = cohen_kappa_score(shifted.argmax(axis=1), reference.argmax(axis=1))
+    assert posterior_agreement(shifted, reference).kappa == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("prior", [None, "predicted"])
+def test_confident_changes_are_counted_at_the_best_beta(prior: str | None) -> None:
+    rng = np.random.default_rng(1)
+    reference = 2.0 * rng.normal(size=(400, 3)) + [1.0, 0.0, 0.0]
+    shifted = reference + 1.5 * rng.normal(size=(400, 3))
+    result = posterior_agreement(shifted, reference, prior=prior)
+    sides = [softmax(result.beta * part + np.log(result.prior), axis=1) for part in (shifted, reference)]
+    changed = shifted.argmax(axis=1) != reference.argmax(axis=1)
+    top = [
+        side[np.arange(400), part.argmax(axis=1)]
+        for side, part in zip(sides, (shifted, reference), strict=True)
+    ]
+    confident = changed & (np.minimum(*top) >= 0.9)
+    assert 0 < confident.sum() < changed.sum()
+    assert result.confident_changes == pytest.approx(confident.sum() / changed.sum())
+    batches = [(shifted[k::4], reference[k::4]) for k in range(4)]
+    assert posterior_agreement(batches, prior=prior).confident_changes == result.confident_changes
+
+
+def test_collapse_is_told_by_the_most_frequent_class() -> None:
+    rare, constant = np.array([0.97, 0.03]), np.array([1.0, 0.0])
+    assert has_collapsed(constant)
+    assert has_collapsed(constant, rare)
+    assert not has_collapsed(rare)
+    assert not has_collapsed(rare, np.array([0.95, 0.05]))
+    assert has_collapsed(rare, np.array([0.5, 0.5]))

@@ -180,7 +180,7 @@ GOOD = [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]
         (np.ones((2, 2, 2)), np.ones((2, 2, 2)), {}, "scores must be"),
         (GOOD, GOOD, {"kind": "logits"}, "kind must be one of 'scores', 'probabilities'"),
         (GOOD, GOOD, {"kind": "probabilities"}, 'scores must be probabilities.*row 0.*kind="scores"'),
-        (GOOD, GOOD, {"prior": "uniform"}, "prior must be one of 'predicted'"),
+        (GOOD, GOOD, {"prior": "flat"}, "prior must be one of 'uniform', 'predicted'"),
         (GOOD, GOOD, {"prior": [0.5, 0.5]}, "prior must be of length 3"),
         (GOOD, GOOD, {"prior": [0.5, -0.5, 1.0]}, "prior must be at least 0"),
         (GOOD, GOOD, {"prior": [0.0, 0.0, 0.0]}, "prior must be positive for at least one class"),
@@ -220,3 +220,57 @@ def test_tables_that_do_not_match() -> None:
         posterior_agreement(table, table.set_axis([5, 6], axis=0))
     with pytest.raises(ValueError, match="scores and prior must have the same classes"):
         posterior_agreement(table, table, prior=pd.Series([1, 2, 3], index=list("abz")))
+
+
+# --- what people have at hand ----------------------------------------------------------------------------
+
+
+def test_proportions_are_divided_by_their_sum() -> None:
+    rng = np.random.default_rng(0)
+    shifted, reference = rng.dirichlet(np.ones(3), 80), rng.dirichlet(np.ones(3), 80)
+    expected = posterior_agreement(shifted, reference, kind="probabilities")
+    percent = posterior_agreement(100.0 * shifted, 100.0 * reference, kind="proportions")
+    assert percent.value == pytest.approx(expected.value, abs=1e-9)
+    rounded = shifted.round(1), reference.round(1)
+    with pytest.raises(ValueError, match='kind="proportions", which divides rows by their sum'):
+        posterior_agreement(*rounded, kind="probabilities")
+    assert posterior_agreement(*rounded, kind="proportions").status.ok
+    with pytest.raises(ValueError, match="scores must be proportions"):
+        posterior_agreement(-shifted, reference, kind="proportions")
+
+
+def test_a_class_of_prior_zero_may_hold_anything() -> None:
+    rng = np.random.default_rng(0)
+    shifted, reference = rng.normal(size=(2, 60, 3))
+    more = [np.column_stack([part, np.full(60, -np.inf)]) for part in (shifted, reference)]
+    expected = posterior_agreement(shifted, reference)
+    assert posterior_agreement(*more, prior=[1, 1, 1, 0]).value == pytest.approx(expected.value, abs=1e-9)
+    with pytest.raises(ValueError, match="finite everywhere, got -inf"):
+        posterior_agreement(*more)
+
+
+def test_rows_that_differ_in_a_class_of_prior_zero_are_not_called_identical() -> None:
+    rng = np.random.default_rng(0)
+    shifted, reference = rng.normal(size=(2, 60, 3))
+    assert not any(
+        "identical" in text for text in posterior_agreement(shifted, reference, prior=[1, 0, 0]).warnings
+    )
+    assert "identical" in posterior_agreement(shifted, shifted, prior=[1, 1, 0]).warnings[0]
+
+
+def test_floats_that_are_labels_are_refused() -> None:
+    with pytest.raises(TypeError, match="whole numbers from 0 to 2, which look like class labels"):
+        posterior_agreement(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0]))
+    assert posterior_agreement(np.array([1.0, 50.0, -1.0]), np.array([1.0, 50.0, 1.0])).status.ok
+
+
+def test_a_coarse_tolerance_cannot_report_chance() -> None:
+    with pytest.raises(ValueError, match="atol must be at most 0.01 nats, got 10"):
+        posterior_agreement(np.eye(3), np.eye(3), computing=Computing(atol=10.0))
+
+
+def test_a_uniform_prior_has_a_name_and_a_result_is_a_number() -> None:
+    shifted, reference = np.random.default_rng(0).normal(size=(2, 60, 3))
+    named, default = (posterior_agreement(shifted, reference, prior=prior) for prior in ("uniform", None))
+    assert named.equals(default)
+    assert float(named) == named.value

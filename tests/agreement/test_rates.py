@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy.stats import binomtest
 from sklearn.metrics import f1_score
 
+from optional import torch
 from shiftmetrics.agreement import PredictionRatesResult, prediction_rates
 
 RNG = np.random.default_rng(0)

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from optional import torch
 from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import posterior_agreement
 

@@ -1,10 +1,13 @@
 """Two small trained networks: one in the plane, where a grid is an oracle, and one for digits."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import torch
+
+from optional import torch
 
 
 @dataclass

@@ -21,7 +21,7 @@ def models(noises: dict[str, float], n: int = 400, k: int = 4, seed: int = 0):
 
 def test_the_better_model_leads():
     scores, reference = models({"middle": 2.0, "good": 0.5, "poor": 5.0})
-    comparison = compare_agreement(scores, reference, resampling=Resampling(rng=0))
+    comparison = compare_agreement(scores, reference, criterion="agreement", resampling=Resampling(rng=0))
     assert [model.name for model in comparison.models] == ["good", "middle", "poor"]
     assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
     assert comparison.status.code == "separated"
@@ -31,7 +31,10 @@ def test_the_better_model_leads():
     )
     assert comparison.value == alone.value
     assert comparison.interval.equals(alone.interval)
-    assert "better than each of the others" in comparison.headline()
+    assert comparison.headline().startswith(
+        "good is the steadiest of 3 models by posterior agreement: 1.226 nats"
+    )
+    assert "steadier than each of the others" in comparison.headline()
 
 
 def test_equal_models_are_tied():
@@ -78,11 +81,9 @@ def test_a_constant_classifier_never_wins():
         assert comparison.best.probability_best == 1.0
         assert comparison.models[1].collapsed
         assert comparison.models[1].rank_low == 2
-        assert "Collapsed, and ranked last: constant." in comparison.summary()
-    assert (
-        compare_agreement(scores, reference, resampling=Resampling(rng=0)).models[1].value == 0.0
-    )  # what the predicted prior is for
-    assert comparison.models[1].value == pytest.approx(math.log(4))  # and what the uniform one says
+        assert "Collapsed, that is it hardly leaves one class: constant." in comparison.summary()
+        in_nats = comparison.models[1].companions["agreement"]
+        assert in_nats == pytest.approx(0.0 if prior else math.log(4))  # what the predicted prior is for
 
 
 def test_constant_models_alone_are_said_to_be_collapsed():
@@ -125,14 +126,15 @@ def test_results_travel():
 
 
 @pytest.mark.slow
-def test_p_values_of_equal_models_are_even():
+def test_p_values_of_equal_models_are_rarely_small():
+    """One more pair against either model makes them cautious: fewer than a tenth are below 0.1."""
     small = []
     for seed in range(200):
         comparison = compare_agreement(
             *models({"a": 2.0, "b": 2.0}, n=150, seed=seed), resampling=Resampling(rng=seed, n_draws=400)
         )
         small.append(comparison.differences[0].p_value <= 0.1)
-    assert 0.05 <= np.mean(small) <= 0.15
+    assert 0.01 <= np.mean(small) <= 0.15
 
 
 @pytest.mark.slow
@@ -140,7 +142,8 @@ def test_intervals_of_differences_cover():
     noises = {"a": 2.0, "b": 2.6}
     scores, reference = models(noises, n=400_000, seed=99)
     value = {
-        name: posterior_agreement(scores[name], reference[name], prior="predicted").value for name in noises
+        name: posterior_agreement(scores[name], reference[name], prior="predicted").normalized
+        for name in noises
     }
     hits = 0
     for seed in range(200):
@@ -150,7 +153,7 @@ def test_intervals_of_differences_cover():
         )
         pair = comparison.differences[0]
         hits += pair.interval.low <= value[pair.first] - value[pair.second] <= pair.interval.high
-    assert 0.85 <= hits / 200 <= 0.95
+    assert 0.85 <= hits / 200 <= 0.99
 
 
 @pytest.mark.slow

@@ -48,4 +48,4 @@ def test_lower_is_better_where_the_measure_says_so():
     assert comparison.best.probability_best == 1.0
     assert all(pair.difference < 0.0 for pair in comparison.differences)
     assert not any(model.collapsed for model in comparison.models)
-    assert comparison.headline().startswith("Error rate: good is the best of 3 models with 0.0")
+    assert comparison.headline().startswith("good is the best of 3 models by error rate: 0.0")

@@ -14,6 +14,7 @@ from shiftmetrics.stability import (
     worst_case_risk,
 )
 from shiftmetrics.stability.losses import Loss
+from shiftmetrics.stability.words import shift_in_words
 
 INF = np.inf
 NORMS = {"flat": 0.8, "middle": 1.2, "steep": 2.0}
@@ -42,9 +43,9 @@ def test_the_more_stable_model_leads() -> None:
     assert comparison.settings["budget"] == comparison.models[2].value
     assert comparison.models[2].companions["worst_case_risk"] == pytest.approx(1.0)
     assert comparison.models[0].companions["worst_case_risk"] < 1.0
-    assert f"steep: {stability_criterion(losses['steep'], 1.0).shift_in_words()}; risk 1 at worst" in str(
-        comparison
-    )
+    steep = comparison.models[2].companions
+    words = shift_in_words(steep["rms_move"], steep["share_moved"], steep["effective_sample_fraction"])
+    assert f"steep: {words}; risk 1 at worst" in str(comparison)
 
 
 def test_results_at_hand_are_ranked_alike() -> None:

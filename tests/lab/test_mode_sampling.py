@@ -66,9 +66,11 @@ def test_seeds_and_other_array_libraries(mode, latents):
 
 
 def test_modes_of_the_reference(latents):
-    result = kernel_entropic_novelty(latents, latents[40:], bandwidth=2.0)
-    lowest = sample_mode(result.modes[0], latents[40:], 5, of="reference", threshold=0.0, rng=0)
-    assert lowest.shape == (5, 2)
+    result = kernel_entropic_novelty(latents[:40], latents, bandwidth=2.0)
+    drawn = sample_mode(result.lost_modes[0], latents, 5, of="reference", rng=0)
+    assert drawn.shape == (5, 2)
+    with pytest.raises(ValueError, match="mode must be of at least two members in the test sample, got 0"):
+        sample_mode(result.lost_modes[0], latents[:40], 5)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +84,6 @@ def test_modes_of_the_reference(latents):
         ({"latents": np.ones(100)}, ValueError, "latents must be an array of shape"),
         ({"latents": np.full((100, 2), np.nan)}, ValueError, "latents must be finite"),
         ({"latents": ["a"] * 100}, TypeError, "latents must hold real numbers"),
-        ({"threshold": 1.0}, ValueError, "reached by at least two rows, got 1, reached by 0. Lower it"),
-        ({"threshold": 1.5}, ValueError, "threshold must be"),
         ({"shrinkage": -0.1}, ValueError, "shrinkage must be"),
         ({"shrinkage": "most"}, ValueError, "'auto'"),
         ({"n_samples": 0}, ValueError, "n_samples must be"),

@@ -18,6 +18,8 @@ from shiftmetrics.models.outputs import encoded_categories
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 
+FREE = Moves(bounds=None, integer=(), cost={"town": 1.0, "ward": 1.0})
+
 NAMES = ["histogram", "xgboost", "lightgbm"]
 TOWNS, WARDS = list("pqrstuvwxy"), [3, 5, 8]
 
@@ -62,7 +64,7 @@ def test_the_grid_says_what_the_library_says(name) -> None:
     model = model_named(name).fit(X, y)
     assert splits_categories(model)
     other, labels = table(seed=1, share=0.3)
-    question = question_of(model, other, labels)
+    question = question_of(model, other, labels, moves=FREE)
     grid = grid_of_question(question)
     assert grid is not None
     outputs = grid.outputs(grid.cells(question.codes))
@@ -77,7 +79,7 @@ def test_nearest_errors_are_those_of_all_combinations(name, share) -> None:
     X, y = table(share=share)
     model = model_named(name).fit(X, y)
     rows = slice(0, 25)
-    question = question_of(model, X[rows], y[rows])
+    question = question_of(model, X[rows], y[rows], moves=FREE)
     route, found = answer(question)
     assert (route, found.kind) == ("ensemble", "exact")
     at = np.unique(forest_of(model).threshold[forest_of(model).subset < 0])
@@ -107,7 +109,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     X, y = table(n=160)
     model = model_named(name).fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 0.9}[loss]
-    known = model_stability(model, X, y, threshold, loss=loss)
+    known = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
     assert (known.route, known.kind) == ("ensemble", "exact")
     moved = known.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
@@ -116,7 +118,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     if loss == "zero_one":
         assert (model.predict(moved)[away] != y[away]).all()
     monkeypatch.setattr(answers, "MOST_VISITS", -1)
-    searched = model_stability(model, X, y, threshold, loss=loss)
+    searched = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
     assert searched.lower_bound <= known.value * (1 + 1e-6)
     assert known.value * (1 - 1e-9) <= searched.value <= 1.2 * known.value
     alone = feature_stability(model, X, y, threshold, loss=loss)

@@ -31,12 +31,44 @@ def domain_of(rows: object, *, names: list[str] | None = None, **options: object
 # --- distances ---------------------------------------------------------------------------------------------
 
 
-def test_a_standard_deviation_and_a_flip_cost_one_each() -> None:
+def test_a_standard_deviation_costs_one_and_a_change_what_the_data_say() -> None:
     start = ROWS[:1]
     moved = np.array([[20.0 + ROWS[:, 0].std(), 2.0, 0.0, 1.0, 3.0]])
-    assert domain().distances(moved, start)[0] == pytest.approx(np.sqrt(3.0))
+    # Two random rows differ in the region with probability 2/3, in the answer with 4/9.
+    assert domain().distances(moved, start)[0] == pytest.approx(np.sqrt(1.0 + 3.0 + 4.5))
+    assert domain(cost="range").distances(moved, start)[0] == pytest.approx(
+        np.sqrt((ROWS[:, 0].std() / 40.0) ** 2 + 2.0)
+    )
     assert domain(cost={"region": 4.0, "answer": 0.25}).distances(moved, start)[0] == pytest.approx(
         np.sqrt(5.25)
+    )
+
+
+def test_two_random_rows_are_as_far_apart_in_every_column() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "number": rng.exponential(size=60),
+            "count": rng.poisson(3.0, 60),
+            "rare": rng.random(60) < 0.1,
+            "kind": rng.choice(list("abcde"), 60),
+        }
+    )
+    rows = Table.of(table)
+    found = Moves().domain(rows)
+    first, second = (part.ravel() for part in np.indices((60, 60)))
+    for column in range(4):
+        points = rows.codes[first].copy()
+        points[:, column] = rows.codes[second, column]
+        squared = found.distances(points, rows.codes[first]) ** 2
+        assert squared.mean() == pytest.approx(2.0), table.columns[column]
+
+
+def test_two_values_cost_the_same_as_numbers_and_as_categories() -> None:
+    rows = (np.random.default_rng(0).random((50, 1)) < 0.3) * 1.0
+    number, category = domain_of(rows), domain_of(rows, categorical=[0])
+    np.testing.assert_allclose(
+        number.distances(1.0 - rows, rows), category.distances(1.0 - rows, rows), rtol=1e-12
     )
 
 
@@ -54,11 +86,13 @@ def test_named_scales(name: str, unit: float) -> None:
 
 
 def test_a_constant_column_moves_by_units_and_says_so() -> None:
-    found = domain()
+    assert not domain().movable[4], "the range of the data is one number"
+    assert not domain().warnings
+    found = domain(bounds=None)
     assert found.unit[4] == 1.0
     assert any("constant" in warning and "'same'" in warning for warning in found.warnings)
-    assert not domain(cost={"same": 2.0}).warnings
-    assert not domain(immutable=["same"]).warnings
+    assert not domain(bounds=None, cost={"same": 2.0}).warnings
+    assert not domain(bounds=None, immutable=["same"]).warnings
 
 
 @given(scale=st.floats(1e-3, 1e3), shift=st.floats(-100.0, 100.0))
@@ -79,7 +113,8 @@ def test_features_immutable_and_infinite_costs_freeze() -> None:
     assert domain(features=["yes"]).movable.tolist() == [False, False, True, True, False], (
         "groups move as a whole"
     )
-    assert domain(immutable=["no", 0]).movable.tolist() == [False, True, False, False, True]
+    assert domain(immutable=["no", 0]).movable.tolist() == [False, True, False, False, False]
+    assert domain(immutable=["no", 0], bounds=None).movable.tolist() == [False, True, False, False, True]
     assert not domain(cost={"age": np.inf, "region": np.inf}).movable[:2].any()
     assert domain().restricted(["region", "age"]).movable.tolist() == [True, True, False, False, False]
 
@@ -118,9 +153,21 @@ def test_rows_outside_their_bounds_may_stay() -> None:
 
 
 def test_bounds_of_the_data_and_of_all_numbers() -> None:
-    assert domain(bounds="data").upper[0] == 60.0
+    assert domain().upper[0] == 60.0
+    assert domain(bounds={"same": (0, 9)}).upper[[0, 4]].tolist() == [60.0, 9.0]
+    assert np.isinf(domain(bounds=None).upper).all()
+    images = Table.of(np.arange(24.0).reshape(2, 3, 4))
+    assert set(Moves().domain(images).upper) == {23.0}
     assert domain(bounds=(None, 70.0)).upper[[0, 4]].tolist() == [70.0, 70.0]
     assert np.isinf(domain(bounds=(None, 70.0)).lower[0])
+
+
+def test_whole_numbers_move_by_whole_steps() -> None:
+    rows = np.column_stack([np.arange(4.0), np.arange(4.0) / 2, [np.nan, 2.0, 3.0, 7.0]])
+    assert domain_of(rows).integer.tolist() == [True, False, True]
+    assert not domain_of(rows, integer=()).integer.any()
+    assert domain_of(rows, integer=[0]).integer.tolist() == [True, False, False]
+    assert not Moves().domain(Table.of(rows[:, :2].reshape(4, 2, 1))).integer.any(), "pixels"
 
 
 def test_rows_of_zeros_are_one_more_pattern() -> None:

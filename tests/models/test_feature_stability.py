@@ -1,4 +1,4 @@
-"""Feature stability: each value is that of the model when nothing else may move, on all rows and on parts of them."""
+"""Feature stability: what moves of one feature do when nothing else may move, on all rows and on parts of them."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -22,9 +23,10 @@ from shiftmetrics.models import (
     model_stability,
 )
 from shiftmetrics.models.along_column import answer_along_column
-from shiftmetrics.models.feature_stability import compared
+from shiftmetrics.models.feature_result import FeatureStabilityResult
+from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.question import question_of
-from shiftmetrics.models.result import FeatureStabilityResult
+from shiftmetrics.stability import worst_case_risk
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +82,9 @@ def test_each_feature_is_the_model_restricted_to_it(model, loss, iris) -> None:
     X, y = iris
     model.fit(X, y)
     threshold = {"zero_one": 0.3, "log_loss": 0.6}[loss]
-    result = feature_stability(model, X, y, threshold, loss=loss)
-    assert [part.value for part in result.features] == sorted(part.value for part in result.features)
+    result = feature_stability(model, X, y, threshold, loss=loss, theta2=0.4)
+    worst = [part.worst_case_risk for part in result.features]
+    assert (np.diff(worst) <= 1e-12).all()
     assert result.value == result.features[0].value
     for part in result.features:
         alone = model_stability(model, X, y, threshold, loss=loss, moves=Moves(features=list(part.columns)))
@@ -89,9 +92,67 @@ def test_each_feature_is_the_model_restricted_to_it(model, loss, iris) -> None:
         np.testing.assert_allclose(part.standard_error, alone.standard_error, rtol=1e-6)
         np.testing.assert_allclose(part.rms_move, alone.rms_move, rtol=1e-5, atol=1e-9)
         assert part.kind == alone.kind
-        assert part.value <= result.reweighting_alone * (1 + 1e-9)
+        at_budget = worst_case_risk(alone.loss, result.budget)
+        if part.kind == "exact":
+            np.testing.assert_allclose(part.worst_case_risk, at_budget.value, rtol=1e-8)
+        assert part.worst_case_risk >= at_budget.value * (1 - 1e-8)
+        assert part.worst_case_risk >= result.idle_risk
     everything = model_stability(model, X, y, threshold, loss=loss)
     assert (everything.lower_bound or everything.value) <= result.value * (1 + 1e-9)
+
+
+def test_a_shuffle_is_within_the_budget(town, iris, boosted) -> None:
+    """Shuffling costs what the budget pays, so that the worst case is never below the average shuffle."""
+    table, y, model = town
+    for fitted, rows, labels in ((model, table, y), (boosted, *iris)):
+        for loss in ("zero_one", "log_loss"):
+            result = feature_stability(fitted, rows, labels, 0.5, loss=loss)
+            assert result.budget == pytest.approx(2 * 0.4)
+            for part in result.features:
+                assert part.worst_case_risk >= part.base_risk + part.permutation_importance - 1e-9
+
+
+def test_permutation_importance_is_that_of_scikit_learn(town) -> None:
+    table, y, model = town
+    result = feature_stability(model, table, y, 0.3)
+    theirs = permutation_importance(model, table, y, n_repeats=30, random_state=1)
+    for part in result.features:
+        column = list(table.columns).index(part.feature)
+        error = max(theirs.importances_std[column], 1e-3)
+        assert part.permutation_importance == pytest.approx(theirs.importances_mean[column], abs=3 * error)
+
+
+def test_features_that_can_do_nothing_are_named_and_win_nothing(town) -> None:
+    table, y, model = town
+    wider = table.assign(idle=np.arange(200.0), same=1.0)[["same", "idle", *table.columns]]
+
+    class Narrow(Wrapped):
+        def __init__(self, model):
+            super().__init__(model)
+            self.predict = lambda rows: model.predict(rows[list(table.columns)])
+
+    result = feature_stability(Narrow(model), wider, y, 0.3)
+    assert [part.feature for part in result.features if not result.harms(part)] == ["idle", "noise"]
+    assert result.features[-2].feature == "idle"
+    assert "Without effect: idle, noise." in result.headline()
+    assert "Cannot move: same." in result.headline()
+    none = feature_stability(Narrow(model), wider, y, 0.3, moves=Moves(features=["idle"]))
+    assert none.headline().startswith("No move of a single feature does harm: errors stay at ")
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
+def test_moves_are_told_in_units_of_the_column(town, loss) -> None:
+    table, y, model = town
+    whole = table.assign(age=table["age"].round())
+    by_feature = {part.feature: part for part in feature_stability(model, whole, y, 0.4, loss=loss).features}
+    assert [by_feature[name].moves for name in ("town", "age", "noise")] == [
+        "category",
+        "whole steps",
+        "number",
+    ]
+    age = by_feature["age"]
+    assert age.unit == pytest.approx(whole["age"].std(ddof=0))
+    assert age.largest_move * age.unit == pytest.approx(round(age.largest_move * age.unit))
 
 
 def test_regressions() -> None:
@@ -100,7 +161,7 @@ def test_regressions() -> None:
     y = 2 * X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=150)
     for model in (DecisionTreeRegressor(max_depth=4, random_state=0), LinearRegression()):
         result = feature_stability(model.fit(X, y), X, y, 1.5, loss="squared")
-        assert result.most_sensitive.feature == "x0"
+        assert result.most_harmful.feature == "x0"
         assert {part.kind for part in result.features} == {"exact"}
 
 
@@ -108,10 +169,19 @@ def test_a_linear_model_is_most_sensitive_to_its_largest_weight() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     model = LogisticRegression(max_iter=500).fit(X, y)
-    result = feature_stability(model, X, y, 0.2)
-    adding = [part.feature for part in result.features if part.value < 0.999 * result.reweighting_alone]
-    assert len(adding) > 15
-    assert adding == [f"x{k}" for k in np.argsort(-np.abs(model.coef_[0]))][: len(adding)]
+    result = feature_stability(model, X, y, 0.2, moves=Moves(bounds=None))
+    expected = [f"x{k}" for k in np.argsort(-np.abs(model.coef_[0]))]
+    assert [part.feature for part in result.features] == expected
+
+
+def test_a_linear_model_is_read_once(iris, monkeypatch) -> None:
+    X, y = iris
+    read, calls = AdditiveScores.of.__func__, []
+    monkeypatch.setattr(
+        AdditiveScores, "of", classmethod(lambda cls, question: calls.append(1) or read(cls, question))
+    )
+    feature_stability(LogisticRegression(max_iter=500).fit(X, y), X, y, 0.3)
+    assert len(calls) == 1
 
 
 def test_any_model_by_a_grid_with_bisection(iris, boosted) -> None:
@@ -129,9 +199,10 @@ def test_a_grid_is_refined_for_smooth_losses(iris) -> None:
     model = LogisticRegression(max_iter=500).fit(X[y < 2], y[y < 2])
     exactly = feature_stability(model, X[y < 2], y[y < 2], 0.5, loss="log_loss")
     tried = feature_stability(Wrapped(model), X[y < 2], y[y < 2], 0.5, loss="log_loss")
-    known = {part.feature: part.value for part in exactly.features}
+    known = {part.feature: part for part in exactly.features}
     for part in tried.features:
-        np.testing.assert_allclose(part.value, known[part.feature], rtol=2e-3)
+        np.testing.assert_allclose(part.value, known[part.feature].value, rtol=2e-3)
+        np.testing.assert_allclose(part.worst_case_risk, known[part.feature].worst_case_risk, rtol=2e-3)
 
 
 def test_a_grid_respects_bounds_and_whole_steps(iris, boosted) -> None:
@@ -170,7 +241,7 @@ def test_categories_are_one_feature_and_flip(town) -> None:
 def test_groups_move_together(iris, boosted) -> None:
     X, y = iris
     result = feature_stability(
-        boosted, X, y, 0.3, moves=Moves(features={"petal": [2, 3], "sepal": ["x0", "x1"]})
+        boosted, X, y, 0.3, theta2=0.4, moves=Moves(features={"petal": [2, 3], "sepal": ["x0", "x1"]})
     )
     assert {part.feature for part in result.features} == {"petal", "sepal"}
     for part in result.features:
@@ -179,21 +250,23 @@ def test_groups_move_together(iris, boosted) -> None:
             model_stability(boosted, X, y, 0.3, moves=Moves(features=list(part.columns))).value,
             rtol=1e-9,
         )
-    single = feature_stability(boosted, X, y, 0.3)
+    single = feature_stability(boosted, X, y, 0.3, theta2=0.4)
     best = min(part.value for part in single.features if part.feature in ("x2", "x3"))
     assert next(part for part in result.features if part.feature == "petal").value <= best * (1 + 1e-9)
 
 
 def test_subgroups_are_the_model_on_their_rows(town) -> None:
     table, y, model = town
-    result = feature_stability(model, table, y, 0.4, moves=Moves(by="town", cost="unit"))
+    result = feature_stability(
+        model, table, y, 0.4, theta2=0.4, moves=Moves(by="town", cost="unit", bounds=None)
+    )
     assert len(result.subgroups) == 3 * (1 + len(result.features))
     for part in result.subgroups:
-        rows = (table["town"] == part.subgroup).to_numpy()
+        rows = ("town = " + table["town"] == part.subgroup).to_numpy()
         assert part.n_samples == rows.sum()
         if part.feature == "age":
             alone = model_stability(
-                model, table[rows], y[rows], 0.4, moves=Moves(features=["age"], cost="unit")
+                model, table[rows], y[rows], 0.4, moves=Moves(features=["age"], cost="unit", bounds=None)
             )
             np.testing.assert_allclose(part.value, alone.value, rtol=1e-9)
     frame = result.subgroups_frame()
@@ -204,6 +277,25 @@ def test_subgroups_are_the_model_on_their_rows(town) -> None:
     assert {part.subgroup: part.n_samples for part in overlapping.subgroups} == {
         "young": int(masks["young"].sum()), "everyone": 200,
     }  # fmt: skip
+
+
+def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
+    table, y, model = town
+    for by in ("age", table["age"].to_numpy()):
+        result = feature_stability(model, table, y, 0.4, moves=Moves(by=by, features=["age"]))
+        parts = {part.subgroup: part for part in result.subgroups if part.feature == "age"}
+        assert sorted(part.n_samples for part in parts.values()) == [50] * 4
+        for name in parts:
+            low, high = map(float, name.removeprefix("age = ").split(" to "))
+            assert ((table["age"] >= low - 1e-3) & (table["age"] <= high + 1e-3)).sum() == pytest.approx(
+                50, abs=1
+            )
+    few = feature_stability(model, table[:70], y[:70], 0.4, moves=Moves(by="age", features=["age"]))
+    assert {part.n_samples for part in few.subgroups} == {35}
+    rare = np.where(np.arange(200) < 12, "few", "many")
+    told = feature_stability(model, table, y, 0.4, moves=Moves(by=rare, features=["age"]))
+    assert {part.subgroup for part in told.subgroups} == {"many"}
+    assert "Subgroups of fewer than 30 rows are left out: few (12)." in told.warnings
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
@@ -221,9 +313,9 @@ def test_labels_may_change_beside_each_feature(model, loss, iris) -> None:
         model.fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 1.0}[loss]
     moves = Moves(label_flip=0.2, cost="unit")
-    fixed = feature_stability(model, X, y, threshold, loss=loss, moves=Moves(cost="unit"))
+    fixed = feature_stability(model, X, y, threshold, loss=loss, theta2=0.4, moves=Moves(cost="unit"))
     result = feature_stability(
-        model, X, y, threshold, loss=loss, moves=replace(moves, by=np.arange(len(y)) % 2)
+        model, X, y, threshold, loss=loss, theta2=0.4, moves=replace(moves, by=np.arange(len(y)) % 2)
     )
     assert result.settings["moves"]["label_flip"] == 0.2
     never = {part.feature: part.value for part in fixed.features}
@@ -243,11 +335,11 @@ def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
     X, y = iris
     rows = np.repeat(np.arange(len(y)), 4)
     moves = Moves(by=np.arange(len(rows)) % 2)
-    once = feature_stability(boosted, X, y, 0.3)
+    once = feature_stability(boosted, X, y, 0.3, theta2=0.4)
     copied = feature_stability(
-        boosted, X[rows], y[rows], 0.3, moves=moves, resampling=Resampling(groups=rows)
+        boosted, X[rows], y[rows], 0.3, theta2=0.4, moves=moves, resampling=Resampling(groups=rows)
     )
-    naive = feature_stability(boosted, X[rows], y[rows], 0.3, moves=moves)
+    naive = feature_stability(boosted, X[rows], y[rows], 0.3, theta2=0.4, moves=moves)
     assert copied.settings["resampling"]["groups"]
     for one, four, blind in zip(once.features, copied.features, naive.features, strict=True):
         np.testing.assert_allclose(four.value, one.value, rtol=1e-8)
@@ -260,24 +352,6 @@ def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
         boosted, X, y, 0.3, moves=Moves(by=halves), resampling=Resampling(groups=halves)
     )
     assert all(part.standard_error is None and part.interval is None for part in inside.subgroups)
-
-
-def test_intervals_for_comparison_overlap_as_often_as_they_should() -> None:
-    """Two subgroups of equal stability: 5 % of the time their intervals do not overlap (normal estimates)."""
-    rng = np.random.default_rng(0)
-    X, y = load_iris(return_X_y=True)
-    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-    part = feature_stability(tree, X, y, 0.3).features[0]
-    errors, apart, trials = (0.1, 0.25), 0, 4000
-    for _ in range(trials):
-        records = [
-            replace(part, value=10.0 + rng.normal() * error, standard_error=error, subgroup=str(error))
-            for error in errors
-        ]
-        first, second = (record.comparison_interval for record in compared(records, 0.95))
-        apart += first.high < second.low or second.high < first.low
-    assert abs(apart / trials - 0.05) < 0.012
-    assert compared([replace(part, value=np.inf, standard_error=None)], 0.95)[0].comparison_interval is None
 
 
 def test_weights_count_rows(iris, boosted) -> None:
@@ -300,11 +374,12 @@ def test_the_result_reads_travels_and_sorts(town) -> None:
     result = feature_stability(
         model, table, y, 0.3, moves=Moves(by="town"), computing=Computing(progress=True)
     )
-    assert result.headline().startswith("The model is most sensitive to ")
-    assert "Reweighting alone" in result.summary()
+    assert result.headline().startswith("`age` does most harm: moving it by at most ")
+    assert " of the rows takes errors from " in result.headline()
+    assert "`town` (in " in result.headline()
     assert "least stable subgroup" in result.summary()
     frame = result.to_frame()
-    assert frame["value"].is_monotonic_increasing
+    assert frame["worst_case_risk"].is_monotonic_decreasing
     assert list(frame["feature"]) == [part.feature for part in result.features]
     assert FeatureStabilityResult.from_json(result.to_json()).equals(result)
     assert result.status.code == "converged"
@@ -316,13 +391,14 @@ def test_thresholds_at_the_edges(iris, boosted) -> None:
     wrong[y == 2] = 2
     risky = feature_stability(boosted, X, wrong, 0.3)
     assert (risky.value, risky.status.code) == (0.0, "already_at_risk")
-    never = feature_stability(boosted, X, y, 1.0, theta2=np.inf)
+    assert "already" in risky.headline()
+    never = feature_stability(boosted, X, y, 1.0)
     assert never.value == np.inf
     assert never.status.code == "unattainable"
-    assert "no feature" in never.headline()
+    assert "but cannot take errors" in never.headline()
     still = feature_stability(boosted, X, y, 0.3, theta1=np.inf)
-    assert {part.value for part in still.features} == {still.reweighting_alone}
-    assert "No feature" in still.headline()
+    assert {part.worst_case_risk for part in still.features} == {still.idle_risk}
+    assert still.headline().startswith("No move of a single feature does harm")
 
 
 @pytest.mark.parametrize(
@@ -339,6 +415,7 @@ def test_thresholds_at_the_edges(iris, boosted) -> None:
         ({"moves": Moves(by={"some": [1, 2]})}, "bool array"),
         ({"moves": Moves(by={"none": np.zeros(150, dtype=bool)})}, "at least one row"),
         ({"moves": Moves(by=[None] * 150)}, "missing labels"),
+        ({"moves": Moves(by=np.arange(150).astype(str))}, "subgroups of at least 30 rows"),
         ({"computing": Search(method="magic")}, "method must be one of"),
         ({"loss": "hamming"}, "loss must be one of"),
         ({"sample_weight": [1.0]}, "sample_weight"),
@@ -359,12 +436,11 @@ def test_intervals_cover() -> None:
         return X, ((X[:, 0] + X[:, 1] + rng.normal(size=n)) > 0).astype(int)
 
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*sample(2000))
-    truth = feature_stability(model, *sample(200_000), 0.4, moves=Moves(cost="unit", features=[0])).value
+    free = {"theta2": 0.4, "moves": Moves(cost="unit", bounds=None, features=[0])}
+    truth = feature_stability(model, *sample(200_000), 0.4, **free).value
     hits = 0
     for _ in range(200):
-        interval = feature_stability(
-            model, *sample(400), 0.4, moves=Moves(cost="unit", features=[0]), resampling=0.9
-        ).interval
+        interval = feature_stability(model, *sample(400), 0.4, **free, resampling=0.9).interval
         hits += interval.low <= truth <= interval.high
     assert 0.85 <= hits / 200 <= 0.95
 
@@ -385,7 +461,7 @@ def test_age_is_what_the_hospital_model_depends_on(data_folder) -> None:
         result = feature_stability(
             model, table[800:], y[800:], 0.4, theta1=1.0, theta2=0.25, moves=Moves(integer=["Age"])
         )
-        assert result.most_sensitive.feature == "Age"
+        assert result.most_harmful.feature == "Age"
 
 
 def test_trees_that_are_not_all_of_the_model_are_left_to_the_grid(iris) -> None:

@@ -106,14 +106,15 @@ def test_regressions_by_the_squared_loss(model: object) -> None:
     model.fit(X, y)
     residuals = model.predict(X) - y
     threshold = 1.3 * (residuals**2).mean()
-    result = model_stability(model, X, y, threshold, loss="squared")
+    free = Moves(bounds=None)
+    result = model_stability(model, X, y, threshold, loss="squared", moves=free)
     plain = SquaredLoss(residuals, float(np.linalg.norm(model.coef_ * X.std(axis=0))))
     assert result.value == pytest.approx(stability_criterion(plain, threshold).value, rel=1e-6)
-    check_places(result, model, X, y, loss="squared")
-    bounded = model_stability(model, X, y, threshold, loss="squared", moves=Moves(bounds="data"))
+    check_places(result, model, X, y, loss="squared", moves=free)
+    bounded = model_stability(model, X, y, threshold, loss="squared")
     assert bounded.value >= result.value
     assert bounded.kind == "exact"
-    check_places(bounded, model, X, y, loss="squared", moves=Moves(bounds="data"))
+    check_places(bounded, model, X, y, loss="squared")
 
 
 @pytest.mark.parametrize("model", **named(CLASSIFIERS))
@@ -129,10 +130,11 @@ def test_several_classes_have_a_nearest_rival(model: object, iris: tuple[np.ndar
         lead = scores[np.arange(len(X)), y_at] - scores[:, rival]
         norm = np.maximum(np.linalg.norm(weights[:, y_at] - weights[:, [rival]], axis=0), 1e-300)
         nearest[other] = np.minimum(nearest[other], (np.maximum(lead, 0.0) / norm)[other])
-    result = model_stability(model, X, y, 0.5)
+    free = Moves(bounds=None)
+    result = model_stability(model, X, y, 0.5, moves=free)
     assert result.value == pytest.approx(stability_criterion(ZeroOneLoss(nearest), 0.5).value, rel=1e-6)
     assert result.kind == "exact"
-    check_places(result, model, X, y)
+    check_places(result, model, X, y, moves=free)
 
 
 def test_the_hinge_loss_of_several_classes(iris: tuple[np.ndarray, np.ndarray]) -> None:

@@ -43,12 +43,10 @@ def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     assert (model.predict(moved)[away] != y[away]).all()
 
 
-@pytest.mark.parametrize("cost", [None, SLACK], ids=["one price", "two prices"])
-def test_distances_are_those_of_every_combination_of_flips(
-    mixed: Mixed, cost: dict[str, float] | None
-) -> None:
+@pytest.mark.parametrize("cost", [dict.fromkeys(SLACK, 1.0), SLACK], ids=["one price", "two prices"])
+def test_distances_are_those_of_every_combination_of_flips(mixed: Mixed, cost: dict[str, float]) -> None:
     model, X, y = mixed
-    moves = Moves(cost=cost, bounds={"age": (18, 90), "dose": (0, 4)})
+    moves = Moves(cost=cost, bounds={"age": (18, 90), "dose": (0, 4)}, integer=())
     result = model_stability(model, X, y, 0.9, theta2=np.inf, moves=moves)
     question = question_of(model, X, y, moves=moves)
     expected = np.full(len(X), np.inf)
@@ -58,9 +56,7 @@ def test_distances_are_those_of_every_combination_of_flips(
             region=pd.Categorical([region] * len(X), categories=states("region")), smoker=smoker
         )
         price = sum(
-            (cost or {"region": 1.0, "smoker": 1.0})[name]
-            * (flipped[name].astype(str) != X[name].astype(str))
-            for name in ("region", "smoker")
+            cost[name] * (flipped[name].astype(str) != X[name].astype(str)) for name in ("region", "smoker")
         )
         margins = model.decision_function(flipped) * np.where(y == "well", 1.0, -1.0)
         need = np.maximum(margins, 0.0)
@@ -109,7 +105,7 @@ def _least_squared(question: object, slopes: np.ndarray, need: np.ndarray, y: np
 def test_exact_answers_are_those_of_dense_candidates(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
     X, y = X.iloc[:25], y[:25]
-    options = {"loss": loss, "moves": Moves(bounds={"age": (18, 90), "dose": (0, 4)})}
+    options = {"loss": loss, "moves": Moves(bounds={"age": (18, 90), "dose": (0, 4)}, integer=())}
     exact = model_stability(model, X, y, 0.9, **options)
     assert exact.kind == "exact"
     question = question_of(model, X, y, **options)
@@ -139,7 +135,7 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed
         )
     for moves in (
         Moves(),
-        Moves(bounds="data"),
+        Moves(bounds=None, integer=()),
         Moves(cost=SLACK, immutable=["dose"]),
         Moves(features=["region"]),
     ):
@@ -183,11 +179,11 @@ def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
     encoded = pd.get_dummies(X, columns=["region", "smoker"], dtype=float)
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(encoded, y)
     groups = {name: [c for c in encoded if c.startswith(f"{name}_")] for name in ("region", "smoker")}
-    result = model_stability(plain, encoded, y, 0.6, moves=Moves(one_hot=groups))
+    result = model_stability(plain, encoded, y, 0.6, moves=Moves(one_hot=groups, integer=()))
     moved = result.moved_rows()
     assert (moved[groups["region"]].sum(axis=1) == 1.0).all()
     assert result.kind == "exact"
-    free = model_stability(plain, encoded, y, 0.6)
+    free = model_stability(plain, encoded, y, 0.6, moves=Moves(integer=()))
     assert set(np.unique(result.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
     assert not set(np.unique(free.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
 
@@ -296,7 +292,7 @@ def test_labels_may_flip_at_a_distance(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
     threshold = 1.2 if loss != "zero_one" else 0.5
     never, far, near = (
-        model_stability(model, X, y, threshold, loss=loss, moves=Moves(label_flip=distance))
+        model_stability(model, X, y, threshold, loss=loss, moves=Moves(label_flip=distance, integer=()))
         for distance in (np.inf, 1e3, 0.3)
     )
     assert far.value == pytest.approx(never.value, rel=1e-9)
@@ -333,13 +329,15 @@ def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.Data
     model = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0))
     numbers = X[["age", "dose"]]
     model.fit(numbers, y)
-    alone = model_stability(model, numbers, y, 1.0, loss="log_loss")
+    free = Moves(bounds=None, integer=())
+    alone = model_stability(model, numbers, y, 1.0, loss="log_loss", moves=free)
     doubled = model_stability(
         model,
         pd.concat([numbers] * 2),
         np.tile(y, 2),
         1.0,
         loss="log_loss",
+        moves=free,
         resampling=Resampling(groups=np.tile(np.arange(80), 2)),
     )
     assert doubled.value == pytest.approx(alone.value, rel=1e-6)

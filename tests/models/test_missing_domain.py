@@ -52,7 +52,7 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     fixed = kept & (domain.limits(X)[0] <= X)
     np.testing.assert_array_equal(points[fixed], X[fixed])
     step = np.where(np.isnan(X), 0.0, points - X) / domain.unit
-    step[:, 3] = step[:, 3] != 0
+    step[:, 3] = np.where(step[:, 3] != 0, domain.flips[0].distance, 0.0)
     np.testing.assert_allclose(domain.distances(points, X), np.sqrt((step**2).sum(axis=1)))
     assert (domain.distances(X, X) == 0.0).all()
     filled = np.where(np.isnan(X), 0.0, X)
@@ -64,7 +64,7 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     assert (gaps >= 0.0).all()
     for first, second in itertools.product(range(0, 30, 7), range(0, 30, 5)):
         apart = (X[first] - other[second]) / domain.unit
-        apart[3] = apart[3] != 0 if np.isfinite(apart[3]) else np.nan
+        apart[3] = domain.flips[0].distance * (apart[3] != 0) if np.isfinite(apart[3]) else np.nan
         apart = apart[domain.movable]
         assert gaps[first, second] == pytest.approx(np.nansum(apart**2), rel=1e-9, abs=1e-9)
 

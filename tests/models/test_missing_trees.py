@@ -30,6 +30,8 @@ from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
 
+FREE = Moves(bounds=None, integer=())
+
 NAMES = ["tree", "forest", "extra", "histogram", "xgboost", "lightgbm"]
 ALL = slice(None)
 
@@ -107,7 +109,7 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
     rtol = 1e-6 if name == "xgboost" else 1e-12
     said = forest.probabilities(forest.outputs(points))
     np.testing.assert_allclose(said, model.predict_proba(points), rtol=rtol, atol=rtol)
-    question = question_of(model, X, y)
+    question = question_of(model, X, y, moves=FREE)
     grid = grid_of_question(question)
     near = points[~np.isnan(points[:, 0])]
     np.testing.assert_array_equal(grid.leaves(grid.cells(near)), forest.leaves(near))
@@ -117,7 +119,7 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
 def test_nearest_errors_are_those_of_all_boxes(name) -> None:
     X, y = table()
     model = model_named(name).fit(X, y)
-    question = question_of(model, X[:40], y[:40])
+    question = question_of(model, X[:40], y[:40], moves=FREE)
     found = answer(question)[1]
     assert found.kind == "exact"
     assert_reached(question, found)
@@ -132,7 +134,9 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     model = model_named(name).fit(X, y)
     rows, values = slice(0, 60), values_of(model, 4)
     for column in range(4):
-        question = question_of(model, X[rows], y[rows], moves=Moves(features=[column]))
+        question = question_of(
+            model, X[rows], y[rows], moves=Moves(features=[column], bounds=None, integer=())
+        )
         found = answer(question)[1]
         assert found.kind == "exact"
         assert_reached(question, found)
@@ -147,7 +151,7 @@ def test_smooth_losses_are_exact_against_all_boxes(name) -> None:
     X, y = table(n=120)
     model = model_named(name).fit(X, y)
     rows = slice(0, 30)
-    question = question_of(model, X[rows], y[rows], loss="log_loss")
+    question = question_of(model, X[rows], y[rows], loss="log_loss", moves=FREE)
     found = answer(question)[1]
     assert found.kind == "exact"
     values = values_of(model, 2)
@@ -172,9 +176,9 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
     X, y = table()
     model = model_named(name).fit(X, y)
     threshold = {"zero_one": 0.45, "log_loss": 1.1}[loss]
-    known = model_stability(model, X, y, threshold, loss=loss)
+    known = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
     monkeypatch.setattr(answers, "MOST_VISITS", -1)
-    searched = model_stability(model, X, y, threshold, loss=loss)
+    searched = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
     assert (searched.kind, known.kind) == ("upper_bound", "exact")
     assert searched.lower_bound <= known.value * (1 + 1e-6)
     assert known.value <= searched.value * (1 + 1e-9)
@@ -193,7 +197,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
 def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     X, y = table(n_classes=n_classes)
     model = model_named(name).fit(X, y)
-    question = question_of(model, X, y)
+    question = question_of(model, X, y, moves=FREE)
     upper = answer(question)[1].loss.distances ** 2
     grid = grid_of_question(question)
     squared, losses = lower_bounds(grid, X, question.y, "zero_one")
@@ -209,7 +213,7 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
 def test_outputs_and_costs_at_every_cell(name) -> None:
     X, y = table(p=3, n_classes=3)
     model = model_named(name).fit(X, y)
-    question = question_of(model, X, y)
+    question = question_of(model, X, y, moves=FREE)
     grid = grid_of_question(question)
     own = grid.cells(X)
     base = grid.outputs(own)
@@ -254,7 +258,7 @@ def test_any_tree_with_any_holes(seed, share, bounds) -> None:
 def test_imputers_before_trees(name, add_indicator) -> None:
     X, y = table()
     model = make_pipeline(SimpleImputer(add_indicator=add_indicator), model_named(name)).fit(X, y)
-    question = question_of(model, X[:40], y[:40])
+    question = question_of(model, X[:40], y[:40], moves=FREE)
     route, found = answer(question)
     assert (route, found.kind) == ("tree" if name == "tree" else "ensemble", "exact")
     assert_reached(question, found)
@@ -271,12 +275,12 @@ def test_scalers_before_trees_that_split_off_what_is_missing(name) -> None:
     scaled = make_pipeline(StandardScaler(), model_named(name)).fit(X, y)
     assert np.isinf(forest_of(scaled[-1]).threshold).any() or name == "forest"
     for model in (plain, scaled):
-        question = question_of(model, X[:40], y[:40])
+        question = question_of(model, X[:40], y[:40], moves=FREE)
         found = answer(question)[1]
         assert found.kind == "exact"
         assert_reached(question, found)
     expected = nearest_errors(plain, X[:40], y[:40], values_of(plain, 2), question.domain.unit)
-    plain_distances = answer(question_of(plain, X[:40], y[:40]))[1].loss.distances
+    plain_distances = answer(question_of(plain, X[:40], y[:40], moves=FREE))[1].loss.distances
     np.testing.assert_allclose(plain_distances, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-5, atol=1e-6)
 
@@ -290,10 +294,10 @@ def test_regressions(model) -> None:
     X, _ = table(n=100)
     y = np.nan_to_num(X[:, 0]) + np.isnan(X[:, 1])
     model.fit(X, y)
-    result = model_stability(model, X, y, 1.5, loss="squared")
+    result = model_stability(model, X, y, 1.5, loss="squared", moves=FREE)
     assert result.kind == "exact"
     np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
-    question = question_of(model, X, y, loss="squared")
+    question = question_of(model, X, y, loss="squared", moves=FREE)
     best = answer(question)[1].loss.reach(1.0, slice(0, 100)).loss
     values = values_of(model, 2)
     for row in range(0, 100, 9):
@@ -308,7 +312,7 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     X[rng.random(200) < 0.2, 0] = np.nan
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    question = question_of(model, X, y, moves=Moves(one_hot=[[0, 1, 2]], features=[0]))
+    question = question_of(model, X, y, moves=Moves(one_hot=[[0, 1, 2]], features=[0], cost="unit"))
     found = answer(question)[1]
     assert found.kind == "exact"
     stuck = np.isnan(X[:, 0])
@@ -340,7 +344,7 @@ def test_holes_that_the_model_never_saw(name) -> None:
     X, y = table(share=0.0)
     holes, _ = table(share=0.4)
     model = model_named(name).fit(X, y)
-    question = question_of(model, holes[:30], y[:30])
+    question = question_of(model, holes[:30], y[:30], moves=FREE)
     found = answer(question)[1]
     assert_reached(question, found)
     expected = nearest_errors(model, holes[:30], y[:30], values_of(model, 2), question.domain.unit)

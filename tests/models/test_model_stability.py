@@ -1,5 +1,6 @@
 """The front door for models: edge cases, results that travel, and input that cannot be meant."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -127,22 +128,33 @@ def test_the_loss_that_was_found_serves_other_questions(mixed: Mixed) -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-def test_columns_in_another_order(mixed: Mixed) -> None:
+def test_columns_in_another_order_and_others_between_them(mixed: Mixed) -> None:
     model, X, y = mixed
-    with pytest.raises(
-        ValueError, match="got 'smoker' where 'age' was .column 0., 'region' where 'dose' was"
-    ) as error:
-        model_stability(model, X[X.columns[::-1]], y, 0.6)
-    assert "and 1 more" in str(error.value)
-    assert "Pass X[list(model.feature_names_in_)]" in str(error.value)
+    other = X.assign(height=1.0, name="x")[[*X.columns[::-1], "height", "name"]]
+    result, plain = model_stability(model, other, y, 0.6), model_stability(model, X, y, 0.6)
+    assert result.value == plain.value
+    pd.testing.assert_frame_equal(result.moved_rows(), plain.moved_rows())
+
+
+def test_a_table_for_a_model_of_arrays_comes_back_as_a_table_without_a_warning(mixed: Mixed) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"], index=pd.date_range("2020", periods=60))
+    y = X["a"].to_numpy() + 0.3 * rng.normal(size=60) > 0
+    model = LogisticRegression().fit(X.to_numpy(), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = model_stability(model, X, y, 0.5)
+    assert result.value == model_stability(model, X.to_numpy(), y, 0.5).value
+    assert result.moved_rows().index.equals(X.index)
+    assert list(result.moved_rows().columns) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X: X.drop(columns=["age", "dose"]), "got without 'age', 'dose'"),
-        (lambda X: X.assign(height=1.0), "got with 'height', unknown to the model"),
-        (lambda X: X.rename(columns={"age": "Age"}), "without 'age' and with 'Age'"),
+        (lambda X: X.drop(columns=["age", "dose"]), "got none called 'age', 'dose'"),
+        (lambda X: X.rename(columns={"age": "Age"}), "got none called 'age'. It has 'Age'"),
+        (lambda X: X.assign(region="mars"), "knows in column 'region', got 'mars' in 120 rows"),
         (lambda X: X.assign(dose=np.nan), "120 in column 'dose'. Put an imputer before it in a pipeline"),
         (lambda X: X.assign(region=None), "120 in column 'region'"),
     ],
@@ -158,7 +170,7 @@ def test_tables_that_the_model_does_not_know(
 def test_an_array_of_another_width() -> None:
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = LogisticRegression().fit(X, X[:, 0] > 0)
-    with pytest.raises(ValueError, match="X must be of 3 columns, as the model was fitted on, got 2 columns"):
+    with pytest.raises(ValueError, match="n_samples, 3., as the model was fitted on, got shape .20, 2."):
         model_stability(model, X[:, :2], X[:, 0] > 0, 0.5)
 
 

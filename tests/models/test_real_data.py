@@ -58,10 +58,10 @@ def check(
 def test_patients_in_their_own_columns(patients: Fitted, loss: str, threshold: float) -> None:
     model, X, y = patients
     yes_or_no = [name for name in X if X[name].nunique() == 2]
-    numbers = check(model, X, y, threshold, loss=loss)
-    within = check(model, X, y, threshold, loss=loss, bounds="data")
-    flips = check(model, X, y, threshold, loss=loss, categorical=yes_or_no)
-    years = check(model, X, y, threshold, loss=loss, categorical=yes_or_no, integer=["Age"], bounds="data")
+    numbers = check(model, X, y, threshold, loss=loss, integer=(), bounds=None)
+    within = check(model, X, y, threshold, loss=loss, integer=())
+    flips = check(model, X, y, threshold, loss=loss, categorical=yes_or_no, integer=())
+    years = check(model, X, y, threshold, loss=loss, categorical=yes_or_no)
     assert 0.0 < numbers < within < flips < years
 
 
@@ -76,7 +76,8 @@ def test_people_of_a_later_year(data_folder: Path) -> None:
     )
     model = make_pipeline(encode, LogisticRegression(max_iter=2000)).fit(X[first], y[first])
     later = (table["year"] == 2018).to_numpy() & (np.arange(len(y)) % 4 == 0)
-    relaxed = check(model, X[later], y[later], 0.4)
+    free = {"bounds": None, "integer": ()}
+    relaxed = check(model, X[later], y[later], 0.4, **free)
     whole = check(model, X[later], y[later], 0.4, integer=steps, bounds={"AGEP": (0, 99), "SCHL": (0, 24)})
-    cheap = check(model, X[later], y[later], 0.4, cost={"DIS": 0.01, "ESP": 0.02, "SEX": 0.05})
+    cheap = check(model, X[later], y[later], 0.4, cost={"DIS": 0.01, "ESP": 0.02, "SEX": 0.05}, **free)
     assert cheap < relaxed < whole

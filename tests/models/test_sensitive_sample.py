@@ -13,7 +13,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
 from shiftmetrics.models import Moves, model_stability
-from shiftmetrics.stability import column_moves, most_sensitive_sample, stability_curve, who_gains_weight
+from shiftmetrics.stability import (
+    column_moves,
+    most_sensitive_sample,
+    stability_curve,
+    trade_off,
+    who_gains_weight,
+)
 from shiftmetrics.views import plot
 
 
@@ -96,7 +102,7 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
     result = model_stability(pipeline, X, y, 0.4)
     curve = stability_curve(result.loss, [0.3, 0.4])
     assert curve.stability[1] == pytest.approx(result.value, rel=1e-8)
-    over_prices = stability_curve(result.loss, 0.4, shares=[0.5])
+    over_prices = trade_off(result.loss, 0.4, shares=[0.5])
     assert over_prices.value == pytest.approx(result.value, rel=1e-8)
     back = Result.from_json(result.to_json())
     assert back.loss is None

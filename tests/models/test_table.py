@@ -202,3 +202,22 @@ def test_tables_travel_as_json() -> None:
     assert rows["region"].tolist() == ["south", "north", "south"]
     assert rows.index.tolist() == ["p", "q", "r"]
     assert ModelStabilityResult.measure == "model_stability"
+
+
+def test_numbers_among_objects_are_numbers_and_come_back_as_they_were() -> None:
+    X = pd.DataFrame(
+        {"a": np.array([0.5, 1.25, 3.0], dtype=object), "b": np.array(["x", "y", "x"], dtype=object)}
+    )
+    table = Table.of(X)
+    assert [column.kind for column in table.columns] == ["number", "category"]
+    pd.testing.assert_frame_equal(table.decode(table.codes), X, check_dtype=False)
+
+
+@pytest.mark.parametrize("kind", ["text", "marked"])
+def test_many_fractions_are_no_categories(kind: str) -> None:
+    numbers = np.random.default_rng(0).normal(size=40)
+    X = pd.DataFrame({"dose": numbers.astype(str) if kind == "text" else numbers})
+    with pytest.raises(TypeError, match="got 40 different numbers as the categories of column 'dose'"):
+        Table.of(X, categorical=() if kind == "text" else ["dose"])
+    whole = pd.DataFrame({"ward": np.arange(40).astype(str)})
+    assert Table.of(whole).columns[0].kind == "category"

@@ -11,10 +11,12 @@ from torch import nn
 
 from shiftmetrics import Computing
 from shiftmetrics.lab.learners import NetworkClassifier
-from shiftmetrics.models import Moves, Search
+from shiftmetrics.models import Decision, Moves, Search
 from shiftmetrics.models.networks.lipschitz import layers_of
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
+
+FREE = Moves(bounds=None, integer=())
 
 
 def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +65,7 @@ def test_linear_module_reaches_the_closed_form_and_so_does_its_lower_bound(loss:
     make, threshold = CLOSED[loss]
     closed = make((2 * y - 1) * (X @ w + 0.2), np.linalg.norm(w * X.std(axis=0)))
     exact = stability_criterion(closed, threshold).value
-    result = model_stability(linear_module(w, 0.2), X, y, threshold, loss=loss)
+    result = model_stability(linear_module(w, 0.2), X, y, threshold, loss=loss, moves=FREE)
     assert result.route == "torch"
     assert result.kind == "upper_bound"
     np.testing.assert_allclose(result.value, exact, rtol=1e-4 if loss == "zero_one" else 1e-9)
@@ -76,7 +78,7 @@ def test_few_weak_steps_a_round_close_in_on_the_logistic_closed_form() -> None:
     golden = 0.1866291329
     X = (margins / 1.5)[:, None]
     result = model_stability(
-        module, X, np.ones(30, dtype=int), 1.0, loss="log_loss", moves=Moves(cost="unit")
+        module, X, np.ones(30, dtype=int), 1.0, loss="log_loss", moves=Moves(cost="unit", bounds=None)
     )
     np.testing.assert_allclose(result.value, golden, atol=1e-10)
     excess = np.array(result.trace.values) / golden - 1.0
@@ -90,7 +92,7 @@ def test_regression_module_reaches_the_closed_form() -> None:
     w = np.array([1.0, -0.5, 0.2])
     target = X @ w + np.random.default_rng(1).standard_normal(len(X))
     exact = stability_criterion(SquaredLoss(X @ w - target, np.linalg.norm(w * X.std(axis=0))), 2.0).value
-    result = model_stability(linear_module(w, 0.0), X, target, 2.0, loss="squared")
+    result = model_stability(linear_module(w, 0.0), X, target, 2.0, loss="squared", moves=FREE)
     np.testing.assert_allclose(result.value, exact, rtol=1e-7)
     np.testing.assert_allclose(result.lower_bound, exact, rtol=1e-9)
 
@@ -102,8 +104,10 @@ def test_bounds_of_small_networks_hold_their_stability_between_them(
 ) -> None:
     X, y = sample(3, 80)
     module = network(X, y, units=8, activation=activation)
-    result = model_stability(module, X, y, threshold, loss=loss)
-    searched = model_stability(module, X, y, threshold, loss=loss, computing=Search(method="blackbox"))
+    result = model_stability(module, X, y, threshold, loss=loss, moves=FREE)
+    searched = model_stability(
+        module, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
+    )
     assert 0.0 < result.lower_bound <= min(result.value, searched.value)
     assert result.value <= 1.02 * searched.value  # gradients do what queries can
     assert result.value / result.lower_bound < 12.0
@@ -234,18 +238,49 @@ def test_a_threshold_out_of_reach_at_first_is_reached_at_higher_prices() -> None
     exact = stability_criterion(
         LogisticLoss((2 * y - 1) * (X @ w), np.linalg.norm(w * X.std(axis=0))), 30.0, theta2=np.inf
     ).value
-    result = model_stability(linear_module(w, 0.0), X, y, 30.0, loss="log_loss", theta2=np.inf)
+    result = model_stability(linear_module(w, 0.0), X, y, 30.0, loss="log_loss", theta2=np.inf, moves=FREE)
     np.testing.assert_allclose(result.value, exact, rtol=1e-6)
 
 
-def test_a_module_that_returns_probabilities_is_refused() -> None:
+class Ending(nn.Module):
+    """A network that ends in a layer, or in a function that no layer tells of."""
+
+    def __init__(self, body: nn.Module, end: nn.Module | None) -> None:
+        super().__init__()
+        self.body = body
+        self.end = end
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = self.body(x)
+        if self.end is not None:
+            return self.end(scores)
+        return torch.sigmoid(scores) if scores.shape[1] == 1 else torch.softmax(scores, dim=1)
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
+@pytest.mark.parametrize(
+    ("n_outputs", "end"), [(1, nn.Sigmoid()), (2, nn.Softmax(dim=1)), (2, nn.LogSoftmax(dim=1))]
+)
+def test_a_last_layer_of_probabilities_is_seen_through(n_outputs: int, end: nn.Module, loss: Any) -> None:
     X, y = sample(3, 60)
-    with pytest.raises(ValueError, match="softmax"):
-        model_stability(nn.Sequential(nn.Linear(3, 2), nn.Softmax(dim=1)).double().eval(), X, y, 0.9)
-    with pytest.raises(ValueError, match="softmax"):
-        model_stability(
-            nn.Sequential(nn.Linear(3, 2), nn.Softmax(dim=1)).double().eval(), X, y, 0.9, loss="log_loss"
-        )
+    torch.manual_seed(1)
+    body = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, n_outputs)).double().eval()
+    expected = model_stability(body, X, y, 0.9, loss=loss)
+    for model in (nn.Sequential(body, end), nn.Sequential(*body, end), Ending(body, end)):
+        result = model_stability(model.eval(), X, y, 0.9, loss=loss)
+        assert result.base_risk == pytest.approx(expected.base_risk, rel=1e-9)
+        assert result.value == pytest.approx(expected.value, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_probabilities_of_an_unknown_origin_are_refused_unless_a_threshold_reads_them(n_outputs: int) -> None:
+    X, y = sample(3, 60)
+    torch.manual_seed(1)
+    body = nn.Linear(3, n_outputs).double().eval()
+    with pytest.raises(ValueError, match="outputs that are probabilities. .*Decision"):
+        model_stability(Ending(body, None), X, y, 0.9)
+    result = model_stability(Decision(Ending(body, None), 0.5), X, y, 0.9)
+    assert result.base_risk == model_stability(body, X, y, 0.9).base_risk
 
 
 def test_the_route_asks_for_no_framework_that_is_not_loaded() -> None:
@@ -276,7 +311,9 @@ def test_what_the_model_is_asked_is_counted() -> None:
     for loss, threshold in (("zero_one", 0.4), ("log_loss", 0.9)):
         asked.clear()
         result = model_stability(Counting(network(X, y)), X, y, threshold, loss=loss)
-        assert abs(sum(asked) - result.n_queries) <= 3 * len(X)  # but for looks at the kind of output
+        assert abs(sum(asked) - result.n_queries) <= 6 * len(
+            X
+        )  # but for checks of the outputs before and after
 
 
 def test_three_classes_between_their_bounds() -> None:
@@ -299,12 +336,14 @@ def test_three_classes_between_their_bounds() -> None:
         exact = np.where(steep > 0, np.maximum(gaps, 0.0) / steep, np.inf).min(axis=1)
     exact[scores.argmax(axis=1) != y] = 0.0
     value = stability_criterion(ZeroOneLoss(exact), 0.5).value
-    result = model_stability(linear.eval(), X, y, 0.5)
+    result = model_stability(linear.eval(), X, y, 0.5, moves=FREE)
     np.testing.assert_allclose(result.value, value, rtol=1e-3)
     np.testing.assert_allclose(result.lower_bound, value, rtol=1e-9)
     for loss, threshold in (("log_loss", 1.5), ("hinge", 1.5)):
-        result = model_stability(linear, X, y, threshold, loss=loss)
-        searched = model_stability(linear, X, y, threshold, loss=loss, computing=Search(method="blackbox"))
+        result = model_stability(linear, X, y, threshold, loss=loss, moves=FREE)
+        searched = model_stability(
+            linear, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
+        )
         assert result.lower_bound <= result.value <= 1.001 * searched.value
 
 

@@ -277,7 +277,8 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
     if search:
         monkeypatch.setattr(answers, "MOST_VISITS", -1)
     some = table.iloc[:40]
-    question = question_of(model, some, y[:40])
+    moves = Moves(cost={"town": 1.0, "smoker": 1.0}, bounds=None)
+    question = question_of(model, some, y[:40], moves=moves)
     found = answer(question)[1]
     assert found.kind == ("upper_bound" if search and name != "tree" else "exact")
     assert_reached(question, found)
@@ -311,7 +312,7 @@ def test_one_hot_groups_move_as_a_whole(name) -> None:
     X = np.column_stack([np.eye(3)[state], rng.normal(size=120)])
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     model = MODELS[name].fit(X, y)
-    question = question_of(model, X[:40], y[:40], moves=Moves(one_hot=[[0, 1, 2]], features=[0]))
+    question = question_of(model, X[:40], y[:40], moves=Moves(one_hot=[[0, 1, 2]], features=[0], cost="unit"))
     found = answer(question)[1]
     assert found.kind == "exact"
     others = np.stack(
@@ -375,15 +376,14 @@ def test_more_freedom_never_makes_a_model_more_stable(moons) -> None:
     assert both <= wide <= narrow
 
 
-def test_whole_numbers_that_may_move_by_fractions_are_told(moons) -> None:
+def test_whole_numbers_move_by_whole_steps(moons) -> None:
     X, y = moons
     rounded = np.round(X * 3)
     model = MODELS["tree"].fit(rounded, y)
-    result = model_stability(model, rounded, y, 0.6)
-    assert any("integer" in warning for warning in result.warnings)
-    steps = model_stability(model, rounded, y, 0.6, moves=Moves(integer=[0, 1]))
-    assert not any("integer" in warning for warning in steps.warnings)
-    assert steps.value >= result.value
+    steps = model_stability(model, rounded, y, 0.6)
+    assert (steps.moved_rows() == np.rint(steps.moved_rows())).all()
+    fractions = model_stability(model, rounded, y, 0.6, moves=Moves(integer=()))
+    assert steps.value > fractions.value
 
 
 @pytest.mark.realdata

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from calls import novelty
+from optional import torch
 from shiftmetrics.novelty import choose_bandwidth
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 import oracles
+from optional import torch
 from shiftmetrics.novelty.gram import Gram, precomputed_gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel, MatrixKernel
 

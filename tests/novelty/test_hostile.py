@@ -90,20 +90,15 @@ for seed in range(CASES):
     if rng.random() < 0.3:
         arguments["reference_weight"] = rng.uniform(size=m) ** 50
     arguments["paired"] = bool(n == m and rng.random() < 0.4)
-    arguments["n_draws"] = int(rng.choice([2, 5]))
+    arguments["n_draws"] = int(rng.choice([19, 2]))
     if rng.random() < 0.2:
         arguments["level"] = float(rng.choice([0.5, 0.9]))
     try:
-        if rng.random() < 0.15:
-            tested = novelty(x, y, held_out=0.5, **arguments)
-            assert 0 <= tested.n_confirmed <= len(tested.tests), seed
-            assert all(0.0 <= mode.p_value <= 1.0 and mode.ratio_low <= mode.ratio for mode in tested.tests), seed
-            outcomes["answer"] += 1
-            continue
         with np.errstate(all="ignore"):
             result = novelty(x, y, **arguments)
             scores = result.point_novelty(y) if result.total else np.zeros(1)
-            memberships = [mode.score(x) for mode in (*result.modes[:2], *result.grouped_modes()[:2])]
+            memberships = [mode.score(x) for mode in (*result.modes[:2], *result.lost_modes[:2])]
+            memberships += [result.row_scores, result.reference_row_scores, result.score_rows(y)]
     except (ValueError, TypeError, MemoryError) as error:
         assert " must " in str(error) or " needs " in str(error), error
         outcomes["refusal"] += 1
@@ -112,8 +107,8 @@ for seed in range(CASES):
     assert math.isfinite(result.value), (seed, result.value)
     assert -1e-12 <= result.value <= math.log(n) + 1e-9, (seed, result.value)
     assert 0.0 <= result.total <= 1.0, (seed, result.total)
-    for interval in (result.interval, result.total_interval, result.top_interval):
-        assert interval is None or 0.0 <= interval.low <= interval.high < math.inf, seed
+    for share in (result.share, result.lost_share, result.share_interval.low, result.p_value, result.lost_p_value):
+        assert 0.0 <= share <= 1.0, (seed, share)
     assert not math.isnan(result.error_bound), seed
     assert math.isfinite(result.error_bound) or not result.status.ok, seed
     assert np.isfinite(result.eigenvalues).all(), seed
@@ -136,5 +131,5 @@ def test_hostile_input_never_kills_the_interpreter(method: str, cases: int) -> N
     assert ended.returncode == 0, ended.stderr[-3000:]
     answers, refusals = (int(number) for number in ended.stdout.split())
     assert answers + refusals == cases
-    assert answers > cases // 5
-    assert refusals > cases // 5
+    assert answers > cases // 6
+    assert refusals > cases // 6

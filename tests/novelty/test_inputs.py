@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from calls import novelty
+from optional import torch
+from shiftmetrics.novelty.inputs import column_units
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 Y = np.random.default_rng(1).normal(size=(9, 3))
@@ -89,6 +90,45 @@ def test_a_bad_type_is_named(arguments: dict, message: str) -> None:
         novelty(**{"features": X, "reference": Y, **arguments})
 
 
+@pytest.mark.parametrize(
+    ("error", "features", "got"),
+    [
+        (ValueError, np.zeros((9, 4, 4)), r"got shape \(9, 4, 4\)"),
+        (ValueError, [np.zeros((9, 4, 4, 3))], r"got shape \(1, 9, 4, 4, 3\)"),
+        (TypeError, ["red apples", "a pear"], "real numbers"),
+        (TypeError, np.array([["red"], [None]], dtype=object), "got 'red'"),
+        (TypeError, pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), "column 'b'"),
+    ],
+)
+@pytest.mark.parametrize("argument", ["features", "reference"])
+def test_images_and_texts_point_at_embed(error: type, features: object, got: str, argument: str) -> None:
+    from shiftmetrics.adapters.embeddings import embed
+
+    where = (
+        rf"{argument}(?=.*{got}).* must .* features first, by {embed.__module__.rpartition('.')[0]}\.embed\."
+    )
+    with pytest.raises(error, match=where):
+        novelty(**{"features": X, "reference": Y, argument: features})
+
+
+@pytest.mark.parametrize("argument", ["features", "reference"])
+def test_none_is_refused(argument: str) -> None:
+    with pytest.raises(TypeError, match=rf"{argument} must be an array of shape .*, got None\."):
+        novelty(**{"features": X, "reference": Y, argument: None})
+
+
+def test_a_kernel_without_a_bandwidth_never_speaks_of_one() -> None:
+    alike = 1.0 + 1e-6 * X, 1.0 + 1e-6 * Y
+    for result in (
+        novelty(*alike, kernel="cosine"),
+        novelty(X, Y, kernel="cosine"),
+        novelty(X, Y, kernel=lambda a, b: 1.0 * (a[:, :1] == b[:, 0])),
+    ):
+        assert result.warnings
+        assert not any("bandwidth" in text.lower() for text in (*result.warnings, str(result.status)))
+    assert any("bandwidth" in text for text in novelty(X, Y, bandwidth=1e-3).warnings)
+
+
 def test_columns_of_two_tables_match_by_name() -> None:
     first, second = pd.DataFrame(X, columns=list("abc")), pd.DataFrame(Y, columns=list("abc"))
     expected = novelty(X, Y).value
@@ -125,9 +165,89 @@ def test_booleans_and_one_weighted_row_are_taken() -> None:
     assert one.total > 0.1
 
 
+DIVIDED = "Columns differ in units: each is divided by its spread."
+
+
+def mixed_units(n_rows: int = 150) -> tuple:
+    """Two samples, a fifth of the first new; and units for their columns."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(n_rows, 4)), rng.normal(size=(n_rows, 4))
+    x[: n_rows // 5, 1:3] += 8.0
+    return x, y, np.array([1.0, 0.01, 0.1, 5000.0])
+
+
+def test_columns_in_units_of_their_own_are_divided_by_their_spread() -> None:
+    x, y, units = mixed_units()
+    assert DIVIDED not in novelty(x, y).warnings
+    assert novelty(x, y).settings["column_units"] is None
+    result = novelty(x * units, y * units)
+    assert DIVIDED in result.warnings
+    spread = np.concatenate([x * units, y * units]).std(axis=0)
+    np.testing.assert_allclose(result.settings["column_units"], spread)
+    assert result.share == pytest.approx(0.2, abs=0.05)
+    assert result.p_value <= 0.05
+    by_hand = novelty(x * units / spread, y * units / spread)
+    assert result.value == pytest.approx(by_hand.value, rel=1e-9)
+    assert result.bandwidth == pytest.approx(by_hand.bandwidth, rel=1e-9)
+    np.testing.assert_allclose(result.row_scores, by_hand.row_scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["dense", "landmarks", "fourier"])
+def test_new_points_are_divided_like_the_samples(method: str) -> None:
+    x, y, units = mixed_units()
+    spread = np.concatenate([x * units, y * units]).std(axis=0)
+    result, by_hand = (
+        novelty(x * units, y * units, method=method),
+        novelty(x * units / spread, y * units / spread, method=method),
+    )
+    points = 4.0 * np.random.default_rng(4).normal(size=(30, 4))
+    raw, divided = points * units, points * units / spread
+    np.testing.assert_allclose(result.score_rows(raw), by_hand.score_rows(divided), atol=1e-9)
+    np.testing.assert_allclose(result.point_novelty(raw), by_hand.point_novelty(divided), atol=1e-9)
+    np.testing.assert_allclose(result.modes[0].score(raw), by_hand.modes[0].score(divided), atol=1e-9)
+
+
+def test_batches_are_divided_too() -> None:
+    x, y, units = mixed_units(8300)
+    batches = [np.array_split(part * units, 3) for part in (x, y)]
+    result = novelty(*batches, method="landmarks", n_landmarks=50, n_draws=19)
+    assert DIVIDED in result.warnings
+    spread = np.concatenate([x * units, y * units]).std(axis=0)
+    np.testing.assert_allclose(result.settings["column_units"], spread, rtol=1e-6)
+    assert result.share == pytest.approx(0.2, abs=0.05)
+
+
+def test_a_bandwidth_that_is_given_is_in_the_units_of_the_features() -> None:
+    x, y, units = mixed_units()
+    result = novelty(x * units, y * units, bandwidth=1.0)
+    assert result.settings["column_units"] is None
+    assert DIVIDED not in result.warnings
+    assert any("Columns differ in units" in warning for warning in result.warnings)
+    cosine = novelty(x * units, y * units, kernel="cosine")
+    assert not any("Columns differ in units" in warning for warning in cosine.warnings)
+
+
+def test_two_columns_and_constant_ones() -> None:
+    x, y, units = mixed_units()
+    pair = novelty(x[:, 2:] * units[2:], y[:, 2:] * units[2:])
+    assert DIVIDED in pair.warnings
+    constant = [np.c_[part * units, np.full(len(part), 0.1)] for part in (x, y)]
+    assert novelty(*constant).settings["column_units"][-1] == 1.0
+    assert DIVIDED not in novelty(np.c_[x, np.zeros(150)], np.c_[y, np.zeros(150)]).warnings
+
+
 def test_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     novelty(X, Y)
     novelty(X, Y, method="cholesky")
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "%" not in captured.err  # no bar below two seconds
+
+
+def test_principal_components_keep_their_spreads() -> None:
+    rng = np.random.default_rng(0)
+    spreads = np.array([50.0, 4.0, 3.0, 2.0, 1.0, 0.9])
+    x, y = spreads * rng.normal(size=(2, 80, 6))
+    both = (np.full(80, 1 / 80),) * 2
+    assert column_units((x, y), both) is None
+    assert column_units((x[:, ::-1], y[:, ::-1]), both) is not None

@@ -1,13 +1,12 @@
 """Kernels: right wherever the rows lie, the same from every array library, and strict about a user's function."""
 
-import array_api_strict
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from optional import array_api_strict, torch
 from shiftmetrics.novelty.kernels import EPSILON, CallableKernel, CosineKernel, GaussianKernel
 
 

@@ -1,11 +1,9 @@
-"""Varimax: it recovers what a rotation mixed, and makes modes pure that eigenvectors mix; lost modes; neighbours."""
+"""Varimax: it recovers what a rotation mixed, and parts kinds that eigenvectors mix."""
 
 import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty import NoveltyResult
-from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.rotation import varimax
 
 
@@ -40,78 +38,10 @@ def test_rows_without_weight_do_not_turn_the_rotation() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_rotated_modes_show_five_of_five_new_kinds_where_eigenvectors_mix(seed: int) -> None:
+def test_modes_show_five_of_five_new_kinds(seed: int) -> None:
     x, y, kinds = five_new_kinds(seed, n_rows=450)
-    options = {"bandwidth": 5.0, "rng": 0}
-    rotated = novelty(x, y, **options)
-    raw = novelty(x, y, n_permutations=0, **options)
-    assert rotated.null is not None
-    assert rotated.n_significant == 5
-    tops = [kinds[mode.top(20)] for mode in rotated.modes[:5]]
+    result = novelty(x, y, bandwidth=5.0, n_draws=99)
+    tops = [kinds[mode.top(20)] for mode in result.modes]
     assert all((top == top[0]).all() for top in tops)  # purity 1.00
-    assert {int(top[0]) for top in tops} == {5, 6, 7, 8, 9}
-
-    def shared(modes: tuple[Mode, ...]) -> float:  # members of one kind that other modes claim a part of
-        memberships = np.array([mode.membership for mode in modes[:5]])
-        return float((memberships.sum(axis=0) - memberships.max(axis=0)).mean())
-
-    assert shared(rotated.modes) < 0.2 * shared(raw.modes)
-    # Both sums are exact, and each mode's excess is what its frequencies say.
-    assert sum(mode.eigenvalue for mode in rotated.modes) == pytest.approx(
-        sum(raw.eigenvalues[:10]), abs=1e-9
-    )
-    for mode in rotated.modes:
-        assert mode.eigenvalue == pytest.approx(mode.frequency - mode.reference_frequency, abs=1e-8)
-        assert mode.rotated == mode.significant == (mode.index < 5)
-        assert mode.frequency == pytest.approx(mode.score(x).mean(), abs=1e-8)
-    assert [mode.rotated for mode in raw.modes] == [False] * 10
-    first = [mode.eigenvalue for mode in rotated.modes[:5]]
-    assert first == sorted(first, reverse=True)
-
-
-@pytest.mark.parametrize("method", ["dense", "cholesky", "landmarks", "fourier"])
-def test_lost_modes_are_the_modes_of_the_swapped_samples(method: str) -> None:
-    y, x, kinds = five_new_kinds(0, n_rows=120, dimension=16)
-    options = {"bandwidth": 3.0, "method": method}
-    result, swapped = (novelty(*pair, n_permutations=0, **options) for pair in ((x, y), (y, x)))
-    assert len(result.lost_modes) == 10
-    tolerance = 0.05 if method == "fourier" else 2e-3 if method == "landmarks" else 1e-8
-    for lost, gained in zip(result.lost_modes[:3], swapped.modes[:3], strict=True):
-        assert lost.lost
-        assert lost.eigenvalue == pytest.approx(gained.eigenvalue, abs=tolerance)
-        assert lost.reference_frequency == pytest.approx(gained.frequency, abs=tolerance)
-        assert lost.frequency == pytest.approx(gained.reference_frequency, abs=tolerance)
-        assert lost.eigenvalue == pytest.approx(lost.reference_frequency - lost.frequency, abs=1e-6)
-        np.testing.assert_allclose(lost.score(y), lost.reference_membership, rtol=0, atol=1e-6)
-        assert str(lost).startswith(f"Lost mode {lost.index + 1}: ")
-    pure = novelty(x, y, **options)
-    assert pure.lost_modes[0].significant
-    assert np.bincount(kinds[pure.lost_modes[0].top(8, of="reference")]).max() >= 6
-
-
-def test_the_modes_of_a_factor_of_high_rank_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    y, x, _ = five_new_kinds(0, n_rows=60)
-    options = {"bandwidth": 5.0, "n_permutations": 0, "method": "dense"}
-    expected = novelty(x, y, **options)
-    monkeypatch.setattr("shiftmetrics.novelty.solution.EAGER_RANK", 10)
-    found = novelty(x, y, **options)
-    pairs = zip(found.modes + found.lost_modes, expected.modes + expected.lost_modes, strict=True)
-    for one, two in pairs:
-        assert one.eigenvalue == pytest.approx(two.eigenvalue, abs=1e-9)
-        assert one.reference_frequency == pytest.approx(two.reference_frequency, abs=1e-6)
-
-
-def test_lost_modes_are_those_at_eta_1_and_travel_as_json() -> None:
-    y, x, _ = five_new_kinds(0, n_rows=60)
-    assert novelty(x, y, bandwidth=5.0, eta=2.0).lost_modes == ()
-    result = novelty(x, y, bandwidth=5.0)
-    back = NoveltyResult.from_json(result.to_json())
-    assert [str(mode) for mode in back.lost_modes] == [str(mode) for mode in result.lost_modes]
-
-
-def test_the_nearest_reference_row_is_the_most_similar_one() -> None:
-    x, y, _ = five_new_kinds(0, n_rows=80)
-    for mode in novelty(x, y, bandwidth=5.0).modes:
-        squares = ((y - x[mode.exemplars[0]]) ** 2).sum(axis=1)
-        assert mode.nearest_reference == squares.argmin()
-        assert mode.nearest_similarity == pytest.approx(np.exp(-squares.min() / 50.0), rel=1e-9)
+    assert sorted(int(top[0]) for top in tops) == [5, 6, 7, 8, 9]
+    assert result.share == pytest.approx(0.5, abs=0.05)

@@ -52,7 +52,7 @@ def test_entropy_moves_at_most_by_its_slack(seed: int, count: int, change: float
 
 def test_slack_has_limits() -> None:
     assert entropy_slack(0.0, 100) == 0.0
-    assert entropy_slack(1e300, 100) == np.log(100)
+    assert entropy_slack(1e300, 100) == pytest.approx(np.log(100), rel=1e-15)
     assert entropy_slack(0.5, 1) == 0.0  # one number has no entropy
 
 
@@ -139,35 +139,15 @@ def test_a_triangular_factor_saves_work_and_changes_nothing(n: int, m: int, eta:
     np.testing.assert_allclose(np.tril(place), np.tril(test - eta * reference), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("size", "wanted"), [(1, 1), (2, 0), (30, 5), (30, None), (700, 0), (700, 7), (700, None)]
-)
-def test_eigenvalues_and_vectors(size: int, wanted: int | None) -> None:
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 2, 30, 300])
+def test_eigenvalues_and_vectors(size: int, vectors: bool) -> None:
     matrix = np.random.default_rng(size).normal(size=(size, size))
     matrix = matrix + matrix.T
-    eigenvalues, vectors, lost = eigenvalues_and_vectors(np.asfortranarray(np.tril(matrix)), wanted, 4)
+    lower = np.asfortranarray(np.tril(matrix))
+    eigenvalues, found = eigenvalues_and_vectors(lower, vectors=vectors)
     np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(matrix)[::-1], rtol=0, atol=1e-11)
-    assert vectors.shape == (size, size if wanted is None else wanted)
-    count = vectors.shape[1]
-    np.testing.assert_allclose(matrix @ vectors, vectors * eigenvalues[:count], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), rtol=0, atol=1e-11)
-    assert lost.shape == (size, min(4, size))
-    smallest = eigenvalues[::-1][: lost.shape[1]]
-    np.testing.assert_allclose(matrix @ lost, lost * smallest, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(lost.T @ lost, np.eye(lost.shape[1]), rtol=0, atol=1e-11)
-
-
-def test_clustered_eigenvalues_have_orthogonal_vectors() -> None:
-    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(600, 600)))[0]
-    values = np.concatenate([np.full(20, 1.0), np.linspace(0.5, -0.5, 580)])
-    matrix = np.asfortranarray((basis * values) @ basis.T)
-    eigenvalues, vectors, _ = eigenvalues_and_vectors(matrix.copy(order="F"), 10)
-    np.testing.assert_allclose(eigenvalues[:20], 1.0, atol=1e-12)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-11)
-    np.testing.assert_allclose(matrix @ vectors, vectors, atol=1e-11)
-
-
-def test_a_matrix_of_no_rows_has_no_eigenvalues() -> None:
-    eigenvalues, *vectors = eigenvalues_and_vectors(np.empty((0, 0)), None)
-    assert eigenvalues.shape == (0,)
-    assert [part.shape for part in vectors] == [(0, 0), (0, 0)]
+    assert found.shape == (size, size if vectors else 0)
+    if vectors:
+        np.testing.assert_allclose(matrix @ found, found * eigenvalues, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found.T @ found, np.eye(size), rtol=0, atol=1e-11)

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import oracles
+from optional import torch
 from shiftmetrics import Computing
 from shiftmetrics.stability import (
     FixedLoss,

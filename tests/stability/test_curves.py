@@ -17,6 +17,7 @@ from shiftmetrics.stability import (
     ZeroOneLoss,
     stability_criterion,
     stability_curve,
+    trade_off,
     worst_case_risk,
 )
 from shiftmetrics.stability.losses import Loss
@@ -35,7 +36,7 @@ def test_every_point_is_the_criterion(
     theta2: float,
     divergence: str,
 ) -> None:
-    loss = make_loss(seed=2)
+    loss = make_loss(seed=2, n=90)
     options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
     thresholds = [between(loss, theta1, theta2, depth) for depth in (-0.1, 0.05, 0.3, 0.6, 0.95, 1.0, 1.3)]
     thresholds = [max(r, 0.0) for r in thresholds]
@@ -53,7 +54,10 @@ def test_every_point_is_the_criterion(
         assert frame["rms_move"][place] == pytest.approx(point.rms_move, rel=1e-4, abs=1e-7)
         if point.standard_error is not None:
             assert frame["standard_error"][place] == pytest.approx(point.standard_error, rel=1e-4, abs=1e-9)
-            assert frame["high"][place] == pytest.approx(point.interval.high, rel=1e-4, abs=1e-9)
+        if point.interval is not None:
+            near = {"rel": 1e-2, "abs": 0.1 * (point.interval.high - point.interval.low)}
+            assert frame["low"][place] == pytest.approx(point.interval.low, **near)
+            assert frame["high"][place] == pytest.approx(point.interval.high, **near)
     np.testing.assert_allclose(
         curve.corruption + curve.reweighting, curve.risks - curve.base_risk, rtol=1e-6, atol=1e-9
     )
@@ -97,8 +101,9 @@ def test_convex_rising_and_its_slope_is_the_dual(loss_of, kind, price, divergenc
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sweep_takes_fewer_passes_than_its_points(loss_of, kind: str, divergence: str) -> None:
     loss = loss_of(kind, 0, 200)
-    curve = stability_curve(loss, divergence=divergence)
-    alone = sum(stability_criterion(loss, float(r), divergence=divergence).n_passes for r in curve.thresholds)
+    options = {"divergence": divergence, "resampling": None}
+    curve = stability_curve(loss, **options)
+    alone = sum(stability_criterion(loss, float(r), **options).n_passes for r in curve.thresholds)
     assert curve.n_passes < 0.85 * alone
 
 
@@ -147,7 +152,7 @@ def test_headlines_of_curves() -> None:
 
 def test_json_of_both(tmp_path) -> None:
     loss = FixedLoss([0.0, 0.0, 0.5, 1.0])
-    for result in (stability_curve(loss, [0.5, 2.0]), stability_curve(loss, 0.6, shares=[0, 0.5, 1])):
+    for result in (stability_curve(loss, [0.5, 2.0]), trade_off(loss, 0.6, shares=[0, 0.5, 1])):
         assert type(result).from_json(result.to_json()).equals(result)
         result.to_json(tmp_path / "r.json")
         assert Result.from_json(tmp_path / "r.json").equals(result)
@@ -162,7 +167,7 @@ def test_every_pair_of_prices_is_the_criterion(
 ) -> None:
     loss = make_loss(seed=3)
     threshold = between(loss, 0.4, INF, 0.3)
-    surface = stability_curve(loss, threshold, shares=np.linspace(0, 1, 5), divergence=divergence)
+    surface = trade_off(loss, threshold, shares=np.linspace(0, 1, 5), divergence=divergence)
     np.testing.assert_allclose(1 / surface.theta1 + 1 / surface.theta2, 5.0)
     for place, (theta1, theta2) in enumerate(zip(surface.theta1, surface.theta2, strict=True)):
         point = stability_criterion(
@@ -180,21 +185,18 @@ def test_every_pair_of_prices_is_the_criterion(
     divergence=st.sampled_from(["kl", "chi2"]),
     seed=st.integers(0, 50),
     factor=st.floats(0.1, 10.0),
-    prices=st.tuples(st.floats(0.05, 5.0), st.floats(0.05, 5.0)),
 )
 @settings(max_examples=25)
-def test_concave_and_homogeneous_in_the_prices(
-    loss_of, between, kind, divergence, seed, factor, prices
-) -> None:
+def test_concave_and_homogeneous_in_the_prices(loss_of, between, kind, divergence, seed, factor) -> None:
     loss = loss_of(kind, seed, 25)
     threshold = between(loss, 0.4, 0.4, 0.3)
-    surface = stability_curve(loss, threshold, shares=np.linspace(0, 1, 7), divergence=divergence)
+    surface = trade_off(loss, threshold, shares=np.linspace(0, 1, 7), divergence=divergence)
     finite = np.isfinite(surface.theta1) & np.isfinite(surface.theta2)
     # Euler: R = theta1 dR/dtheta1 + theta2 dR/dtheta2
     theta1, theta2 = surface.theta1[finite], surface.theta2[finite]
     parts = theta1 * surface.sensitivity_theta1[finite] + theta2 * surface.sensitivity_theta2[finite]
     np.testing.assert_allclose(parts, surface.stability[finite], rtol=1e-8)
-    scaled = stability_curve(
+    scaled = trade_off(
         loss,
         threshold,
         shares=np.linspace(0, 1, 7),
@@ -203,17 +205,11 @@ def test_concave_and_homogeneous_in_the_prices(
         divergence=divergence,
     )
     np.testing.assert_allclose(scaled.stability, factor * surface.stability, rtol=1e-7)
-    low, high = surface.bounds_at(*prices)
-    exact = stability_criterion(
-        loss, threshold, theta1=prices[0], theta2=prices[1], divergence=divergence
-    ).value
-    assert low <= exact * (1 + 1e-8)
-    assert exact <= high * (1 + 1e-8)
 
 
 def test_sensitivities_are_derivatives() -> None:
     loss = LogisticLoss(np.random.default_rng(0).normal(1, 1, 200), 1.5)
-    surface = stability_curve(loss, 0.7, shares=[0.2, 0.5, 0.8])
+    surface = trade_off(loss, 0.7, shares=[0.2, 0.5, 0.8])
     for place in range(3):
         theta1, theta2 = float(surface.theta1[place]), float(surface.theta2[place])
         step = 1e-4
@@ -233,24 +229,15 @@ def test_sensitivities_are_derivatives() -> None:
         assert surface.sensitivity_theta2[place] == pytest.approx(slope2, rel=1e-4)
 
 
-def test_bounds_at_the_ends() -> None:
-    surface = stability_curve(ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.5, shares=np.linspace(0, 1, 21))
-    for prices in ((0.3, INF), (INF, 0.7)):
-        low, high = surface.bounds_at(*prices)
-        exact = stability_criterion(
-            ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.5, theta1=prices[0], theta2=prices[1]
-        ).value
-        assert low == pytest.approx(exact)
-        assert high == pytest.approx(exact)
-    assert surface.bounds_at(INF, INF)[1] == INF
-    fixed = stability_curve(FixedLoss([0.0, 1.0]), 2.0, shares=[0, 0.5, 1])
-    assert (fixed.value, fixed.bounds_at(1.0, 1.0)[1]) == (INF, INF)
+def test_prices_that_never_reach_the_threshold() -> None:
+    fixed = trade_off(FixedLoss([0.0, 1.0]), 2.0, shares=[0, 0.5, 1])
+    assert fixed.value == INF
     assert "no allowed shift" in fixed.headline()
 
 
 def test_excess_risk_trades_places_along_the_line() -> None:
     loss = HingeLoss(np.random.default_rng(0).normal(1.5, 1, 300), 1.0)
-    surface = stability_curve(loss, 1.0, shares=np.linspace(0, 1, 21))
+    surface = trade_off(loss, 1.0, shares=np.linspace(0, 1, 21))
     assert (np.diff(surface.corruption) > -1e-9).all()
     assert (np.diff(surface.reweighting) < 1e-9).all()
     assert "lowest" in surface.headline()
@@ -258,7 +245,7 @@ def test_excess_risk_trades_places_along_the_line() -> None:
 
 def test_the_spread_between_samples_grows_as_moves_are_forbidden() -> None:
     """The observation of section 4.1 of the paper, relative to the value as well, on one population."""
-    surface = stability_curve(
+    surface = trade_off(
         LogisticLoss(np.random.default_rng(0).normal(1.5, 1, 2000), 1.5), 1.0, shares=[0.0, 0.5, 0.95]
     )
     spread = surface.standard_errors / surface.stability
@@ -287,19 +274,16 @@ def test_bad_curves(arguments, message) -> None:
         ({"shares": [1.2]}, "shares must be"),
         ({"shares": [-0.2]}, "shares must be"),
         ({"theta1": INF, "theta2": INF, "shares": [0.5]}, "theta1 must be finite, or theta2"),
-        ({"thresholds": None, "shares": [0.5]}, "thresholds must be one number"),
+        ({"threshold": -0.5}, "threshold must be a number at least 0"),
     ],
 )
 def test_bad_curves_over_prices(arguments, message) -> None:
     with pytest.raises(ValueError, match=message):
-        stability_curve(FixedLoss([0.0, 1.0]), **{"thresholds": 0.7, **arguments})
+        trade_off(FixedLoss([0.0, 1.0]), **{"threshold": 0.7, **arguments})
     with pytest.raises(TypeError, match="loss must be a loss object"):
-        stability_curve([0.0, 1.0], 0.7, shares=[0.5])
+        trade_off([0.0, 1.0], 0.7, shares=[0.5])
 
 
-def test_each_kind_of_curve_refuses_the_questions_of_the_other() -> None:
-    loss = FixedLoss([0.0, 1.0])
+def test_a_curve_over_prices_refuses_questions_about_thresholds() -> None:
     with pytest.raises(ValueError, match="curve must be over thresholds, got one over prices"):
-        stability_curve(loss, 0.7, shares=[0.5]).worst_case_risk([0.1])
-    with pytest.raises(ValueError, match="curve must be over prices, got one over thresholds"):
-        stability_curve(loss, 0.7).bounds_at(0.4, 0.4)
+        trade_off(FixedLoss([0.0, 1.0]), 0.7, shares=[0.5]).worst_case_risk([0.1])

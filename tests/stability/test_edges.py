@@ -93,7 +93,7 @@ def test_thresholds_that_nothing_reaches(divergence: str) -> None:
         assert np.mean(result.weights) == pytest.approx(1.0)
         assert result.n_passes <= 12  # found from the bound, not from divergence
         assert_no_nan(result)
-        assert "no allowed shift" in result.headline()
+        assert "No allowed shift" in result.headline()
 
 
 def test_when_nothing_may_change() -> None:

@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from optional import array_api_strict, torch
 from shiftmetrics.stability import (
     CandidateLoss,
     FixedLoss,

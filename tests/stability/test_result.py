@@ -27,6 +27,7 @@ from shiftmetrics.stability.result import (
     UNATTAINABLE,
     UNBOUNDED_LOSS,
 )
+from shiftmetrics.stability.words import most_grown
 
 INF = np.inf
 
@@ -51,25 +52,74 @@ def test_json_brings_everything_back(
         assert document["status"]["code"] == result.status.code
 
 
-def test_headlines_are_sentences() -> None:
+def test_headlines_say_what_moves_and_who_gains_weight() -> None:
     margins = np.linspace(-0.5, 2.4, 30)
     moved = stability_criterion(HingeLoss(margins, 1.5), 1.0)
-    assert moved.headline().startswith(
-        "Stability 0.06903 at risk threshold 1: in the least shift that raises the risk from"
+    assert moved.headline().startswith("A mean hinge loss of 1 (now 0.4")
+    assert f"% of the rows move, by at most {moved.moved_distances.max():.4g}" in moved.headline()
+    assert f"an effective {100 * moved.effective_sample_fraction:.3g} % of the rows count" in moved.headline()
+    assert (
+        "by reweighting alone, once the weight of the tenth of the rows with the highest" in moved.headline()
     )
-    assert "% of the rows move" in moved.headline()
-    assert "effective sample size" in moved.headline()
+    errors = stability_criterion(ZeroOneLoss(np.maximum(margins, 0.0) / 1.5), 0.5)
+    assert errors.headline().startswith("50 % errors (now 20 %) once ")
+    assert "the weight of the rows that are wrong now grows 2.5-fold." in errors.headline()
     weighed = stability_criterion(FixedLoss([0.0, 1.0, 2.0]), 1.2)
-    assert "move" not in weighed.headline()
-    assert "reweighting leaves" in weighed.headline()
+    assert weighed.headline().startswith(
+        "A mean loss of 1.2 (now 1) by reweighting alone: once the weight of"
+    )
+    doubled = stability_criterion(FixedLoss(np.arange(10) < 2), 0.4)
+    assert doubled.headline() == (
+        "40 % errors (now 20 %) by reweighting alone: once the weight of the rows that are wrong now doubles."
+    )
     worst = worst_case_risk(HingeLoss(margins, 1.5), 0.05)
-    assert worst.headline().startswith("Worst-case risk ")
-    assert "within a budget of 0.05, up from 0.4" in worst.headline()
+    assert worst.headline().startswith("At worst a mean hinge loss of ")
+    assert "within a budget of 0.05: " in worst.headline()
     assert moved.summary().startswith(moved.headline())
+    assert (
+        "Stability 0.06903 at risk threshold 1: the least cost, at the prices theta1 = 0.4, theta2 = 0.4"
+        in moved.summary()
+    )
     assert "Higher is better" in moved.summary()
     assert "Lower is better" in worst.summary()
     nothing = worst_case_risk(FixedLoss([1.0, 1.0]), 0.05)
     assert "nothing changes" in nothing.headline()
+
+
+def test_the_weights_of_reweighting_alone_are_the_least_shift_without_moves() -> None:
+    margins = np.random.default_rng(0).normal(1.0, 1.0, 60)
+    loss, weights = HingeLoss(margins, 1.5), np.random.default_rng(1).uniform(0.5, 2.0, 60)
+    both = stability_criterion(loss, 1.0, sample_weight=weights)
+    alone = stability_criterion(loss, 1.0, sample_weight=weights, theta1=np.inf)
+    np.testing.assert_allclose(both.weights_alone, alone.weights, rtol=1e-6)
+    assert stability_criterion(loss, 1.0, theta2=np.inf).weights_alone is None
+    assert alone.weights_alone is None
+
+
+def test_yardsticks_are_what_halves_and_equal_distances_give() -> None:
+    rng = np.random.default_rng(0)
+    distances = np.maximum(rng.normal(1.0, 1.0, 400), 0.0)
+    result = stability_criterion(ZeroOneLoss(distances), 0.3)
+    assert result.mean_distance == pytest.approx(distances[distances > 0].mean())
+    errors = (distances == 0.0).astype(float)
+    gaps = []
+    for _ in range(3000):
+        order = rng.permutation(400)
+        gaps.append(abs(errors[order[:200]].mean() - errors[order[200:]].mean()))
+    halves, equal = result.yardsticks()
+    assert float(halves.split("differ by ")[1].split()[0]) == pytest.approx(100 * np.mean(gaps), rel=0.07)
+    assert f"{100 * (0.3 - errors.mean()):.3g} % would move that far" in equal
+    assert halves in result.summary()
+    assert stability_criterion(HingeLoss(distances, 1.0), 1.0).mean_distance is None
+
+
+def test_the_class_that_grows_most() -> None:
+    labels = np.repeat(["a", "b", "c"], 2)
+    assert most_grown(np.array([0.5, 0.5, 2.0, 2.0, 0.5, 0.5]), labels) == ("b", 2.0)
+    assert most_grown(np.ones(6), labels) is None
+    assert most_grown(np.array([1.0, 3.0]), np.array(["a", "a"])) is None
+    weights = [1.0, 1.0, 3.0, 3.0, 1.0, 1.0]
+    assert most_grown(np.array([0.4, 0.4, 1.4, 1.4, 0.4, 0.4]), labels, weights) == ("b", pytest.approx(1.4))
 
 
 def test_every_status_says_cause_and_remedy() -> None:

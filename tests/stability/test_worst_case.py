@@ -151,7 +151,13 @@ def test_too_few_iterations_are_said() -> None:
         assert not np.isnan(result.value)
 
 
-@pytest.mark.parametrize("budget", [-1.0, np.nan, INF])
+def test_a_budget_without_a_limit_gives_the_highest_risk_within_reach() -> None:
+    result = worst_case_risk(ZeroOneLoss([0.0, 0.5, 1.0, INF]), INF)
+    assert (result.value, result.status.code) == (1.0, "boundary")
+    assert worst_case_risk(ZeroOneLoss([0.0, 0.5, 1.0, INF]), INF, theta2=INF).value == 0.75
+
+
+@pytest.mark.parametrize("budget", [-1.0, np.nan])
 def test_bad_budgets(budget: float) -> None:
     with pytest.raises(ValueError, match="budget must be a number at least 0"):
         worst_case_risk(FixedLoss([0.0, 1.0]), budget)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import Interval
+from shiftmetrics._core.validation import describe
 
 
 @dataclass(frozen=True)
@@ -57,18 +59,36 @@ class BiasCorrected:
         low, high = np.quantile(self.draws, shares)
         return float(low), float(high)
 
-    def p_value(self, null: float = 0.0) -> float:
-        """Return the two-sided p-value of ``null``: the interval of level 1 - p has it at an end.
 
-        It is never below ``2 / (n_resamples + 1)``, the least that so many draws can tell.
-        """
-        from scipy.special import ndtr, ndtri
+def drawn_interval(low: FloatArray, high: FloatArray, level: float) -> tuple[float, float]:
+    """Return the interval whose ends are order statistics of draws of either end.
 
-        if self.draws[0] == self.draws[-1] == null:
-            return 1.0
-        shift = float(ndtri(_share_below(self.draws, null))) - self.bias
-        tail = float(ndtr(shift / (1.0 + self.acceleration * shift) - self.bias))
-        return min(1.0, max(2.0 * min(tail, 1.0 - tail), 2.0 / (len(self.draws) + 1.0)))
+    Raises
+    ------
+    ValueError
+        If there are too few draws for the level.
+    """
+    place = _order(len(low), level)
+    return float(np.sort(low)[place]), float(np.sort(high)[-1 - place])
+
+
+def drawn_p_value(low: FloatArray, high: FloatArray) -> float:
+    """Return the two-sided p-value of 0: it is at most ``1 - level`` where `drawn_interval` does not hold 0.
+
+    It is never below ``2 / (n_draws + 1)``, the least that so many draws can tell.
+    """
+    beyond = 1 + min(np.count_nonzero(low <= 0.0), np.count_nonzero(high >= 0.0))
+    return min(1.0, 2.0 * beyond / (len(low) + 1))
+
+
+def _order(n_draws: int, level: float) -> int:
+    """Return the position from the end of sorted draws that leaves half of ``1 - level`` beyond."""
+    tail = (1.0 - level) / 2.0
+    place = math.floor(tail * (n_draws + 1) + 1e-9) - 1
+    if place < 0:
+        least = math.ceil(1.0 / tail - 1e-9) - 1
+        raise ValueError(describe("n_draws", f"at least {least} for a level of {level:g}", n_draws))
+    return place
 
 
 def normal_interval(
@@ -79,6 +99,39 @@ def normal_interval(
 
     half = float(ndtri(0.5 + 0.5 * level)) * standard_error
     return Interval(low=max(value - half, least), high=value + half, level=level, method=method)
+
+
+def skewed_errors(influence: FloatArray, n_units: float, level: float) -> tuple[float, float]:
+    """Return how far the truth may lie below and above a value whose influence function is skewed.
+
+    Student's quantiles of the studentised value, after the monotone transformation that removes its skewness
+    (P. Hall, Journal of the Royal Statistical Society B 54, 1992, doi:10.1111/j.2517-6161.1992.tb01876.x).
+
+    Parameters
+    ----------
+    influence : ndarray of shape (n_units,)
+        What each unit adds to the value; they sum to 0, and their norm is the standard error.
+    n_units : float
+        Effective number of units.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    below, above : float
+    """
+    from scipy.special import stdtrit
+
+    spread = float(np.hypot.reduce(influence))  # does not overflow
+    if spread == 0.0:
+        return 0.0, 0.0
+    skewness = float(np.sum((influence / spread) ** 3))  # of one unit, over the root of their number
+    quantile = float(stdtrit(max(n_units - 1.0, 1.0), 0.5 + 0.5 * level))
+    below, above = quantile, quantile
+    if abs(skewness) > 1e-6:
+        shifted = 1.0 + skewness * (np.array([quantile, -quantile]) - skewness / 6.0)
+        below, above = np.abs(3.0 / skewness * (np.cbrt(shifted) - 1.0)).tolist()
+    return below * spread, above * spread
 
 
 def binomial_interval(

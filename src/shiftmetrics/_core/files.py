@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+UNFINISHED: set[Path] = set()
+"""Temporary files that a process which ends at once has to remove."""
+
 
 @contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
@@ -26,7 +29,8 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
             f"The output folder must exist, got {str(path.parent)!r}. Create it first, or choose another path."
         )
     if path.exists() and not path.is_file():  # a pipe or a device, such as /dev/stdout, is never replaced
-        yield path
+        with _naming(path):
+            yield path
         return
     path = Path(os.path.realpath(path))  # a link stays a link: the file that it points at is replaced
     try:
@@ -37,8 +41,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         ) from error
     os.close(handle)
     temporary = Path(name)
+    UNFINISHED.add(temporary)
     try:
-        yield temporary
+        with _naming(path):
+            yield temporary
         # mkstemp makes private files; a result should have the permissions of any other new file.
         umask = os.umask(0)
         os.umask(umask)
@@ -46,6 +52,18 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+        UNFINISHED.discard(temporary)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors that come without one, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or isinstance(error, BrokenPipeError):
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def write_text(target: str | os.PathLike[str], text: str) -> None:

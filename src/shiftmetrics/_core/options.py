@@ -31,7 +31,7 @@ class Computing:
     max_iter : int, optional
         Most iterations.
     progress : bool, default True
-        Whether work of more than two seconds shows a progress bar.
+        Whether work of more than two seconds shows a progress bar, where output is a terminal.
 
     Raises
     ------

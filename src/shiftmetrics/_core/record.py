@@ -29,6 +29,10 @@ class Record:
         for field in dataclasses.fields(self):
             object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():  # NumPy unpickles arrays as writeable
+            object.__setattr__(self, name, _frozen(value))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain Python values and (read-only) NumPy arrays, nested parts as dicts."""
         return {

@@ -39,12 +39,16 @@ class Draws:
     size : int or None
         Units in each draw, without replacement: subsamples, halves, or, in a pooled sample, permutations. None draws
         as many as there are, with replacement: the bootstrap.
+    smooth : bool
+        Give each unit a standard exponential weight in place of a count: the Bayesian bootstrap (D. Rubin, Annals of
+        Statistics 9, 1981, doi:10.1214/aos/1176345338).
     """
 
     n_units: int
     n_resamples: int
     seed: int
     size: int | None = None
+    smooth: bool = False
 
     @property
     def blocks(self) -> list[slice]:
@@ -53,9 +57,12 @@ class Draws:
 
     def counts(self, block: int) -> FloatArray:
         """Return the counts of the units of one of the `blocks`, of shape (n_resamples, n_units)."""
-        units, totals = self.blocks[block], self._totals[:, block]
+        units = self.blocks[block]
         n_units = units.stop - units.start
         rng = np.random.default_rng([self.seed, 1, block])
+        if self.smooth:
+            return rng.standard_exponential((self.n_resamples, n_units))
+        totals = self._totals[:, block]
         if self.size is None:
             places = rng.integers(n_units, size=int(totals.sum()))
             places += np.repeat(n_units * np.arange(self.n_resamples), totals)

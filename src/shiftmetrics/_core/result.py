@@ -97,6 +97,9 @@ class Result(Record):
     def __str__(self) -> str:
         return self.summary()
 
+    def __float__(self) -> float:
+        return self.value
+
     def to_frame(self) -> Any:
         """Return one row of a pandas DataFrame with the scalar fields: rows of many results stack well."""
         import pandas as pd

@@ -56,6 +56,13 @@ class Bracket(Generic[S]):
         return self.high.slope / (self.high.slope - self.low.slope)
 
     @property
+    def rest(self) -> float:
+        """Weight of the high end, ``1 - share`` with all its digits."""
+        if self.low is self.high or self.low.slope == 0.0:
+            return 0.0
+        return self.low.slope / (self.low.slope - self.high.slope)
+
+    @property
     def least(self) -> float:
         """The smaller of the two values: an upper bound of the minimum."""
         return min(self.low.value, self.high.value)

@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.grid import check_range, grid_statistic, maximum_between
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, named_prior, prepare_pairs
 from shiftmetrics.agreement.statistic import limits_of
 
 try:
@@ -176,7 +176,6 @@ def agreement_loss(
 
 
 def _with_prior(pairs: ScorePairs, prior: Any) -> ScorePairs:
-    if not isinstance(prior, str):
+    if not isinstance(named_prior(prior), str):
         return pairs
-    shares = limits_of(pairs).predicted
-    return pairs.replace(prior=shares / shares.sum())
+    return pairs.replace(prior=limits_of(pairs).shares)

@@ -1,6 +1,6 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
 
-from shiftmetrics.agreement.channel import channel_capacity, equivalent_error
+from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.contributions import agreement_contributions
 from shiftmetrics.agreement.curves import AgreementCurvesResult, agreement_curves
 from shiftmetrics.agreement.matrix import AgreementMatrixResult, agreement_matrix, agreement_transfer
@@ -18,7 +18,6 @@ __all__ = [
     "agreement_curves",
     "agreement_matrix",
     "agreement_transfer",
-    "channel_capacity",
     "equivalent_error",
     "pair_samples",
     "posterior_agreement",

@@ -14,9 +14,9 @@ from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, check_vector, describe
-from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.posterior import prior_setting
 from shiftmetrics.agreement.ratios import Curve, solve_ratios
+from shiftmetrics.agreement.scores import named_prior
 from shiftmetrics.agreement.shift_grid import ShiftGrid
 
 RATIOS = tuple(k / 10 for k in range(11))
@@ -52,13 +52,15 @@ class AgreementCurvesResult(Drawn, Result):
         Powers of the shift, as given.
     ratios : ndarray of shape (n_ratios,)
         Shares of shifted rows, ascending.
-    n_classes : ndarray of shape (n_models,)
-        Number of classes K of each model.
     agreement, agreement_low, agreement_high : ndarray
         Posterior agreement in nats per sample, and its sampling interval: normal around the solution, through the
         identity with a symmetric channel where no pair disagrees or no beta agrees.
     errors : ndarray
         Numerical errors of the agreement.
+    ceiling : ndarray
+        The most that predictions of the same shares can agree, in nats: log K where the prior is uniform.
+    equivalent_error : ndarray
+        Share of the predictions that a channel of this agreement flips. Lower is better.
     beta : ndarray
         Inverse temperatures; infinity where every pair shares a predicted class.
     afr_p, afr_p_low, afr_p_high : ndarray
@@ -77,11 +79,12 @@ class AgreementCurvesResult(Drawn, Result):
     models: tuple[str, ...]
     powers: tuple[float | str, ...]
     ratios: FloatArray
-    n_classes: IntArray
     agreement: FloatArray
     agreement_low: FloatArray
     agreement_high: FloatArray
     errors: FloatArray
+    ceiling: FloatArray
+    equivalent_error: FloatArray
     beta: FloatArray
     afr_p: FloatArray
     afr_p_low: FloatArray
@@ -93,16 +96,12 @@ class AgreementCurvesResult(Drawn, Result):
 
     @property
     def normalized(self) -> FloatArray:
-        """Agreement divided by log K, in [0, 1]."""
-        return self.agreement / np.log(self.n_classes)[:, None, None]
+        """Agreement over its ceiling, in [0, 1]."""
+        return self.over_ceiling(self.agreement)
 
-    @property
-    def equivalent_error(self) -> FloatArray:
-        """Error rate of the symmetric channel with this agreement. Lower is better."""
-        error = np.empty(self.agreement.shape)
-        for place, value in np.ndenumerate(self.agreement):
-            error[place] = equivalent_error(float(value), int(self.n_classes[place[0]]))
-        return error
+    def over_ceiling(self, agreement: FloatArray) -> FloatArray:
+        """Return an array of agreements over the ceiling at each point; 0 where that is 0."""
+        return np.divide(agreement, self.ceiling, out=np.zeros(agreement.shape), where=self.ceiling > 0.0)
 
     def headline(self) -> str:
         """Return one sentence with the best and the worst model at the end of the curves."""
@@ -172,7 +171,7 @@ def agreement_curves(
         arrays, or of mappings from power). Default: a random order, the same for all models and powers.
     kind, floor
         As in `posterior_agreement`.
-    prior : array of shape (n_classes,) or "predicted", optional
+    prior : array of shape (n_classes,), "uniform" or "predicted", optional
         As in `posterior_agreement`, but "predicted" is one prior for all points of a model: its predictions on the
         original rows and on all rows shifted, averaged over powers.
     pairing : {"labels", "position"}, default "labels"
@@ -216,7 +215,7 @@ def agreement_curves(
     """
     from tqdm import tqdm
 
-    computing = computing_of(computing, atol=1e-5, max_iter=200)
+    prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
     drawn = resampling_of(resampling) or Resampling()
     shares = np.unique(check_vector(ratios, "ratios", low=0.0))
     check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
@@ -224,7 +223,7 @@ def agreement_curves(
     curves: list[Curve] = []
     n_samples = 0
     n_curves, quiet = len(grid.models) * len(grid.powers), not computing.progress
-    with tqdm(total=n_curves, desc="curves", delay=2.0, disable=quiet, leave=False) as bar:
+    with tqdm(total=n_curves, desc="curves", delay=2.0, disable=quiet or None, leave=False) as bar:
         for m, model in enumerate(grid.models):
             samples = grid.pairs(m, kind=kind, prior=prior, floor=floor, executor=computing.executor)
             if n_samples not in (0, samples[0].n_samples):
@@ -235,23 +234,22 @@ def agreement_curves(
             for p, pairs in enumerate(samples):
                 rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), drawn.rng)
                 segment = np.searchsorted(_row_counts(shares, n_samples), rank, side="right")
-                curves.append(solve_ratios(pairs, segment, len(shares), truth, drawn.level, computing))
+                curves.append(solve_ratios(pairs, segment, len(shares), truth, drawn, computing))
                 bar.update()
-    n_classes = np.asarray([curve.n_classes for curve in curves[:: len(grid.powers)]])
     shape = (len(grid.models), len(grid.powers), len(shares))
     found: dict[str, Any] = {
         name: np.stack([curve.columns[name] for curve in curves]).reshape(shape) for name in curves[0].columns
     }
-    log_classes = np.log(n_classes)[:, None, None]
+    where = found["ceiling"] > 0.0
+    over = {name: found[name][where] / found["ceiling"][where] for name in ("agreement", "errors")}
     return AgreementCurvesResult(
-        value=float((found["agreement"] / log_classes).min()),
-        error_bound=float((found["errors"] / log_classes).max()),
+        value=float(over["agreement"].min()) if where.all() else 0.0,
+        error_bound=float(over["errors"].max(initial=0.0)),
         status=SOLVED if all(curve.converged for curve in curves) else SOME_UNSOLVED,
         n_samples=n_samples,
         models=grid.models,
         powers=grid.powers,
         ratios=shares,
-        n_classes=n_classes,
         n_evaluations=sum(curve.n_evaluations for curve in curves),
         settings=settings_of(
             kind=kind,

@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import map_reduce, row_blocks
-from shiftmetrics._core.numerics import UNIT_ROUNDOFF, entropy
+from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics._core.status import Status
@@ -28,7 +28,7 @@ from shiftmetrics.agreement.result import (
     value_fields,
 )
 from shiftmetrics.agreement.scores import ScorePairs, on_cpu
-from shiftmetrics.agreement.statistic import limits_of
+from shiftmetrics.agreement.statistic import PredictionSums, limits_of
 
 BETA_RANGE = (2.0**-17, 2.0**17)
 """Ten decades around 1: scores whose spread lies between 1e-4 and 1e4 have their beta inside."""
@@ -67,33 +67,24 @@ PLANE_BYTES = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
-class AgreementGridStatistic(Statistic):
+class AgreementGridStatistic(PredictionSums, Statistic):
     """Sums over pairs, in nats, at each beta of a grid and at its ends.
 
     Attributes
     ----------
-    weight : float
-        Sum of the observation weights.
     value, slope, curvature : ndarray of shape (n_points,)
         Sums of f and of its first two derivatives by beta.
     start_curvature : float
         Sum of f'' at beta = 0, where f and f' are 0.
     limit : float
         Sum of the limits of f towards infinite beta, where every pair shares a predicted class.
-    disagreeing : float
-        Weight of the pairs that share none.
-    predicted : ndarray of shape (n_classes,)
-        Weight of the rows, of either sample, in which a class is predicted; ties share evenly.
     """
 
-    weight: float
     value: FloatArray
     slope: FloatArray
     curvature: FloatArray
     start_curvature: float
     limit: float
-    disagreeing: float
-    predicted: FloatArray
 
 
 def check_range(value: Any) -> tuple[float, float]:
@@ -152,12 +143,12 @@ def grid_result(
     if statistic.disagreeing == 0.0 and limit > rounding and limit >= best - rounding:
         beta, best, error, status = math.inf, limit, 0.0, BOUNDARY
     return PosteriorAgreementResult(
-        **value_fields(best, round(weight), prior, uniform=uniform),
+        **value_fields(best, round(weight), prior, statistic.shares),
         error_bound=error + rounding,
         status=status,
         beta=beta,
         disagreement=statistic.disagreeing / weight,
-        effective_classes=math.exp(entropy(statistic.predicted / statistic.predicted.sum())),
+        kappa=statistic.kappa,
         curve_beta=betas,
         curve_value=value,
         n_evaluations=len(betas),
@@ -227,6 +218,7 @@ def grid_statistic(
         limit=limits.pair_limit - limits.single_limit,
         disagreeing=limits.disagreeing,
         predicted=limits.predicted,
+        reference_predicted=limits.reference_predicted,
     )
 
 

@@ -17,10 +17,10 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.agreement.channel import equivalent_error
+from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.posterior import posterior_agreement, prior_setting
 from shiftmetrics.agreement.result import MAX_ITER, NO_AGREEMENT
-from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.agreement.scores import named_prior, prepare_pairs
 from shiftmetrics.agreement.statistic import row_agreement, survey
 
 CERTIFIED = Status("certified", "Every pair has one beta, whose maximum is certified.")
@@ -52,9 +52,9 @@ class AgreementMatrixResult(Drawn, Result):
         How the searches ended.
     names : tuple of str
         Of the rows and columns.
-    agreement : ndarray of shape (n_names, n_names)
-        Nats per sample. On the diagonal stands what a sample has with itself, its maximum, or what an environment has
-        at its own beta.
+    agreement, normalized, equivalent_error : ndarray of shape (n_names, n_names)
+        Nats per sample, the same over its ceiling, and as the share of predictions that a channel flips. On the
+        diagonal stands what a sample has with itself, its maximum, or what an environment has at its own beta.
     beta : ndarray of shape (n_names, n_names)
         Inverse temperature of each pair; of a transfer, that of the column's environment.
     disagreement : ndarray of shape (n_names, n_names)
@@ -76,26 +76,14 @@ class AgreementMatrixResult(Drawn, Result):
 
     names: tuple[str, ...]
     agreement: FloatArray
+    normalized: FloatArray
+    equivalent_error: FloatArray
     beta: FloatArray
     disagreement: FloatArray
     n_rows: IntArray
     n_classes: int
     standard_error: FloatArray | None = None
     fitted_on: str | None = None
-
-    @property
-    def normalized(self) -> FloatArray:
-        """Agreement divided by log K, at most 1."""
-        return np.asarray(self.agreement / np.log(self.n_classes))
-
-    @property
-    def equivalent_error(self) -> FloatArray:
-        """Error rate of the symmetric channel with this agreement. Lower is better."""
-        errors = [
-            [equivalent_error(max(float(value), 0.0), self.n_classes) for value in row]
-            for row in self.agreement
-        ]
-        return np.asarray(errors)
 
     @property
     def means(self) -> FloatArray:
@@ -188,36 +176,41 @@ def agreement_matrix(
     """
     from tqdm import tqdm
 
-    computing = computing_of(computing, atol=1e-5, max_iter=200)
+    prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
     _check_several(scores, "names")
     names, samples = [str(name) for name in scores], list(scores.values())
     n = len(names)
-    agreement, betas, disagreement = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+    agreement, normalized, error, betas, disagreement = np.zeros((5, n, n))
     options: dict[str, Any] = {
         "kind": kind, "prior": prior, "floor": floor, "sample_weight": sample_weight, "pairing": pairing
     }  # fmt: skip
     results = []
     places = list(itertools.combinations_with_replacement(range(n), 2))
-    for i, j in tqdm(places, desc="pairs", delay=2.0, disable=not computing.progress, leave=False):
+    for i, j in tqdm(places, desc="pairs", delay=2.0, disable=not computing.progress or None, leave=False):
         if i == j:  # a row with itself only gains from more confidence
             pairs = prepare_pairs(samples[i], samples[i], **options)
-            _, limits = survey(pairs, predicted=isinstance(prior, str), executor=computing.executor)
+            pairs, limits = survey(pairs, predicted=isinstance(prior, str), executor=computing.executor)
+            channel = channel_of(pairs.prior, limits.shares)
             agreement[i, i], betas[i, i] = limits.value, np.inf
+            normalized[i, i], error[i, i] = channel.normalized(limits.value), channel.error(limits.value)
             continue
         result = posterior_agreement(samples[i], samples[j], computing=computing, **options)
         results.append(result)
         agreement[i, j] = agreement[j, i] = result.value
+        normalized[i, j] = normalized[j, i] = result.normalized
+        error[i, j] = error[j, i] = result.equivalent_error
         disagreement[i, j] = disagreement[j, i] = result.disagreement
         betas[i, j] = betas[j, i] = result.beta
     first = results[0]
-    log_classes = math.log(first.n_classes)
     return AgreementMatrixResult(
-        value=float(agreement[np.triu_indices(n, 1)].mean() / log_classes),
-        error_bound=max(result.error_bound for result in results) / log_classes,
+        value=float(normalized[np.triu_indices(n, 1)].mean()),
+        error_bound=max(result.normalized_error_bound for result in results),
         status=CERTIFIED if all(result.status.ok for result in results) else MAX_ITER,
         n_samples=first.n_samples,
         names=tuple(names),
         agreement=agreement,
+        normalized=normalized,
+        equivalent_error=error,
         beta=betas,
         disagreement=disagreement,
         n_rows=np.full(n, first.n_samples),
@@ -280,7 +273,7 @@ def agreement_transfer(
     [[0.0, 0.0342], [0.0501, 0.0]]
     """
     _check_several(scores, "environments")
-    computing = computing_of(computing, atol=1e-6, max_iter=200)
+    prior, computing = named_prior(prior), computing_of(computing, atol=1e-6, max_iter=200)
     names = [str(name) for name in scores]
     if fit_on is not None:
         fit_on = check_choice(fit_on, "fit_on", names)
@@ -296,29 +289,33 @@ def agreement_transfer(
     used = _mean_prior(samples, options, computing) if isinstance(prior, str) else prior
     fitted = [posterior_agreement(*sample, prior=used, computing=computing, **options) for sample in samples]
     betas = np.array([result.beta for result in fitted])
-    agreement, standard_error = np.empty((len(names), len(names))), np.empty((len(names), len(names)))
+    agreement, normalized, error, standard_error = np.empty((4, len(names), len(names)))
     for i, sample in enumerate(samples):
         pairs, _ = survey(prepare_pairs(*sample, prior=used, **options), executor=computing.executor)
         for j, beta in enumerate(betas):
             rows = row_agreement(pairs, beta / pairs.scale, executor=computing.executor)
             agreement[i, j], standard_error[i, j] = _mean_and_error(rows)
         agreement[i, i] = fitted[i].value
+        channel = channel_of(fitted[i].prior, fitted[i].shares)
+        normalized[i] = [channel.normalized(value) for value in agreement[i]]
+        error[i] = [channel.error(value) for value in agreement[i]]
     apart = ~np.eye(len(names), dtype=bool)
     if fit_on is not None:
         apart[:, [name != fit_on for name in names]] = False
-    judged = agreement[apart]
+    judged = normalized[apart]
     status = TRANSFERRED if np.isfinite(judged).all() else CONTRADICTION
     if fit_on is not None and betas[names.index(fit_on)] == 0.0:
         status = NO_AGREEMENT
     first = fitted[0]
-    log_classes = math.log(first.n_classes)
     return AgreementMatrixResult(
-        value=float(judged.mean() / log_classes),
-        error_bound=max(result.error_bound for result in fitted) / log_classes,
+        value=float(judged.mean()),
+        error_bound=max(result.normalized_error_bound for result in fitted),
         status=status,
         n_samples=sum(result.n_samples for result in fitted),
         names=tuple(names),
         agreement=agreement,
+        normalized=normalized,
+        equivalent_error=error,
         beta=np.tile(betas, (len(names), 1)),
         disagreement=np.tile([[result.disagreement] for result in fitted], len(names)),
         n_rows=np.array([result.n_samples for result in fitted]),

@@ -11,16 +11,23 @@ import numpy as np
 from shiftmetrics._core.arrays import take_rows
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.probabilities import look_like_probabilities
+from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_choice, check_number, describe
 from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.result import PosteriorAgreementResult, value_fields
 from shiftmetrics.agreement.sampling import sample_agreement
-from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
-from shiftmetrics.agreement.shards import shards_of, solve_beta, solve_shards
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
+from shiftmetrics.agreement.shards import changed_fields, shards_of, solve_beta, solve_shards
 from shiftmetrics.agreement.solver import pilot_betas
-from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, row_agreement, survey
+from shiftmetrics.agreement.statistic import (
+    AgreementLimits,
+    confident_changes,
+    evaluator,
+    row_agreement,
+    survey,
+)
 
 
 def posterior_agreement(
@@ -51,12 +58,13 @@ def posterior_agreement(
         time it is read, about ten times.
     reference_scores : array of the same shape
         Scores on the original sample; row i belongs to the same observation as row i of ``scores``.
-    kind : {"scores", "probabilities"}, default "scores"
-        Probabilities become scores by their logarithm; in one dimension they are those of the second class.
-    prior : array of shape (n_classes,) or "predicted", optional
-        Class prior inside the posteriors, scaled to sum 1; classes of prior 0 drop out. Default: uniform, for which a
-        constant classifier is perfectly robust. "predicted" takes the share of rows, of both samples, in which each
-        class is predicted: then a constant classifier scores 0, which is what choosing a model needs.
+    kind : {"scores", "probabilities", "proportions"}, default "scores"
+        Probabilities become scores by their logarithm; in one dimension they are those of the second class. Rows of
+        proportions, such as percentages, rounded probabilities or votes, are divided by their sum first.
+    prior : array of shape (n_classes,), "uniform" or "predicted", optional
+        Class prior inside the posteriors, scaled to sum 1; classes of prior 0 drop out, and may hold anything.
+        Default: uniform, for which a constant classifier is perfectly robust. "predicted" takes the share of rows, of
+        both samples, in which each class is predicted: then a constant classifier scores 0.
     sample_weight : array of shape (n_samples,), optional
         Non-negative observation weights. Not for batches and Dask arrays.
     floor : float, optional
@@ -109,6 +117,7 @@ def posterior_agreement(
     """
     if beta is not None:
         beta = check_number(beta, "beta", low=0.0, allow_inf=True)
+    prior = named_prior(prior)
     computing = computing_of(computing, atol=1e-6, max_iter=200)
     resampling = resampling_of(resampling)
     if resampling is not None and beta is not None:
@@ -126,6 +135,7 @@ def posterior_agreement(
             **options,
         )
     align: Align = check_choice(pairing, "pairing", ("labels", "position"))
+    drawn = None
     shards = shards_of(scores, reference_scores, kind=kind, floor=floor)
     if shards is None:
         pairs = prepare_pairs(scores, reference_scores, sample_weight=sample_weight, pairing=align, **options)
@@ -133,6 +143,9 @@ def posterior_agreement(
             groups = align_rows(scores, resampling.groups, "groups", align)
             resampling = dataclasses.replace(resampling, groups=groups)
         fields = _in_memory(pairs, prior, beta, resampling, computing)
+        if resampling is not None:
+            units = Units.of(resampling.groups, pairs.n_samples)
+            drawn = {**resampling.settings(), "n_units": units.n_units}
         options.update(kind=pairs.kind, floor=pairs.floor)
     else:
         for value, name in ((sample_weight, "sample_weight"), (resampling, "resampling")):
@@ -148,7 +161,7 @@ def posterior_agreement(
             sample_weight=sample_weight is not None,
             beta=beta,
             pairing=pairing,
-            resampling=None if resampling is None else resampling.settings(),
+            resampling=drawn,
             computing=computing.settings(),
         ),
     )
@@ -175,12 +188,12 @@ def _in_memory(
         computing=computing,
         guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
     )
+    fields |= changed_fields(limits, lambda: confident_changes(pairs, best.x, executor=executor))
     fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
     fields["warnings"] = warnings + fields["warnings"]
     if resampling is not None:
         fields["interval"], fields["resampled"] = sample_agreement(
             pairs,
-            limits,
             best,
             value=fields["value"],
             resampling=resampling,
@@ -224,6 +237,7 @@ def _over_pairings(
             )
         )
     first, values = results[0], np.array([result.value for result in results])
+    shares = np.mean([result.shares for result in results], axis=0)
     warnings = list(first.warnings)
     if pairings[0].measured_on(scores, reference_scores):
         warnings.append(
@@ -237,7 +251,7 @@ def _over_pairings(
     worst = next((result for result in results if not result.status.ok), first)
     return dataclasses.replace(
         first,
-        **value_fields(float(values.mean()), first.n_samples, first.prior),
+        **value_fields(float(values.mean()), first.n_samples, first.prior, shares),
         error_bound=max(result.error_bound for result in results),
         status=worst.status,
         pairing=pairings[0],

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, namespace
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.maximum import Maximum
-from shiftmetrics._core.options import Computing
-from shiftmetrics._core.resampling import Units
-from shiftmetrics.agreement.channel import prior_channel_capacity
+from shiftmetrics._core.options import Computing, Resampling
+from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.predictions import predicted_columns
-from shiftmetrics.agreement.sampling import unseen_contradictions
+from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.shards import search_beta
-from shiftmetrics.agreement.statistic import AgreementLimits, evaluator, limits_of, row_agreement
+from shiftmetrics.agreement.statistic import evaluator, limits_of
 
 
 class Curve(NamedTuple):
     """All points of one model at one power; columns are of shape (n_ratios,)."""
 
     columns: dict[str, FloatArray]
-    n_classes: int
     n_evaluations: int
     converged: bool
 
@@ -34,7 +32,7 @@ def solve_ratios(
     segment: IntArray,
     n_ratios: int,
     truth: IntArray | None,
-    level: float,
+    resampling: Resampling,
     computing: Computing,
 ) -> Curve:
     """Solve at every ratio: row i is shifted from the ratio at position ``segment[i]`` on."""
@@ -53,24 +51,27 @@ def solve_ratios(
             best = _at_infinity(limits.value)
         guesses = [best.x] if 0.0 < best.x < math.inf else []
         n_evaluations, converged = n_evaluations + best.n_evaluations, converged and best.converged
-        low, high = _sampling_ends(some, limits, best, level, bool(moved.any()), computing)
+        channel = channel_of(pairs.prior, limits.shares)
+        low, high = _sampling_ends(some, best, bool(moved.any()), resampling, computing)
         point = {
             "agreement": best.value,
             "agreement_low": low,
             "agreement_high": high,
             "errors": best.error_bound,
+            "ceiling": channel.ceiling,
+            "equivalent_error": channel.error(best.value),
             "beta": best.x * pairs.scale,
         }
         predicted = np.where(moved, shifted, reference)
         for name, expected in (("afr_p", reference), ("afr_t", truth)):
             if expected is not None:
                 rate = float(np.mean(predicted == expected))
-                ends = binomial_interval(rate, pairs.n_samples, level)
+                ends = binomial_interval(rate, pairs.n_samples, resampling.level)
                 point |= {name: rate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
         for name, value in point.items():
             columns.setdefault(name, []).append(value)
     arrays = {name: np.asarray(part) for name, part in columns.items()}
-    return Curve(arrays, pairs.n_classes, n_evaluations, converged)
+    return Curve(arrays, n_evaluations, converged)
 
 
 def _shifted_in_part(pairs: ScorePairs, moved: BoolArray) -> ScorePairs:
@@ -91,25 +92,11 @@ def _at_infinity(value: float) -> Maximum:
 
 
 def _sampling_ends(
-    pairs: ScorePairs, limits: AgreementLimits, best: Maximum, level: float, moved: bool, computing: Computing
+    pairs: ScorePairs, best: Maximum, moved: bool, resampling: Resampling, computing: Computing
 ) -> tuple[float, float]:
-    """Return the sampling interval of a maximum: to first order, beta may stay where it is.
-
-    Where no pair disagrees, or no beta agrees, the pairs do not vary at the solution; there the rate of disagreement
-    has an exact interval, which is read through the channel identity.
-    """
-    from scipy.special import ndtri
-
-    n, value, used = pairs.n_samples, best.value, pairs.prior > 0.0
-    if 0.0 < best.x < math.inf:
-        rows = row_agreement(pairs, best.x, executor=computing.executor)
-        reach = float(ndtri((1.0 + level) / 2.0)) * float(rows.std()) / math.sqrt(max(n - 1, 1))
-        return max(0.0, value - reach), min(-math.log(pairs.prior[used].min()), value + reach)
+    """Return the sampling interval of a maximum: to first order, beta may stay where it is."""
     if not moved:
-        return value, value  # rows paired with themselves cannot disagree
-    if math.isinf(best.x):
-        interval = unseen_contradictions(pairs, limits, Units(n, n), value, level)
-        return interval.low, interval.high
-    error, _ = binomial_interval(limits.disagreeing / limits.weight, n, level, one_sided=True)
-    shares = limits.predicted / limits.predicted.sum()
-    return value, max(value, prior_channel_capacity(error, shares[used], pairs.prior[used]))
+        return best.value, best.value  # rows paired with themselves cannot disagree
+    options: dict[str, Any] = {"resampling": resampling, "anew": False, "executor": computing.executor}
+    interval, _ = sample_agreement(pairs, best, value=best.value, **options)
+    return (best.value, best.value) if interval is None else (interval.low, interval.high)

@@ -17,7 +17,7 @@ from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
-from shiftmetrics.agreement.channel import equivalent_error
+from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
 from shiftmetrics.agreement.groups import AgreementContributions
 from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.statistic import AgreementLimits
@@ -45,6 +45,10 @@ CONTRADICTION = Status(
     ok=False,
 )
 
+COLLAPSED_BELOW = 0.25
+"""A model has collapsed when it leaves its most frequent class less than this share as often as expected: measured,
+this finds constant models and none of those that are of use."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PosteriorAgreementResult(Drawn, Result):
@@ -63,13 +67,18 @@ class PosteriorAgreementResult(Drawn, Result):
     log_pa : float
         The same on the scale of the papers: ``n_samples * (value - log K)``.
     normalized : float
-        ``value / log K``.
+        ``value / ceiling``: 1 where no prediction changes, 0 for a constant model under the predicted prior.
     equivalent_error : float
-        Error rate of the symmetric channel with this capacity. Lower is better.
+        Share of the predictions that a channel of this agreement flips: see `equivalent_error`. Lower is better.
     disagreement : float
-        Share of pairs (by weight) that have no predicted class in common.
-    effective_classes : float
-        Exponential of the entropy of the predicted classes of both samples: near 1 when the model has collapsed.
+        Share of pairs (by weight) that have no predicted class in common: the predictions that change.
+    kappa : float
+        Cohen's kappa of the predictions before and after: 1 where none changes, 0 as if they were drawn anew.
+    confident_changes : float or None
+        Share of the changed predictions that are confident before and after: the posterior of the predicted class at
+        ``beta`` is at least 0.9 in both samples. None where pairs passed by only once.
+    shares : ndarray of shape (n_classes,)
+        How often each class is predicted, on average over both samples.
     n_classes : int
         Number of classes K.
     prior : ndarray of shape (n_classes,)
@@ -104,7 +113,9 @@ class PosteriorAgreementResult(Drawn, Result):
     normalized: float
     equivalent_error: float
     disagreement: float
-    effective_classes: float
+    kappa: float
+    confident_changes: float | None = None
+    shares: FloatArray
     n_classes: int
     prior: FloatArray
     per_sample: FloatArray | None = None
@@ -119,33 +130,45 @@ class PosteriorAgreementResult(Drawn, Result):
     contributions: AgreementContributions | None = None
 
     @property
+    def ceiling(self) -> float:
+        """The most that predictions of these shares can agree: ``sum_k shares_k log(1 / prior_k)``, in nats."""
+        return self._channel.ceiling
+
+    @property
+    def effective_classes(self) -> float:
+        """Exponential of the entropy of ``shares``: 1 for a constant model."""
+        return math.exp(entropy(self.shares))
+
+    @property
     def normalized_error_bound(self) -> float:
         """Numerical error of ``normalized``."""
-        return self.error_bound / math.log(self.n_classes)
+        return self._channel.normalized(self.error_bound)
 
     @property
     def normalized_interval(self) -> Interval | None:
         """Sampling interval of ``normalized``, where there is one of the value."""
-        return self._interval_by(lambda value: value / math.log(self.n_classes))
+        return self._interval_by(self._channel.normalized)
 
     @property
     def equivalent_error_bound(self) -> float:
         """Numerical error of ``equivalent_error``."""
-        low, high = (
-            equivalent_error(self.value + sign * self.error_bound, self.n_classes) for sign in (1, -1)
-        )
+        low, high = (self._channel.error(self.value + sign * self.error_bound) for sign in (1, -1))
         return max(self.equivalent_error - low, high - self.equivalent_error)
 
     @property
     def equivalent_error_interval(self) -> Interval | None:
         """Sampling interval of ``equivalent_error``, where there is one of the value."""
-        return self._interval_by(lambda value: equivalent_error(value, self.n_classes))
+        return self._interval_by(self._channel.error)
 
     @property
     def pairing_spread(self) -> float:
         """Standard deviation over several pairings: what the choice of partners decides. 0 for one pairing."""
         values = self.pairing_values
         return 0.0 if values is None or len(values) < 2 else float(values.std(ddof=1))
+
+    @property
+    def _channel(self) -> SymmetricChannel:
+        return channel_of(self.prior, self.shares)
 
     def _interval_by(self, scale: Callable[[float], float]) -> Interval | None:
         """Return the interval on another scale, on which higher agreement may be a lower number."""
@@ -155,25 +178,38 @@ class PosteriorAgreementResult(Drawn, Result):
         return dataclasses.replace(self.interval, low=low, high=high)
 
     def headline(self) -> str:
-        """Return one sentence with the value and the channel it equals."""
-        most = f"{format_number(self.value)} nats of at most {format_number(math.log(self.n_classes))}"
+        """Return one sentence with the predictions that change, and the agreement over its ceiling."""
+        agreement = f"agreement {format_number(self.value)} of at most {format_number(self.ceiling)} nats"
+        if self.disagreement == 0.0:
+            changes = f"None of the {self.n_samples} predictions changes"
+        else:
+            changes = f"{_percent(self.disagreement)} of the predictions change (kappa {self.kappa:.2f})"
+            if self.confident_changes is not None and 0.0 < self.beta < math.inf:
+                changes += f"; {_percent(self.confident_changes)} of them confidently"
         if str(self.status) in ("evaluated", "contradiction"):
-            return f"Agreement at beta = {format_number(self.beta)}: {most}, where 0 is chance."
-        return (
-            f"{self.title}: {most} (normalized {format_number(self.normalized)}); the two sets of predictions agree "
-            f"as well as a channel that flips {100 * self.equivalent_error:.3g} % of the labels."
-        )
+            return f"{changes}; {agreement} at beta = {format_number(self.beta)}, where 0 is chance."
+        if self.value <= 0.0:
+            return f"{changes}; agreement is no better than chance."
+        text = f"{changes}; {agreement} ({_percent(self.normalized)})"
+        if self.equivalent_error > 0.0:
+            text += f", that of a channel that flips {_percent(self.equivalent_error)} of them"
+        return f"{text}."
 
     def notes(self) -> list[str]:
         """Return the sentences on beta, classes, pairing and contributions, and those of every measure."""
         beta = "infinite beta" if math.isinf(self.beta) else f"beta = {format_number(self.beta)}"
         verb = "Measured" if str(self.status) in ("evaluated", "contradiction") else "Reached"
         sentences = [
-            f"{verb} at {beta}; {100 * self.disagreement:.3g} % of the {self.n_samples} pairs have no predicted "
-            f"class in common; predictions use {self.effective_classes:.3g} of {self.n_classes} classes in effect."
+            f"{verb} at {beta} on {self.n_samples} pairs; predictions use {self.effective_classes:.3g} of "
+            f"{self.n_classes} classes in effect."
         ]
         if str(self.status) in ("boundary", "no_agreement"):
             sentences.append(self.status.text)
+        if self.interval is not None and self.disagreement == 0.0:
+            sentences.append(
+                "No change was seen, and so not what one would cost: the interval allows for changes that are not "
+                "seen in so few pairs, at 20 times the margin of the others."
+            )
         if self.pairing is not None:
             sentences.append(str(self.pairing))
         if self.pairing_values is not None:
@@ -188,16 +224,16 @@ class PosteriorAgreementResult(Drawn, Result):
 
 
 def certified_fields(
-    best: Maximum, limits: AgreementLimits, *, prior: FloatArray, scale: float, uniform: bool
+    best: Maximum, limits: AgreementLimits, *, prior: FloatArray, scale: float
 ) -> dict[str, Any]:
     """Return the fields of a result that follow from sums over all pairs, wherever the pairs are."""
     return {
-        **value_fields(best.value, round(limits.n_rows), prior, uniform=uniform),
+        **value_fields(best.value, round(limits.n_rows), prior, limits.shares),
         "error_bound": best.error_bound,
         "status": status_of(best),
         "beta": float(given_units(np.asarray(best.x), scale)),
         "disagreement": limits.disagreeing / limits.weight,
-        "effective_classes": math.exp(entropy(limits.predicted / limits.predicted.sum())),
+        "kappa": limits.kappa,
         "curve_beta": given_units(best.points, scale),
         "curve_value": best.values,
         "curve_bound": best.bounds,
@@ -206,20 +242,43 @@ def certified_fields(
     }
 
 
-def value_fields(value: float, n_samples: int, prior: FloatArray, *, uniform: bool = False) -> dict[str, Any]:
-    """Return the value on all its scales; with a uniform prior it cannot exceed log K, whatever the rounding."""
-    n_classes = len(prior)
-    log_classes = math.log(n_classes)
-    value = min(value, log_classes) if uniform else value
+def value_fields(value: float, n_samples: int, prior: FloatArray, shares: FloatArray) -> dict[str, Any]:
+    """Return the value on all its scales, whatever the rounding not above its ceiling."""
+    channel, n_classes = channel_of(prior, shares), len(prior)
+    value = min(value, channel.ceiling)
     return {
         "value": value,
+        "log_pa": n_samples * (value - math.log(n_classes)),
+        "normalized": channel.normalized(value),
+        "equivalent_error": channel.error(value),
         "n_samples": n_samples,
-        "log_pa": n_samples * (value - log_classes),
-        "normalized": value / log_classes,
-        "equivalent_error": equivalent_error(max(value, 0.0), n_classes),
         "n_classes": n_classes,
         "prior": prior,
+        "shares": shares,
     }
+
+
+def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> bool:
+    """Tell whether predictions of these shares hardly leave one class, so that their agreement says nothing.
+
+    Parameters
+    ----------
+    confident_changes : float or None
+        Share of the changed predictions that are confident before and after: the posterior of the predicted class at
+        ``beta`` is at least 0.9 in both samples. None where pairs passed by only once.
+    shares : ndarray of shape (n_classes,)
+        How often a model predicts each class.
+    expected : ndarray of shape (n_classes,), optional
+        How often each class occurs, or is predicted by other models on average. Without it only a constant model has
+        collapsed: classes may be as rare as the model says.
+
+    Returns
+    -------
+    bool
+        Whether it leaves its first class less than a quarter as often as expected, or never.
+    """
+    left = 1.0 - float(shares.max())
+    return left < 1e-9 or (expected is not None and left < COLLAPSED_BELOW * (1.0 - float(expected.max())))
 
 
 def status_of(best: Maximum) -> Status:
@@ -235,3 +294,7 @@ def given_units(betas: FloatArray, scale: float) -> FloatArray:
     """Undo the common scale; a finite beta stays finite, since infinity means the limit."""
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(betas), np.minimum(betas * scale, sys.float_info.max), betas)
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.3g} %"

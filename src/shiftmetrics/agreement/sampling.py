@@ -1,9 +1,18 @@
-"""Sampling intervals of posterior agreement: bootstrap where pairs disagree, exact binomial where none does.
+"""Sampling intervals of posterior agreement that hold where few pairs disagree, or none.
 
-Beta is found anew in each draw, from sums at a few common betas. Every pair's contribution and slope are taken at the
-betas that the certified solve visited and at some around its solution. The sums of each draw are then one matrix
-product; between two betas they follow a cubic. Where the maxima of draws fall into a wide gap, or beyond the last
-beta, betas are added and the same draws summed again.
+Each draw gives every pair (or group of pairs) a standard exponential weight, and solves again: the Bayesian
+bootstrap. The lower end gives one more weight to the worst pair seen, the upper end to the best one. For a mean, such
+as the agreement at one beta, these are the bounds of Gaffke [1]_ [2]_ with the extremes seen in place of known ones;
+for a share they are those of Clopper and Pearson. Where no pair disagrees, the worst pair is not seen: in its place
+stand pairs whose two likeliest classes are swapped, at many times their margin.
+
+.. [1] N. Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+   variable", Mathematical Methods of Statistics 14 (2005).
+.. [2] E. Learned-Miller and P. Thomas, "A new confidence interval for the mean of a bounded random variable",
+   arXiv:1905.06208.
+
+Beta is found anew in each draw, from sums at a few common betas: between two of them the sums follow a cubic. Where
+the maxima of draws fall into a wide gap, or beyond the last beta, betas are added and the same draws summed again.
 """
 
 from __future__ import annotations
@@ -11,20 +20,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import NamedTuple
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.confidence import BiasCorrected, binomial_interval
+from shiftmetrics._core.confidence import drawn_interval
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import posteriors
 from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.resampling import Draws, Units, resampled_sums
 from shiftmetrics._core.result import Interval
-from shiftmetrics.agreement.channel import prior_channel_capacity
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.statistic import AgreementLimits, block_agreement, row_agreement
+from shiftmetrics.agreement.statistic import block_agreement, row_agreement
 
 Sums = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
@@ -37,105 +46,185 @@ MAX_ROUNDS = 12
 ATOL = 1e-7
 """Agreement, in nats per sample, below which it does not matter where its beta is."""
 
+UNSEEN_MARGIN = 20.0
+"""How many times the margin of the others a contradiction may have that was not seen."""
+
+UNSEEN_ROWS = 1000
+"""Pairs that are swapped to stand for it."""
+
 
 def sample_agreement(
     pairs: ScorePairs,
-    limits: AgreementLimits,
     best: Maximum,
     *,
     value: float,
     resampling: Resampling,
     predicted: bool = False,
+    anew: bool = True,
     executor: Executor | None = None,
-) -> tuple[Interval, FloatArray]:
+) -> tuple[Interval | None, FloatArray]:
     """Resample the pairs, or groups of pairs; return the interval and the agreement in each draw.
-
-    Where every pair shares a predicted class all draws agree alike, which says nothing about contradictions that
-    were not drawn: there the number of units limits the share of contradictions that can have been missed.
-    """
-    units = Units.of(resampling.groups, pairs.n_samples)
-    bootstrap = Draws(units.n_units, resampling.n_draws, resampling.rng)
-    values, influence = draw_agreement(pairs, best, bootstrap, units, predicted=predicted, executor=executor)
-    if math.isinf(best.x):
-        return unseen_contradictions(pairs, limits, units, value, resampling.level), values
-    # At beta = 0 no pair has any influence: the shares of the draws are read as they are.
-    center = value if value > 0.0 else float(np.median(values))
-    low, high = BiasCorrected.of(center, values, influence).interval(resampling.level)
-    what = "pairs" if units.codes is None else "groups"
-    method = f"bias-corrected bootstrap of {units.n_units} {what}, {resampling.n_draws} draws"
-    low = 0.0 if value <= 0.0 else low
-    return Interval(low=low, high=high, level=resampling.level, method=method), values
-
-
-def unseen_contradictions(
-    pairs: ScorePairs, limits: AgreementLimits, units: Units, value: float, level: float
-) -> Interval:
-    """Bound the agreement below by the channel whose error none of the units would have shown."""
-    weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
-    effective = float(weights.sum() ** 2 / (weights**2).sum())
-    # Agreement cannot be underestimated here, so all of the error probability lies on one side.
-    _, error = binomial_interval(0.0, effective, level, one_sided=True)
-    shares = limits.predicted / limits.predicted.sum()
-    used = pairs.prior > 0.0
-    low = prior_channel_capacity(error, shares[used], pairs.prior[used])
-    whole = prior_channel_capacity(0.0, shares[used], pairs.prior[used])
-    what = "pairs" if units.codes is None else "groups"
-    return Interval(
-        low=min(value, value * low / whole) if whole > 0.0 else value,
-        high=value,
-        level=level,
-        method=f"exact binomial through the channel identity, {effective:.6g} {what} without a contradiction",
-    )
-
-
-def draw_agreement(
-    pairs: ScorePairs,
-    best: Maximum,
-    draws: Draws,
-    units: Units,
-    *,
-    predicted: bool = False,
-    executor: Executor | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Solve each draw; return its agreement in nats, and what the weight of each unit adds to the value.
 
     Parameters
     ----------
     pairs, best : ScorePairs, Maximum
         The pairs, as `survey` returns them, and their solution.
-    draws, units : Draws, Units
-        What is drawn.
+    value : float
+        The agreement, in nats per sample.
+    resampling : Resampling
+        Level, draws, groups and seed.
     predicted : bool, default False
         Whether the prior was estimated from these pairs: its own sampling error then counts, to first order.
+    anew : bool, default True
+        Find beta anew in each draw; else it stays, where it is neither 0 nor infinite.
     executor : concurrent.futures.Executor, optional
         Threads that work on blocks.
+
+    Returns
+    -------
+    interval : Interval or None
+        None where only one class is used: the pairs then tell nothing of others.
+    draws : ndarray of shape (n_draws,)
     """
-    n_samples = pairs.n_samples
-    weights = np.ones(n_samples) if pairs.weights is None else pairs.weights
-    limits = row_agreement(pairs, math.inf, executor=executor)
-    disagrees = np.isneginf(limits)
-    moved = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n_samples)
-    fixed = weights * np.stack([np.ones(n_samples), disagrees, np.where(disagrees, 0.0, limits), moved])
-    totals = resampled_sums(lambda rows: fixed[:, rows].T, draws, units, executor=executor)
-    weight = np.maximum(totals[:, :1], 1e-300)
-    disagreeing, limit, shift = totals[:, 1:].T
+    units = Units.of(resampling.groups, pairs.n_samples)
+    drawn = _Drawn(pairs, best, resampling, units, predicted=predicted, executor=executor)
+    betas = _first_betas(best)
+    fixed = 0.0 < best.x < math.inf and not anew
+    betas = np.asarray([best.x]) if fixed else betas
+    draws = drawn.maxima(betas, None, fixed=fixed)
+    if pairs.classes is not None and len(pairs.classes) < 2:
+        return None, draws
+    worst, top = drawn.extremes(value)
+    low, high = (drawn.maxima(betas, unit, fixed=fixed) for unit in (worst, top))
+    # Where nothing varies above, all of the error probability lies below.
+    two_sided = float(np.ptp(high)) > ATOL
+    level = resampling.level if two_sided else 1.0 - 2.0 * (1.0 - resampling.level)
+    ends = drawn_interval(low, high, level)
+    what = "pairs" if units.codes is None else "groups"
+    unseen = f"one more that contradicts at {UNSEEN_MARGIN:g} times their margin"
+    more = unseen if math.isinf(best.x) else "one more of the worst or best seen"
+    method = f"{units.n_units} {what} resampled with {more}, {resampling.n_draws} draws"
+    # Draws are means of other weights: the value itself always belongs.
+    used = pairs.prior[pairs.prior > 0.0]
+    most = math.log(len(used)) if predicted else -math.log(used.min())
+    ends = min(ends[0], value) if value > 0.0 else 0.0, max(min(ends[1], most), value)
+    return Interval(low=ends[0], high=ends[1], level=resampling.level, method=method), draws
 
-    def sums(betas: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return agreement and slope of each draw at ``betas``, each of shape (n_resamples, n_betas)."""
 
-        def columns(rows: slice) -> FloatArray:
-            return (np.concatenate(block_agreement(pairs, rows, list(betas))) * weights[rows]).T
+class _Unit(NamedTuple):
+    """Sums over the rows of one more unit.
 
-        both = resampled_sums(columns, draws, units, executor=executor) / weight
-        return both[:, : len(betas)], both[:, len(betas) :]
+    Attributes
+    ----------
+    sums : callable
+        Maps betas to sums of f and of its slopes, of shape (2 n_betas,).
+    fixed : ndarray of shape (4,)
+        Weight, weight of contradictions, limit of f, and change through the prior.
+    """
 
-    at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight[:, 0])
-    values = _maximise(sums, _first_betas(best), at_limit)
-    mean_shift = float(np.mean(weights * moved))
-    values = np.where(values > 0.0, np.maximum(values + shift / weight[:, 0] - mean_shift, 0.0), values)
-    own = limits if math.isinf(best.x) else row_agreement(pairs, best.x, executor=executor)
-    per_pair = weights * (own + moved - best.value - mean_shift)
-    return values, units.sums(per_pair)
+    sums: Callable[[FloatArray], FloatArray]
+    fixed: FloatArray
+
+
+class _Drawn:
+    """Sums over the pairs of each draw, at any beta."""
+
+    def __init__(
+        self,
+        pairs: ScorePairs,
+        best: Maximum,
+        resampling: Resampling,
+        units: Units,
+        *,
+        predicted: bool,
+        executor: Executor | None,
+    ) -> None:
+        self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
+        n = pairs.n_samples
+        self.draws = Draws(units.n_units, resampling.n_draws, resampling.rng, smooth=True)
+        self.one_more = np.random.default_rng([resampling.rng, 2]).standard_exponential(resampling.n_draws)
+        self.weights = np.ones(n) if pairs.weights is None else pairs.weights
+        limits = row_agreement(pairs, math.inf, executor=executor)
+        disagrees = np.isneginf(limits)
+        self.moved = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n)
+        self.mean_shift = float(np.average(self.moved, weights=self.weights))
+        parts = np.stack([np.ones(n), disagrees, np.where(disagrees, 0.0, limits), self.moved])
+        self.rows = self.weights * parts  # (4, n_samples)
+        self.fixed = resampled_sums(lambda rows: self.rows[:, rows].T, self.draws, units, executor=executor)
+        self.known: dict[float, FloatArray] = {}
+
+    def maxima(self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False) -> FloatArray:
+        """Return the agreement of each draw, with one more unit or without, of shape (n_draws,)."""
+        more = np.zeros(len(self.one_more)) if unit is None else self.one_more
+        of_unit = np.zeros(4) if unit is None else unit.fixed
+        weight, disagreeing, limit, shift = (self.fixed + more[:, None] * of_unit).T
+
+        def sums(betas: FloatArray) -> tuple[FloatArray, FloatArray]:
+            total = self._totals(betas)
+            if unit is not None:
+                total = total + more[:, None] * unit.sums(betas)
+            both = total / weight[:, None]
+            return both[:, : len(betas)], both[:, len(betas) :]
+
+        at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight)
+        values = np.maximum(sums(betas)[0][:, 0], 0.0) if fixed else _maximise(sums, betas, at_limit)
+        return np.where(values > 0.0, np.maximum(values + shift / weight - self.mean_shift, 0.0), values)
+
+    def extremes(self, value: float) -> tuple[_Unit, _Unit]:
+        """Return the unit that agrees least, or one that was not seen, and the unit that agrees most."""
+        beta = self.best.x
+        if beta == 0.0:  # nothing tells pairs apart there
+            points = self.best.points[self.best.points > 0.0]
+            beta = float(np.median(points)) if points.size else 1.0
+        own = row_agreement(self.pairs, beta, executor=self.executor) + self.moved - self.mean_shift
+        if math.isinf(self.best.x):
+            worst = self._unseen()
+            own = np.where(np.isneginf(own), value, own)
+        of_unit = self.units.sums(self.weights * (own - value))
+        if not math.isinf(self.best.x):
+            worst = self._unit(int(of_unit.argmin()))
+        return worst, self._unit(int(of_unit.argmax()))
+
+    def _totals(self, betas: FloatArray) -> FloatArray:
+        """Return sums of f and of its slopes over each draw, of shape (n_draws, 2 n_betas), kept by beta."""
+        new = [float(beta) for beta in betas if float(beta) not in self.known]
+        if new:
+
+            def columns(rows: slice) -> FloatArray:
+                both = block_agreement(self.pairs, rows, new)
+                return np.asarray((np.concatenate(both) * self.weights[rows]).T)
+
+            total = resampled_sums(columns, self.draws, self.units, executor=self.executor)
+            for j, beta in enumerate(new):
+                self.known[beta] = total[:, [j, len(new) + j]]
+        return np.stack([self.known[float(beta)] for beta in betas], axis=2).reshape(len(self.one_more), -1)
+
+    def _unit(self, number: int) -> _Unit:
+        """Return a unit of the sample once more."""
+        codes = self.units.codes
+        rows = np.asarray([number]) if codes is None else np.flatnonzero(codes == number)
+        part, weights = self.pairs.take(rows), self.weights[rows]
+
+        def sums(betas: FloatArray) -> FloatArray:
+            both = block_agreement(part, slice(0, len(rows)), list(betas))
+            return np.asarray(np.concatenate(both) @ weights)
+
+        return _Unit(sums, self.rows[:, rows].sum(axis=1))
+
+    def _unseen(self) -> _Unit:
+        """Return a unit of pairs that contradict: the two likeliest classes are swapped, and scores are far apart."""
+        per_unit = self.units.sums(self.weights)
+        weight = float(per_unit @ per_unit / per_unit.sum())
+        part = self.pairs.every(max(1, self.pairs.n_samples // UNSEEN_ROWS)).swapped()
+        rows = slice(0, part.n_samples)
+        shares = np.ones(part.n_samples) if part.weights is None else part.weights
+        shares = shares * weight / shares.sum()
+
+        def sums(betas: FloatArray) -> FloatArray:
+            values, slopes = block_agreement(part, rows, list(UNSEEN_MARGIN * betas))
+            return np.asarray(np.concatenate([values, UNSEEN_MARGIN * slopes]) @ shares)
+
+        return _Unit(sums, weight * np.asarray([1.0, 1.0, 0.0, self.mean_shift]))
 
 
 def _first_betas(best: Maximum) -> FloatArray:

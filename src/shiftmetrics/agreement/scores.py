@@ -17,6 +17,8 @@ from shiftmetrics._core.arrays import (
     is_floating,
     is_table,
     namespace,
+    take_rows,
+    to_float64,
     to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
@@ -34,7 +36,8 @@ from shiftmetrics._core.validation import (
     describe,
 )
 
-Kind = Literal["scores", "probabilities"]
+Kind = Literal["scores", "probabilities", "proportions"]
+KINDS: tuple[Kind, ...] = ("scores", "probabilities", "proportions")
 
 PLANE_BYTES = 1 << 18
 """Float64 bytes of one sample in one block: the six planes of a block (both samples, their sum, and the
@@ -55,7 +58,7 @@ class ScorePairs:
     ----------
     scores, reference_scores : array of shape (n_samples, n_classes) or (n_samples,)
         As given; one-dimensional ones are binary.
-    kind : {"scores", "probabilities"}
+    kind : {"scores", "probabilities", "proportions"}
     floor : float or None
         What replaces smaller probabilities.
     weights : ndarray of shape (n_samples,) or None
@@ -102,6 +105,20 @@ class ScorePairs:
             reference_scores=self.reference_scores[::step, ...],
             weights=weights,
         )
+
+    def take(self, rows: IntArray) -> ScorePairs:
+        """Return some of the pairs."""
+        scores, reference_scores = (take_rows(side, rows) for side in (self.scores, self.reference_scores))
+        weights = None if self.weights is None else self.weights[rows]
+        return self.replace(scores=scores, reference_scores=reference_scores, weights=weights)
+
+    def swapped(self) -> ScorePairs:
+        """Return pairs that contradict: reference rows beside copies in which the two largest scores are swapped."""
+        reference = to_float64(self.block(slice(0, self.n_samples)))[1].copy()
+        scores, rows = reference.copy(), np.arange(self.n_samples)
+        first, second = np.argsort(-reference, axis=1, kind="stable")[:, :2].T
+        scores[rows, first], scores[rows, second] = reference[rows, second], reference[rows, first]
+        return ScorePairs(scores, reference, "scores", None, self.weights, self.prior[self.prior > 0.0])
 
     def slices(self) -> list[slice]:
         """Cut the rows into slices whose blocks stay small."""
@@ -159,8 +176,10 @@ class ScorePairs:
         else:
             side = float64_rows(array, rows)
         xp = namespace(side)
-        if self.kind == "probabilities":
+        if self.kind != "scores":
             side = xp.astype(side, xp.float64, copy=False)
+            if self.kind == "proportions":
+                side = side / xp.sum(side, axis=1, keepdims=True)
             if side.ndim == 1:
                 side = xp.stack([1.0 - side, side], axis=1)
             side = xp.log(side if self.floor is None else xp.clip(side, min=self.floor))
@@ -192,40 +211,55 @@ def prepare_pairs(
     ValueError
         If shapes, labels or values are not as described.
     """
-    check_choice(kind, "kind", ("scores", "probabilities"))
+    kind = check_choice(kind, "kind", KINDS)
     if floor is not None:
         floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True, open_high=True)
         if kind == "scores":
-            remedy = 'It is for kind="probabilities".'
+            remedy = "It is for probabilities."
             raise ValueError(describe("floor", "None for scores", repr(floor), remedy))
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", align=pairing, option="pairing"
     )
     sample_weight = align_rows(scores, sample_weight, "sample_weight", pairing)
+    prior = named_prior(prior)
     if isinstance(prior, str):
-        check_choice(prior, "prior", ("predicted",))
         prior = None
     elif is_table(scores) and hasattr(prior, "index") and hasattr(prior, "iloc") and pairing == "labels":
         prior = prior.iloc[
             match_labels(list(scores.columns), list(prior.index), "scores", "prior", "classes", "pairing")
         ]
-    first = _check_scores(scores, "scores")
-    second = _check_scores(reference_scores, "reference_scores")
+    first, weights = _check_scores(scores, "scores", prior)
+    second, _ = _check_scores(reference_scores, "reference_scores", prior)
     check_same_library(first, second, "scores", "reference_scores")
     remedy = "Rows are pairs: pair the samples first, with shiftmetrics.agreement.pair_samples."
     remedy = remedy if first.shape[0] != second.shape[0] else ""
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
-    if kind == "probabilities":
-        floor = check_probabilities((first, "scores"), (second, "reference_scores"), floor=floor)
-    n_classes = int(first.shape[1]) if first.ndim == 2 else 2
+    if kind != "scores":
+        named = (first, "scores"), (second, "reference_scores")
+        floor = check_probabilities(*named, floor=floor, divide=kind == "proportions")
+    elif first.ndim == 1:
+        _refuse_labels(first, second)
     return ScorePairs(
         scores=first,
         reference_scores=second,
-        kind="probabilities" if kind == "probabilities" else "scores",
+        kind=kind,
         floor=floor,
         weights=check_weights(sample_weight, "sample_weight", int(first.shape[0])),
-        prior=_check_prior(prior, n_classes),
+        prior=weights,
     )
+
+
+def named_prior(prior: Any) -> Any:
+    """Return a prior as the measures know it: None for "uniform", "predicted", or what was given.
+
+    Raises
+    ------
+    ValueError
+        If it is another text.
+    """
+    if isinstance(prior, str):
+        return None if check_choice(prior, "prior", ("uniform", "predicted")) == "uniform" else prior
+    return prior
 
 
 def align_rows(scores: Any, values: Any, name: str, pairing: Align, scores_name: str = "scores") -> Any:
@@ -240,8 +274,10 @@ def on_cpu(array: Array) -> bool:
     return hasattr(array, "detach") and array.device.type == "cpu"
 
 
-def _check_scores(value: Any, argument: str) -> Array:
+def _check_scores(value: Any, argument: str, prior: Any) -> tuple[Array, FloatArray]:
+    """Return scores and the prior of their classes; classes of prior 0 may hold anything."""
     array = as_array(value, argument)
+    weights = _check_prior(prior, int(array.shape[1]) if array.ndim == 2 else 2)
     if array.ndim == 1:
         if not is_floating(array):
             expected = "of shape (n_samples, n_classes), or a one-dimensional array of real margins"
@@ -249,12 +285,34 @@ def _check_scores(value: Any, argument: str) -> Array:
             remedy = "Labels have no scores: give one column for each class, or convert margins to float."
             raise TypeError(describe(argument, expected, got, remedy))
         check_matrix(array[:, None], argument)
-        return array
+        return array, weights
     if array.ndim == 2 and array.shape[1] == 1:
         got = f"one column (shape {tuple(array.shape)})"
         remedy = "Give one column for each class, or a binary margin as a one-dimensional array."
         raise ValueError(describe(argument, "an array of at least two classes", got, remedy))
-    return check_matrix(array, argument, min_columns=2)
+    if array.ndim != 2 or (weights > 0.0).all():
+        return check_matrix(array, argument, min_columns=2), weights
+    xp = namespace(array)
+    check_matrix(xp.take(array, xp.asarray(np.flatnonzero(weights)), axis=1), argument)
+    return array, weights
+
+
+def _refuse_labels(*sides: Array) -> None:
+    """Raise a TypeError where floats in one dimension are 0, 1, 2, ... (or 1, 2, ...): class labels, not margins."""
+    found: set[float] = set()
+    for side in sides:
+        values = to_float64(side)
+        if values.min() < 0.0 or (values != np.round(values)).any():
+            return
+        found.update(np.unique(values).tolist())
+    if len(found) > 1 and min(found) <= 1.0 and max(found) - min(found) == len(found) - 1:
+        expected = "margins, or one column of scores for each class"
+        got = f"whole numbers from {min(found):g} to {max(found):g}, which look like class labels"
+        remedy = (
+            "Labels go to shiftmetrics.agreement.prediction_rates; margins that are whole numbers, as two columns "
+            "(0, margin)."
+        )
+        raise TypeError(describe("scores", expected, got, remedy))
 
 
 def _check_prior(prior: Any, n_classes: int) -> FloatArray:

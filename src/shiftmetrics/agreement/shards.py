@@ -26,6 +26,8 @@ from shiftmetrics.agreement.solver import Evaluate, rounding_error, solve_agreem
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,
     AgreementStatistic,
+    ConfidentChanges,
+    confident_changes,
     evaluator,
     limits_of,
     settled_limits,
@@ -68,7 +70,7 @@ def solve_shards(shards: Shards, *, prior: Any, beta: float | None, computing: C
         weights,
         predicted=isinstance(prior, str),
     )
-    _, fields = solve_beta(
+    best, fields = solve_beta(
         lambda betas: shards.total(functools.partial(_sums, prior=weights, scale=scale, betas=betas)),
         limits,
         weights,
@@ -77,7 +79,15 @@ def solve_shards(shards: Shards, *, prior: Any, beta: float | None, computing: C
         beta=beta,
         computing=computing,
     )
-    return fields
+    return fields | changed_fields(
+        limits, lambda: shards.total(functools.partial(_confident, prior=weights, scale=scale, beta=best.x))
+    )
+
+
+def changed_fields(limits: AgreementLimits, confident: Callable[[], ConfidentChanges]) -> dict[str, Any]:
+    """Return what is said of the changed predictions; those that are confident take a pass, if there are any."""
+    share = confident().weight / limits.disagreeing if limits.disagreeing > 0.0 else 0.0
+    return {"confident_changes": min(1.0, share)}
 
 
 def solve_beta(
@@ -112,12 +122,12 @@ def solve_beta(
     """
     at = None if beta is None else beta / scale
     best = search_beta(evaluate, limits, weights, at, computing, guesses)
-    fields = certified_fields(best, limits, prior=weights, scale=scale, uniform=prior is None)
+    fields = certified_fields(best, limits, prior=weights, scale=scale)
     if beta is not None:  # no certificate over other betas
         status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
         fields |= {"beta": beta, "status": status, "curve_bound": None}
     fields["warnings"] = ()
-    if fields["effective_classes"] < 1.0 + 1e-9:
+    if limits.shares.max() > 1.0 - 1e-9:
         remedy = (
             "With the predicted prior its agreement is 0."
             if isinstance(prior, str)
@@ -267,6 +277,10 @@ def _partition_shards(scores: Any, reference_scores: Any, kind: str, floor: floa
 
 def _limits(pairs: ScorePairs, *, prior: FloatArray, scale: float) -> AgreementLimits:
     return limits_of(pairs.replace(prior=prior, scale=scale))
+
+
+def _confident(pairs: ScorePairs, *, prior: FloatArray, scale: float, beta: float) -> ConfidentChanges:
+    return confident_changes(pairs.replace(prior=prior, scale=scale), beta)
 
 
 def _sums(pairs: ScorePairs, *, prior: FloatArray, scale: float, betas: FloatArray) -> AgreementStatistic:

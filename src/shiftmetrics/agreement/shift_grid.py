@@ -85,7 +85,7 @@ class ShiftGrid:
             surveyed.append(survey(pairs, executor=executor))
         if not isinstance(prior, str):
             return [pairs for pairs, _ in surveyed]
-        shares = np.mean([limits.predicted / limits.predicted.sum() for _, limits in surveyed], axis=0)
+        shares = np.mean([limits.shares for _, limits in surveyed], axis=0)
         return [pairs.replace(prior=shares / shares.sum()) for pairs, _ in surveyed]
 
     def labels(self, labels: Any, m: int, pairs: ScorePairs) -> IntArray:

@@ -11,10 +11,14 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.branching import Samples, Tail
 from shiftmetrics._core.maximum import Maximum, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
+from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, limits_of
 
 Evaluate = Callable[[FloatArray], AgreementStatistic]
+
+LARGEST_ATOL = 0.01
+"""Largest gap, in nats per sample, at which 0 still tells that pairs agree no better than chance."""
 
 PILOT_ROWS = 1000
 """Rows of the pilot solve that places the betas of a large one."""
@@ -55,6 +59,8 @@ def solve_agreement(
     Maximum
         ``x`` is beta, ``value`` the agreement in nats per sample.
     """
+    if atol > LARGEST_ATOL:
+        raise ValueError(describe("atol", f"at most {LARGEST_ATOL:g} nats", f"{atol:g}"))
     weight = limits.weight
     start = np.asarray([limits.start_slope / weight])
     return maximize_difference(

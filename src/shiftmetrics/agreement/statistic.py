@@ -22,9 +22,12 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce
-from shiftmetrics._core.numerics import log_partition
+from shiftmetrics._core.numerics import Workspace, log_partition
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.agreement.scores import ScorePairs
+
+CONFIDENT = 0.9
+"""Posterior from which on a prediction counts as confident."""
 
 DEEP = -600.0
 """Rows whose exp(beta (a + b)) stays below e^-600 throughout are summed with a shift of their own."""
@@ -62,15 +65,48 @@ class AgreementStatistic(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class AgreementLimits(Statistic):
+class PredictionSums:
+    """Predicted classes, summed over rows.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the observation weights.
+    disagreeing : float
+        Weight of the rows that have no predicted class in common.
+    predicted, reference_predicted : ndarray of shape (n_classes,)
+        Weight of the rows of either sample in which a class is predicted; ties share evenly.
+    """
+
+    weight: float
+    disagreeing: float
+    predicted: FloatArray
+    reference_predicted: FloatArray
+
+    @property
+    def shares(self) -> FloatArray:
+        """How often each class is predicted, on average over both samples."""
+        total = self.predicted + self.reference_predicted
+        return np.asarray(total / total.sum())
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's kappa of the predictions of both samples: 1 where none changes, 0 as for independent draws."""
+        by_chance = float(self.predicted @ self.reference_predicted) / self.weight**2
+        kept = 1.0 - self.disagreeing / self.weight
+        return (kept - by_chance) / (1.0 - by_chance) if by_chance < 1.0 - 1e-12 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementLimits(PredictionSums, Statistic):
     """What is known of both parts at beta = 0 and towards infinity, and about the predicted classes.
 
     A and B are the sets of classes with the largest score of a row in either sample, pi(A) their prior mass.
 
     Attributes
     ----------
-    weight, n_rows : float
-        Sum of the observation weights, number of rows.
+    n_rows : float
+        Number of rows.
     start_slope : float
         Sum of the slopes of both L(a + b) and L(a) + L(b) at beta = 0, which are equal.
     pair_fall : float
@@ -79,25 +115,18 @@ class AgreementLimits(Statistic):
         Sum of log(pi(A) pi(B)), the limit of ``single``.
     pair_limit : float
         Sum of log pi(A and B) over the rows that share a predicted class.
-    disagreeing : float
-        Weight of the rows that share none.
     n_identical : float
         Number of rows whose scores are equal up to a constant.
-    predicted : ndarray of shape (n_classes,)
-        Weight of the rows, of either sample, in which a class is predicted; ties share evenly.
     pair_spread, single_spread : float
         Largest max - min of a row, of a + b and of a or b. Their law is the maximum, not the sum.
     """
 
-    weight: float
     n_rows: float
     start_slope: float
     pair_fall: float
     single_limit: float
     pair_limit: float
-    disagreeing: float
     n_identical: float
-    predicted: FloatArray
     pair_spread: float
     single_spread: float
 
@@ -115,6 +144,13 @@ class AgreementLimits(Statistic):
     def value(self) -> float:
         """Agreement towards infinite beta, in nats per sample: minus infinity when any pair disagrees."""
         return -math.inf if self.disagreeing > 0.0 else (self.pair_limit - self.single_limit) / self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidentChanges(Statistic):
+    """Weight of the rows of which both predictions are confident, and differ."""
+
+    weight: float
 
 
 def evaluator(
@@ -163,7 +199,7 @@ def settled_limits(
         scale = 2.0 ** -max(-1000, min(1000, exponent))
         limits = limits_at(prior, scale)
     if predicted:
-        prior = limits.predicted / limits.predicted.sum()
+        prior = limits.shares
         limits = limits_at(prior, scale)
     return limits, prior, scale
 
@@ -184,6 +220,30 @@ def row_agreement(pairs: ScorePairs, beta: float, *, executor: Executor | None =
     for rows, part in zip(slices, map_blocks(kernel, slices, executor=executor), strict=True):
         values[rows] = part
     return values
+
+
+def confident_changes(
+    pairs: ScorePairs, beta: float, *, executor: Executor | None = None
+) -> ConfidentChanges:
+    """Sum the rows whose predicted classes differ, each of a posterior of at least `CONFIDENT` at ``beta``."""
+
+    def kernel(rows: slice) -> ConfidentChanges:
+        block = pairs.block(rows)
+        xp, prior = namespace(block), pairs.prior_vector(block)
+        best, masses = _predicted(pairs, block, prior)
+        single = masses[:2, ...] / (
+            best[:2, ...] @ xp.ones_like(prior)
+        )  # of one class where several are tied
+        changed = masses[2, ...] == 0.0
+        if math.isfinite(beta):
+            single = single / xp.exp(log_partitions(pairs, block, [beta])[0][0, :2, :])
+            changed = changed & xp.all(single >= CONFIDENT, axis=0)
+        weights = pairs.row_weights(rows, block)
+        return ConfidentChanges(float(xp.sum(xp.where(changed, weights, 0.0 * weights))))
+
+    if beta == 0.0:  # flat posteriors: only the prior is confident
+        return ConfidentChanges(0.0)
+    return map_reduce(kernel, pairs.slices(), executor=executor)
 
 
 def block_agreement(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> tuple[FloatArray, FloatArray]:
@@ -272,8 +332,9 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     )
     sums = [float(part) for part in to_float64(per_row @ weights)]
     share = weights / (best[:2, ...] @ xp.ones_like(prior))  # a tie is shared evenly; shape (2, n_rows)
-    predicted = np.zeros(pairs.n_classes)
-    predicted[pairs.prior > 0.0] = to_float64(share[0, ...] @ best[0, ...] + share[1, ...] @ best[1, ...])
+    predicted = np.zeros((2, pairs.n_classes))
+    for side in (0, 1):
+        predicted[side, pairs.prior > 0.0] = to_float64(share[side, ...] @ best[side, ...])
     return AgreementLimits(
         weight=sums[0],
         n_rows=float(rows.stop - rows.start),
@@ -282,18 +343,22 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
         single_limit=sums[3],
         pair_limit=sums[4],
         disagreeing=sums[5],
-        n_identical=float(_count_identical(block, means)),
-        predicted=predicted,
+        n_identical=float(_count_identical(pairs, rows, block, means)),
+        predicted=predicted[0],
+        reference_predicted=predicted[1],
         pair_spread=float(xp.max(high - low[2, ...])),
         single_spread=float(xp.max(-low[:2, ...])),
     )
 
 
-def _count_identical(block: Array, means: Array) -> int:
-    """Count the rows with a = b; equal means single out the few that need a look at each class."""
+def _count_identical(pairs: ScorePairs, rows: slice, block: Array, means: Array) -> int:
+    """Count the rows with a = b as given; equal means single out the few that need a look at each class."""
     xp = namespace(block)
     if not bool(xp.any(means[0, ...] == means[1, ...])):
         return 0
+    if pairs.classes is not None:  # classes of prior 0 may tell rows apart
+        everything = np.full(pairs.n_classes, 1.0 / pairs.n_classes)
+        block = pairs.replace(prior=everything, workspace=Workspace()).block(rows)
     return int(xp.count_nonzero(xp.all(block[0, ...] == block[1, ...], axis=1)))
 
 

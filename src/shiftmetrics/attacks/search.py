@@ -74,7 +74,7 @@ def run_search(
             logits_of, X, y, norm=norm, options=options, strength=strength, like=parameter_of(model)
         )
         with tqdm(
-            total=problem.n_samples, desc=name, unit=" rows", delay=2.0, disable=not options.progress,
+            total=problem.n_samples, desc=name, unit=" rows", delay=2.0, disable=not options.progress or None,
             leave=False,
         ) as bar:  # fmt: skip
             for start in range(0, problem.n_samples, options.batch_size):

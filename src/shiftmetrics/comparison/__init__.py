@@ -5,7 +5,9 @@ for all models, or the influences of a row on two values are subtracted. What th
 the differences, which are far more certain than the two values alone.
 """
 
-from shiftmetrics.comparison.measures import compare_agreement, compare_novelty, compare_stability
+from shiftmetrics.comparison.agreement import compare_agreement
+from shiftmetrics.comparison.novelty import compare_novelty
 from shiftmetrics.comparison.ranking import compare_results
+from shiftmetrics.comparison.stability import compare_stability
 
 __all__ = ["compare_agreement", "compare_novelty", "compare_results", "compare_stability"]

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.result import Interval, Result, settings_of
-from shiftmetrics._core.validation import check_number, describe, seed_of
-from shiftmetrics.comparison.paired import check_paired, paired_differences, paired_draws
+from shiftmetrics._core.result import Result, settings_of
+from shiftmetrics._core.validation import check_number, seed_of
+from shiftmetrics.agreement.result import has_collapsed
+from shiftmetrics.comparison.models import model_names
+from shiftmetrics.comparison.paired import PairedValues, check_paired, paired_differences
 from shiftmetrics.comparison.result import COLLAPSED, SEPARATED, TIED, ComparisonResult, RankedModel
+from shiftmetrics.comparison.shares import are_novelty, ranked_shares
 from shiftmetrics.stability import worst_case_risk
 from shiftmetrics.stability.losses.base import Loss
 from shiftmetrics.stability.result import StabilityResult
 
-COLLAPSED_BELOW = 0.5
-"""A model has collapsed when it uses fewer than this share of the classes, beyond the first, that it should."""
-
 COMPANIONS = (
-    "normalized", "equivalent_error", "disagreement", "effective_classes", "beta",
+    "disagreement", "kappa", "normalized", "ceiling", "equivalent_error", "beta",
     "base_risk", "rms_move", "share_moved", "effective_sample_fraction",
-    "excess", "p_value", "n_significant",
+    "p_value", "share_low", "novelty",
 )  # fmt: skip
 """Figures beside a value in the table, where its measure has them."""
 
@@ -95,84 +95,107 @@ def rank_results(
     companions: Mapping[str, Mapping[str, float]] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> ComparisonResult:
-    """Rank results, with more ``companions`` of each model and more ``settings`` than the results have."""
+    """Rank checked results, with more ``companions`` of each model and more ``settings`` than the results have."""
     names = model_names(results, "results")
+    if are_novelty(results):
+        results = ranked_shares(results, level)
     warnings = check_paired(results)
-    sign = 1.0 if results[names[0]].higher_is_better else -1.0
-    collapsed = _collapsed(results)
-    names.sort(key=lambda name: (collapsed[name], -sign * results[name].value))
-    results = {name: results[name] for name in names}
     first = results[names[0]]
-    draws, influence = paired_draws(list(results.values()), seed)
-    pairs = list(itertools.combinations(range(len(names)), 2))
-    differences = paired_differences(results, pairs, draws, influence, level)
-    n_fit = sum(not has for has in collapsed.values())
-    clear = [sign * pair.difference if pair.p_adjusted <= 1.0 - level else 0.0 for pair in differences]
-    ranges = _rank_ranges(len(names), n_fit, pairs, clear)
-    best = _best_shares(sign * draws, n_fit)
-    models = tuple(
-        RankedModel(
-            name=name,
-            value=result.value,
-            interval=result.interval or Interval(low=result.value, high=result.value, level=level),
-            rank=position + 1,
-            rank_low=ranges[position][0],
-            rank_high=ranges[position][1],
-            probability_best=float(best[position]),
-            collapsed=collapsed[name],
-            companions={
+    return rank_models(
+        names,
+        PairedValues.of(list(results.values()), seed, level),
+        level,
+        collapsed=collapsed_models([getattr(result, "shares", None) for result in results.values()]),
+        companions=[
+            {
                 **{what: getattr(result, what) for what in COMPANIONS if hasattr(result, what)},
                 **(companions or {}).get(name, {}),
-            },
-        )
-        for position, (name, result) in enumerate(results.items())
-    )
-    for name, result in results.items():
-        warnings += [f"{name}: {warning}" for warning in result.warnings]
-    alone = sum(model.rank_low == 1 for model in models) == 1
-    return ComparisonResult(
-        value=first.value,
-        error_bound=max(result.error_bound for result in results.values()),
-        interval=models[0].interval,
-        status=COLLAPSED if n_fit == 0 else SEPARATED if alone else TIED,
-        n_samples=first.n_samples,
+            }
+            for name, result in results.items()
+        ],
         compared=first.title,
         compared_unit=first.unit,
-        models=models,
-        differences=differences,
+        higher_is_better=first.higher_is_better,
         wording=getattr(first, "ranked_as", ComparisonResult.wording),
+        n_samples=first.n_samples,
         settings={**first.settings, **settings_of(level=level, rng=seed, **(settings or {}))},
-        warnings=tuple(warnings),
+        warnings=(
+            *warnings,
+            *(f"{name}: {warning}" for name, result in results.items() for warning in result.warnings),
+        ),
     )
 
 
-def has_collapsed(effective_classes: float, expected_classes: float) -> bool:
-    """Tell whether a model uses so few of the classes expected of it that its agreement says nothing."""
-    return effective_classes - 1.0 < COLLAPSED_BELOW * (expected_classes - 1.0)
+def rank_models(
+    names: Sequence[str],
+    paired: PairedValues,
+    level: float,
+    *,
+    collapsed: Sequence[bool],
+    companions: Sequence[Mapping[str, float]],
+    collapsed_last: bool = True,
+    higher_is_better: bool = True,
+    **fields: Any,
+) -> ComparisonResult:
+    """Rank models by their values; ``fields`` are more of the result's.
+
+    Models that have collapsed come last, unless the value itself says what their predictions are worth.
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    behind = [has and collapsed_last for has in collapsed]
+    order = sorted(range(len(names)), key=lambda m: (behind[m], -sign * paired.values[m]))
+    n_fit = len(names) - sum(behind)
+    differences = paired_differences(names, paired, list(itertools.combinations(order, 2)), level)
+    clear = [sign * pair.difference if pair.p_adjusted <= 1.0 - level else 0.0 for pair in differences]
+    ranges = _rank_ranges(len(names), n_fit, clear)
+    best = _best_shares(sign * paired.draws[:, order], n_fit)
+    models = tuple(
+        RankedModel(
+            name=names[m],
+            value=float(paired.values[m]),
+            interval=paired.intervals[m],
+            rank=place + 1,
+            rank_low=ranges[place][0],
+            rank_high=ranges[place][1],
+            probability_best=float(best[place]),
+            collapsed=collapsed[m],
+            companions=dict(companions[m]),
+        )
+        for place, m in enumerate(order)
+    )
+    alone = sum(model.rank_low == 1 for model in models) == 1
+    return ComparisonResult(
+        value=models[0].value,
+        error_bound=float(paired.bounds.max()),
+        interval=models[0].interval,
+        status=COLLAPSED if all(collapsed) else SEPARATED if alone else TIED,
+        models=models,
+        differences=differences,
+        **fields,
+    )
 
 
-def _collapsed(results: Mapping[str, Result]) -> dict[str, bool]:
-    """Tell which models use few of the classes that others use; all, where all are constant."""
-    used = {name: getattr(result, "effective_classes", None) for name, result in results.items()}
-    most = max((count for count in used.values() if count is not None), default=1.0)
-    constant = 1.0 + 1e-9
-    return {
-        name: count is not None and (count < constant or has_collapsed(count, most))
-        for name, count in used.items()
-    }
+def collapsed_models(shares: Sequence[Any], labels: Any = None) -> list[bool]:
+    """Tell which models hardly leave one class, against what labels say, or all models on average.
+
+    ``shares`` holds how often each model predicts each class, None where that is not known.
+    """
+    known = [part for part in shares if part is not None]
+    alike = len({len(part) for part in known}) == 1
+    expected = np.mean(known, axis=0) if alike else None
+    expected = expected if labels is None else np.bincount(labels) / len(labels)
+    return [part is not None and has_collapsed(part, expected) for part in shares]
 
 
-def _rank_ranges(
-    n_models: int, n_fit: int, pairs: Sequence[tuple[int, int]], clear: Sequence[float]
-) -> list[tuple[int, int]]:
+def _rank_ranges(n_models: int, n_fit: int, clear: Sequence[float]) -> list[tuple[int, int]]:
     """Return the ranks that no clear difference rules out; collapsed models, the last ones, stay behind.
 
     A model ranks behind those that are clearly better and before those that are clearly worse (M. Mogstad et al.,
-    Review of Economic Studies 91, 2024, doi:10.1093/restud/rdad006). ``clear`` holds the clear differences, 0 where
-    there is none.
+    Review of Economic Studies 91, 2024, doi:10.1093/restud/rdad006). ``clear`` holds the clear differences of all
+    pairs, 0 where there is none.
     """
     better, worse = np.zeros(n_models, dtype=int), np.zeros(n_models, dtype=int)
-    for (i, j), gap in zip(pairs, clear, strict=True):
+    for (i, j), gap in zip(itertools.combinations(range(n_models), 2), clear, strict=True):
         first_leads = i < n_fit <= j  # fit before collapsed, whatever their values
         if first_leads or gap != 0.0:
             ahead, behind = (i, j) if first_leads or gap > 0.0 else (j, i)
@@ -189,15 +212,3 @@ def _best_shares(draws: FloatArray, n_fit: int) -> FloatArray:
     shares = np.zeros(draws.shape[1])
     shares[:n_fit] = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
     return shares
-
-
-def model_names(mapping: Any, argument: str) -> list[str]:
-    """Return the names of at least two models."""
-    if not isinstance(mapping, Mapping):
-        raise TypeError(describe(argument, "a mapping from the names of models", type(mapping).__name__))
-    if len(mapping) < 2:
-        raise ValueError(describe(argument, "of at least two models", len(mapping)))
-    for name in mapping:
-        if not isinstance(name, str):
-            raise TypeError(describe(argument, "a mapping whose keys are texts", repr(name)))
-    return list(mapping)

@@ -11,7 +11,7 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
-from shiftmetrics.stability.result import shift_in_words
+from shiftmetrics.stability.words import shift_in_words
 
 SEPARATED = Status("separated", "The best model differs from every other one by more than chance.")
 TIED = Status(
@@ -21,7 +21,7 @@ TIED = Status(
 )
 COLLAPSED = Status(
     "collapsed",
-    "Every model predicts only a few of the classes, so that its agreement means little.",
+    "Every model hardly leaves one class, so that its robustness means little.",
     "Compare models that use their classes.",
     ok=False,
 )
@@ -39,15 +39,15 @@ class RankedModel(Record):
     interval : Interval
         Of the value.
     rank : int
-        By value, 1 for the best; models that have collapsed come last.
+        By value, 1 for the best; by agreement, models that have collapsed come last.
     rank_low, rank_high : int
         Ranks that the model may have in truth; together they hold for all models at the confidence level.
     probability_best : float
         Share of the draws in which it is the best.
     collapsed : bool
-        Whether it predicts far fewer classes than the others.
+        Whether it hardly leaves one class.
     companions : dict of str to float
-        Readable figures of its measure, such as the equivalent error.
+        Figures beside its value, such as the share of predictions that stay as they were.
     """
 
     name: str
@@ -132,6 +132,8 @@ class ComparisonResult(Drawn, Result):
         The best first.
     differences : tuple of ModelDifference
         Of every pair of models.
+    basis : str
+        What the values rest on, where that depends on what was given.
     wording : tuple of str
         What is compared, and what the first and the higher one are called: models, best, better.
     """
@@ -146,12 +148,18 @@ class ComparisonResult(Drawn, Result):
     compared_unit: str
     models: tuple[RankedModel, ...]
     differences: tuple[ModelDifference, ...]
+    basis: str = ""
     wording: tuple[str, str, str] = ("models", "best", "better")
 
     @property
     def best(self) -> RankedModel:
         """The model of rank 1."""
         return self.models[0]
+
+    @property
+    def criterion(self) -> str:
+        """What is compared, as it stands inside a sentence."""
+        return self.compared[:1].lower() + self.compared[1:]
 
     @property
     def contenders(self) -> tuple[RankedModel, ...]:
@@ -165,7 +173,7 @@ class ComparisonResult(Drawn, Result):
         things, first, higher = self.wording
         clear = f"{_listed(rivals)} cannot be told from it" if rivals else f"{higher} than each of the others"
         return (
-            f"{self.compared}: {best.name} is the {first} of {len(self.models)} {things} with "
+            f"{best.name} is the {first} of {len(self.models)} {things} by {self.criterion}: "
             f"{format_number(best.value)}{unit}, interval {best.interval}{'; ' if rivals else ', '}{clear}."
         )
 
@@ -173,10 +181,12 @@ class ComparisonResult(Drawn, Result):
         """Return the sentences on what the ranks mean, and those of every measure."""
         ranks = ", ".join(f"{model.name} {model.ranks.replace('–', ' to ')}" for model in self.models)
         level = f"{100 * self.best.interval.level:g} %"
-        sentences = [f"Ranks at {level} for all {self.wording[0]} together: {ranks}."]
+        sentences = [*([self.basis] if self.basis else [])]
+        sentences.append(f"Ranks at {level} for all {self.wording[0]} together: {ranks}.")
         collapsed = [model.name for model in self.models if model.collapsed]
         if collapsed:
-            sentences.append(f"Collapsed, and ranked last: {_listed(collapsed)}.")
+            they = "they hardly leave" if len(collapsed) > 1 else "it hardly leaves"
+            sentences.append(f"Collapsed, that is {they} one class: {_listed(collapsed)}.")
         if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.companions.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
         return [*sentences, *super().notes()[1:]]

@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.validation import check_integer, check_matrix, check_number, check_rng, describe
-from shiftmetrics.novelty.modes import MEMBERSHIP, Mode, Sample
+from shiftmetrics.novelty.modes import Mode, Sample
 
 
 def sample_mode(
@@ -17,7 +17,6 @@ def sample_mode(
     n_samples: int,
     *,
     of: Sample = "test",
-    threshold: float = MEMBERSHIP,
     shrinkage: float | Literal["auto"] = "auto",
     rng: Any = None,
 ) -> FloatArray:
@@ -33,8 +32,6 @@ def sample_mode(
         How many vectors to draw.
     of : {"test", "reference"}, default "test"
         The sample that ``latents`` belong to.
-    threshold : float, default 0.25
-        Rows whose membership is at least this are members.
     shrinkage : float or "auto", default "auto"
         Weight, from 0 to 1, of the covariance of equal variances in all directions, against that of the members.
         "auto" is 0 where there are more members than dimensions, else the weight of Ledoit and Wolf: fewer members
@@ -73,21 +70,19 @@ def sample_mode(
     if not isinstance(mode, Mode):
         raise TypeError(describe("mode", "a Mode, such as result.modes[0]", type(mode).__name__))
     n_samples = check_integer(n_samples, "n_samples", low=1)
-    threshold = check_number(threshold, "threshold", low=0.0, high=1.0)
     if not isinstance(shrinkage, str):
         shrinkage = check_number(shrinkage, "shrinkage", low=0.0, high=1.0)
     elif shrinkage != "auto":
         raise ValueError(describe("shrinkage", "a number from 0 to 1 or 'auto'", repr(shrinkage)))
     generator = check_rng(rng)
-    members = mode.members(of=of, threshold=threshold)
+    members = mode.members(of=of)
     array = check_matrix(latents, "latents")
     membership = mode.membership if of == "test" else mode.reference_membership
     if membership is not None and len(membership) != array.shape[0]:
         expected = f"of {len(membership)} rows, as the {of} sample"
         raise ValueError(describe("latents", expected, f"{array.shape[0]} rows"))
     if len(members) < 2:
-        got = f"{threshold:g}, reached by {len(members)}"
-        raise ValueError(describe("threshold", "reached by at least two rows", got, "Lower it."))
+        raise ValueError(describe("mode", f"of at least two members in the {of} sample", len(members)))
     rows = to_float64(array)[members]
     mean = rows.mean(axis=0)
     centered = rows - mean

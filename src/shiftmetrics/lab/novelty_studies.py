@@ -12,6 +12,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
+from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.novelty.bandwidth import check_distances, choose_bandwidth, squared_distances
 from shiftmetrics.novelty.factor import Factor, dense_factor
@@ -24,9 +25,9 @@ from shiftmetrics.novelty.inputs import (
     check_samples,
     make_gram,
 )
-from shiftmetrics.novelty.null import Null, relabelled
+from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.solution import progress_bar
-from shiftmetrics.novelty.spectrum import difference
+from shiftmetrics.novelty.spectrum import difference, entropy
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import MUTED, TEST, new_axes
 
@@ -37,6 +38,9 @@ N_SIZES = 6
 SMALLEST = 25
 LARGEST = 500
 """By default: from 25 rows of each sample to 500, or to the smaller sample."""
+
+_EQUAL = 1e-12
+"""Labellings of equal rows score the same up to this: they count as reaching the observed score."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,10 +135,8 @@ def bandwidth_sweep(
 
     Parameters
     ----------
-    features : array or DataFrame of shape (n_samples, n_columns)
-        The sample under test.
-    reference : array or DataFrame of shape (n_reference, n_columns)
-        The reference.
+    features, reference : array or DataFrame of shape (n_rows, n_columns)
+        The sample under test, and the reference.
     bandwidths : sequence of float, optional
         Bandwidths. Default: nine, from a quarter to four times that of `choose_bandwidth`.
     eta : float, default 1.0
@@ -154,10 +156,8 @@ def bandwidth_sweep(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         If an argument is out of range, or the samples are not as `kernel_entropic_novelty` takes them.
-    TypeError
-        If the data are not numbers.
     MemoryError
         If ``max_rows`` rows of each sample need more than half of the memory that is free.
 
@@ -220,26 +220,16 @@ def novelty_against_size(
 
     Parameters
     ----------
-    features : array or DataFrame of shape (n_samples, n_columns)
-        The sample under test.
-    reference : array or DataFrame of shape (n_reference, n_columns)
-        The reference.
+    features, reference, eta, rng, progress
+        As for `bandwidth_sweep`.
     sizes : sequence of int, optional
         Rows of each sample. Default: six, from 25 to 500 or to the smaller sample.
-    eta : float, default 1.0
-        How many times as frequent as in the reference counts as new; at least 1.
-    kernel : {"gaussian", "cosine", "precomputed"} or callable, default "gaussian"
-        As for `kernel_entropic_novelty`.
-    bandwidth : float, "auto" or "median", default "auto"
-        Of the Gaussian kernel, chosen once, on all rows.
+    kernel, bandwidth
+        As for `kernel_entropic_novelty`; the bandwidth is chosen once, on all rows.
     n_draws : int, default 5
         Draws at each size.
     n_permutations : int, default 20
         Relabellings at each size, over all of its draws.
-    rng : int or Generator, optional
-        Draws rows and labels. Default: a fixed seed.
-    progress : bool, default True
-        Whether to show a progress bar for work of more than two seconds.
 
     Returns
     -------
@@ -247,13 +237,8 @@ def novelty_against_size(
 
     Raises
     ------
-    ValueError
-        If an argument is out of range, a size is larger than a sample, or the samples are not as
-        `kernel_entropic_novelty` takes them.
-    TypeError
-        If the data are not numbers.
-    MemoryError
-        If the largest of ``sizes`` needs more than half of the memory that is free.
+    ValueError, TypeError, MemoryError
+        As `bandwidth_sweep`, or if a size is larger than a sample.
 
     Examples
     --------
@@ -314,7 +299,8 @@ def draw_study(study: Any, ax: Any = None) -> Any:
     ax.minorticks_off()
     highest = max(float((scores + score_spreads).max()), float((means + spreads).max()), 1e-9)
     ax.set_ylim(0.0, 1.3 * highest)
-    ax.set(xlabel="rows of each sample" if by_size else "bandwidth", ylabel="novelty in nats")
+    label = "rows of each sample" if by_size else "bandwidth"
+    ax.set(xlabel=f"{label} (log scale)", ylabel="novelty in nats")
     ax.legend(loc="best")
     ax.set_title(f"Novelty by {'the number of rows' if by_size else 'bandwidth'}, and modes that stand out")
     return ax
@@ -325,23 +311,56 @@ def _draw(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:
     return np.arange(n_rows) if n_rows < size else np.sort(rng.choice(n_rows, size, replace=False))
 
 
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """The score of some rows, and those of the same rows relabelled at random."""
+
+    score: float
+    null: FloatArray
+    n_significant: int
+    mode_count: float
+
+    @property
+    def p_value(self) -> float:
+        return (1 + int((self.null >= self.score - _EQUAL).sum())) / (1 + len(self.null))
+
+
 def _scored(
     factor: Factor, n_test: int, eta: float, n_permutations: int, rng: np.random.Generator
-) -> tuple[Null, int, float]:
-    """Return the null of the rows of a factor, the number of significant modes and the effective number of modes."""
-    n_rows = len(factor.values)
-    null, _ = relabelled(factor.values, np.ones(n_rows), n_test, eta, n_permutations=n_permutations, rng=rng)
+) -> _Scored:
+    """Score the rows of a factor under their own labels and under random ones, which one factor serves."""
+    values, n_rows = factor.values, len(factor.values)
     shares, others = (np.full(size, 1.0 / size) for size in (n_test, n_rows - n_test))
     matrix, counts = difference(factor, n_test, shares, others, eta)
-    return null, null.significant(np.asarray(np.linalg.eigvalsh(matrix), dtype=np.float64)), counts[0]
+    whole = values.T @ values
+
+    def spectrum(rows: IntArray) -> FloatArray:
+        part = values[rows].T @ values[rows]
+        moments = part / n_test - eta * (whole - part) / (n_rows - n_test)
+        return _positive(np.linalg.eigvalsh(moments))
+
+    with one_blas_thread():
+        own = _positive(np.linalg.eigvalsh(matrix))
+        null = [spectrum(rng.permutation(n_rows)[:n_test]) for _ in range(n_permutations)]
+    largest = max((float(part.max(initial=0.0)) for part in null), default=0.0)
+    return _Scored(
+        score=entropy(own),
+        null=np.array([entropy(part) for part in null]),
+        n_significant=int((own > largest + _EQUAL).sum()),
+        mode_count=counts[0],
+    )
 
 
-def _study(
-    over: str, points: Any, draws: list[list[tuple[Null, int, float]]], n_test: int, n_reference: int
-) -> NoveltyStudy:
+def _positive(eigenvalues: Any) -> FloatArray:
+    eigenvalues = np.asarray(eigenvalues, dtype=np.float64)
+    positive: FloatArray = eigenvalues[eigenvalues > EPSILON * len(eigenvalues)]
+    return positive
+
+
+def _study(over: str, points: Any, draws: list[list[_Scored]], n_test: int, n_reference: int) -> NoveltyStudy:
     """Gather the draws at each point."""
-    scores = np.array([[null.observed for null, *_ in found] for found in draws])
-    nulls = [np.concatenate([null.scores for null, *_ in found]) for found in draws]
+    scores = np.array([[part.score for part in found] for found in draws])
+    nulls = [np.concatenate([part.null for part in found]) for found in draws]
     return NoveltyStudy(
         over=over,
         points=np.asarray(points),
@@ -349,11 +368,9 @@ def _study(
         score_spreads=_spreads(scores),
         null_means=np.array([null.mean() for null in nulls]),
         null_spreads=_spreads(nulls),
-        p_values=np.array([np.median([null.p_value for null, *_ in found]) for found in draws]),
-        n_significant=np.array([np.median([count for _, count, _ in found]) for found in draws]).astype(
-            np.int64
-        ),
-        mode_counts=np.array([np.mean([count for *_, count in found]) for found in draws]),
+        p_values=np.array([np.median([part.p_value for part in found]) for found in draws]),
+        n_significant=np.array([int(np.median([part.n_significant for part in found])) for found in draws]),
+        mode_counts=np.array([np.mean([part.mode_count for part in found]) for found in draws]),
         n_test=n_test,
         n_reference=n_reference,
         n_draws=scores.shape[1],

@@ -113,10 +113,11 @@ class _Line:
         if self.question.background is not None:
             held = np.concatenate([held, self.question.background[:, self.column]])
         held = held[~np.isnan(held)]
-        low, high = float(held.min()), float(held.max())
-        room = 0.5 * (high - low) + self.question.domain.unit[self.column]
+        domain, low, high = self.question.domain, float(held.min()), float(held.max())
+        room = 0.5 * (high - low) + domain.unit[self.column]
+        ends = max(low - room, domain.lower[self.column]), min(high + room, domain.upper[self.column])
         quantiles = np.quantile(held, np.linspace(0.0, 1.0, _N_QUANTILES), method="nearest")
-        values = np.unique(np.concatenate([quantiles, np.linspace(low - room, high + room, _N_EVEN)]))
+        values = np.unique(np.concatenate([quantiles, np.linspace(*ends, _N_EVEN)]))
         rows = np.arange(self.question.n_samples)
         return np.stack(
             [self.start, *(self.allowed(rows, np.full(len(rows), value)) for value in values)], axis=1

@@ -11,6 +11,7 @@ from shiftmetrics.models.climb import Columns, Price, pays
 from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.decision.nearest import MoveSpace
 from shiftmetrics.models.domain import differs
+from shiftmetrics.models.outputs import final_step
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import Loss, ZeroOneLoss
@@ -39,7 +40,9 @@ class BlackboxRoute:
         if question.loss != "zero_one":
             return _Climb(question).first()
         found = find_counterexamples(question, n_queries=question.n_queries)
-        return answer_of_errors(found.points, found.distances)
+        averaged = len(getattr(final_step(question.model), "calibrated_classifiers_", ())) > 1
+        text = "An average of calibrated models is searched; one calibrated with ensemble=False has exact routes."
+        return answer_of_errors(found.points, found.distances, warnings=(text,) if averaged else ())
 
 
 def find_counterexamples(

@@ -60,6 +60,11 @@ class Flip:
             state[same.all(axis=1)] = number
         return state
 
+    def chance_to_differ(self, points: FloatArray) -> float:
+        """Return the probability that two random points without missing cells are in different states."""
+        counts = np.bincount(self.state_of(points[~self.is_stuck(points)]) + 1)
+        return 1.0 - float(np.square(counts / max(counts.sum(), 1)).sum())
+
     def is_stuck(self, points: FloatArray) -> BoolArray:
         """Tell which points miss a cell of these columns."""
         return np.asarray(np.isnan(points[:, self.columns]).any(axis=1))
@@ -157,6 +162,15 @@ class Domain:
                 squared[changed & (flip.is_stuck(points) | flip.is_stuck(start))] = np.inf
         distance: FloatArray = np.sqrt(squared)
         return distance
+
+    def random_gap(self, points: FloatArray) -> float:
+        """Return the mean squared distance of two random points in one column or flip that moves, in the median one.
+
+        With the default costs it is 2 in each of them.
+        """
+        numbers = 2.0 * np.nanvar(points[:, self.sliding], axis=0) / self.unit[self.sliding] ** 2
+        changes = [flip.distance**2 * flip.chance_to_differ(points) for flip in self.movable_flips]
+        return float(np.median([*numbers, *changes]))
 
     def limits(self, start: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the lowest and highest place of each row in each column; for categories, where they stand.

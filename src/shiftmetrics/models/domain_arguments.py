@@ -15,7 +15,7 @@ from shiftmetrics._core.validation import check_number, check_vector, describe, 
 from shiftmetrics.models.domain import Domain, Flip, positions_of
 from shiftmetrics.models.table import Table
 
-_FLIP_COST = 1.0  # as much as a move by one standard deviation
+_RANDOM_ROWS = 2.0  # mean squared distance of two random rows in a column, in its standard deviations
 _Pattern = tuple[str, IntArray, FloatArray]
 """Name, columns and states of what flips."""
 
@@ -50,8 +50,8 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
             raise ValueError(describe("one_hot", "groups of distinct columns", f"{some} in two of them"))
         flipping[columns] = True
         empty[columns] = np.isnan(codes[:, columns]).any(axis=1).all()
-    prices = _prices(moves.cost, names)
-    unit, constant = _units(codes, moves.cost if isinstance(moves.cost, str) else "std")
+    prices, scale = _prices(moves.cost, names), moves.cost if isinstance(moves.cost, str) else "std"
+    unit, constant = _units(codes, scale)
     unit[flipping] = 1.0
     movable: BoolArray = np.ones(len(names), dtype=np.bool_)
     priced = np.array([name in prices for name in names])
@@ -61,13 +61,16 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
         unit[column] = 1.0 / math.sqrt(price) if math.isfinite(price) else unit[column]
     flips = []
     for name, columns, states in patterns:
-        price = _price_of_flip(prices, name, [names[column] for column in columns])
+        flip = Flip(name, columns, states, 1.0, _with_missing_cells(codes[:, columns]))
+        chance = flip.chance_to_differ(codes)
+        default = 1.0 if scale in ("range", "unit") else _RANDOM_ROWS / chance if chance > 0.0 else math.inf
+        price = _price_of_flip(prices, name, [names[column] for column in columns], default)
         movable[columns] = math.isfinite(price)
-        flips.append(Flip(name, columns, states, math.sqrt(price), _with_missing_cells(codes[:, columns])))
+        flips.append(replace(flip, distance=math.sqrt(price)))
     if prices:
         expected = "for columns of X or groups of one_hot"
         raise ValueError(describe("cost", expected, f"unknown {first_few(prices)}"))
-    lower, upper = _bounds(codes, names, moves.bounds, flipping)
+    lower, upper = _bounds(table, moves.bounds, flipping)
     domain = Domain(
         names=names,
         unit=unit,
@@ -84,8 +87,12 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
     if features is not None and not everything:
         movable &= domain.mask(features)
     movable &= ~domain.mask(moves.immutable or (), "immutable")
-    integer = domain.mask(moves.integer or (), "integer") & ~flipping
-    domain = replace(domain, movable=movable & ~empty, integer=integer)
+    if moves.integer == "auto":
+        integer = ((codes == np.rint(codes)) | np.isnan(codes)).all(axis=0) & (table.row_shape is None)
+    else:
+        integer = domain.mask(moves.integer or (), "integer")
+    pinned = constant & (lower == upper)
+    domain = replace(domain, movable=movable & ~empty & ~pinned, integer=integer & ~flipping)
     unscaled = constant & ~priced & domain.sliding
     return replace(domain, warnings=tuple(_warnings(domain, codes, unscaled, movable & empty)))
 
@@ -108,12 +115,12 @@ def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _price_of_flip(prices: dict[str, float], name: str, columns: list[str]) -> float:
+def _price_of_flip(prices: dict[str, float], name: str, columns: list[str], default: float) -> float:
     """Take the cost of a flip, given for the group or for its columns, out of ``prices``."""
     given = {prices.pop(key) for key in (name, *columns) if key in prices}
     if len(given) > 1:
         raise ValueError(describe("cost", f"one number for the group {name!r}", f"{sorted(given)}"))
-    return given.pop() if given else _FLIP_COST
+    return given.pop() if given else default
 
 
 def _units(codes: FloatArray, scale: str) -> tuple[FloatArray, BoolArray]:
@@ -184,15 +191,19 @@ def _common_name(names: Sequence[str]) -> str:
     return "".join(first for first, *_ in letters).rstrip("_-=: ") or "+".join(names[:2])
 
 
-def _bounds(
-    codes: FloatArray, names: Sequence[str], bounds: Any, flipping: BoolArray
-) -> tuple[FloatArray, FloatArray]:
+def _bounds(table: Table, bounds: Any, flipping: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and the highest value of each column; a dict leaves the range of the data to the others."""
+    names = table.names
     lower, upper = np.full(len(names), -math.inf), np.full(len(names), math.inf)
     if bounds is None:
         return lower, upper
-    if isinstance(bounds, str):  # "data"
-        held = _without_empty(codes)
-        return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
+    if isinstance(bounds, str | Mapping):  # "data"
+        held = _without_empty(table.codes)
+        lower, upper = np.nanmin(held, axis=0), np.nanmax(held, axis=0)
+        if table.row_shape is not None:
+            lower[:], upper[:] = lower.min(), upper.max()
+    if isinstance(bounds, str):
+        return lower, upper
     if isinstance(bounds, Mapping):
         pairs = {int(positions_of(key, names, "bounds")[0]): pair for key, pair in bounds.items()}
     else:

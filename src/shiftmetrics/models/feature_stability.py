@@ -1,30 +1,32 @@
-"""The stability of a model to moves of one feature alone: for all features, groups of them, and subgroups of rows."""
+"""What moves of one feature alone do to a model: for all features, groups of them, and subgroups of rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, IntArray, is_table
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.options import Computing, Resampling, resampling_of
-from shiftmetrics._core.result import Interval, settings_of
-from shiftmetrics._core.validation import check_choice, check_vector, describe
-from shiftmetrics.models.along_column import answer_along_column
-from shiftmetrics.models.forests.answers import NotTheModel
+from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.validation import check_choice, check_vector
+from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
+from shiftmetrics.models.features import Part, answers_of, parts_of
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
-from shiftmetrics.models.result import EVERYTHING, FeatureStability, FeatureStabilityResult
-from shiftmetrics.models.route import ROUTES, Answer, Route, answer, fixed_answer
+from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
 from shiftmetrics.models.stability import solve_in_rounds
-from shiftmetrics.models.trees import answers_for_groups
-from shiftmetrics.stability.criterion import stability_criterion
+from shiftmetrics.models.subgroups import subgroups_of
+from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
 from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.losses import Loss
 from shiftmetrics.stability.result import StabilityResult
+
+_SHUFFLED_ROWS = 6000
+"""Rows that are shuffled for the importance of a feature: so many of them, or all once."""
 
 
 def feature_stability(
@@ -35,17 +37,19 @@ def feature_stability(
     *,
     loss: LossName = "zero_one",
     theta1: float = 0.4,
-    theta2: float = 0.4,
+    theta2: float = math.inf,
     divergence: DivergenceName = "kl",
     moves: Moves | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = 0.95,
     computing: Search | Computing | None = None,
 ) -> FeatureStabilityResult:
-    r"""Return the stability of a model to moves of each feature alone, the most sensitive first.
+    r"""Return what moves of each feature alone can do to a model, the most harmful first: a stress test.
 
-    The stability R_j of feature j is that of `model_stability` when no other feature may move: the lower it is, the
-    less it takes to break the model through this feature.
+    Features are ranked by the worst-case risk at one common budget: what it costs to shuffle a feature among the rows
+    (in the median feature; by default in each). So permutation importance, which stands beside it, is the average of
+    what the budget buys, and the ranking goes by the worst. Equal risks are ranked by the stability R_j: that of
+    `model_stability` at the threshold when no other feature may move.
 
     Parameters
     ----------
@@ -53,22 +57,22 @@ def feature_stability(
         A fitted model; see `model_stability`.
     X : array_like or DataFrame of shape (n_samples, n_features)
         Rows as the model takes them.
-    y : array_like of shape (n_samples,)
-        Labels, or values for ``loss="squared"``.
+    y : array_like of shape (n_samples,) or None
+        Labels, or values for ``loss="squared"``; None for the model's own predictions.
     threshold : float
         The risk (mean loss) that counts as broken.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
         What a row loses.
-    theta1, theta2 : float, default 0.4
-        Prices of data corruption and of sub-population shift.
+    theta1, theta2 : float, default 0.4 and inf
+        Prices of data corruption and of sub-population shift: by default rows move and are not reweighted.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
     moves : Moves, optional
         What may move, and at what cost. ``features`` are taken one at a time: by default all columns that may move,
-        where a one-hot group counts as one; a dict names groups of columns that are taken together. The cost of each
-        feature decides how sensitive it is: by default a move by one standard deviation, and the flip of a category,
-        cost 1. ``label_flip`` counts beside the moves of each feature. ``by`` names subgroups of the rows: each gets
-        the stability of every feature, and that with all columns free.
+        where a one-hot group counts as one; a dict names groups of columns that are taken together. Costs decide
+        what is harmful: by default two random rows are as far apart in one column as in another. ``label_flip``
+        counts beside the moves of each feature. ``by`` names subgroups of the rows: each gets the stability of every
+        feature, and that with all columns free.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
     resampling : Resampling, float or None, default 0.95
@@ -81,7 +85,7 @@ def feature_stability(
     Returns
     -------
     FeatureStabilityResult
-        ``to_frame()`` is the sorted table; ``plot()`` draws it.
+        ``to_frame()`` is the sorted table, with the permutation importance; ``plot()`` draws it.
 
     Raises
     ------
@@ -109,7 +113,9 @@ def feature_stability(
     >>> result = feature_stability(DecisionTreeClassifier().fit(X, y), X, y, 0.2)
     >>> [part.feature for part in result.features]
     ['x0', 'x1']
-    >>> result.most_sensitive.kind
+    >>> print(result.headline())
+    `x0` does most harm: moving it by at most 4 (0.35 sd) in 20 % of the rows takes errors from 0 % to 20 %. ...
+    >>> result.most_harmful.kind
     'exact'
     """
     check_choice(loss, "loss", LOSSES)
@@ -120,8 +126,8 @@ def feature_stability(
         model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=quiet, everything=True
     )
     n_samples = question.n_samples
-    parts = _parts(question, moves.features)
-    subgroups = _subgroups(X, moves.by, n_samples)
+    parts = parts_of(question, moves.features)
+    subgroups, too_small = subgroups_of(X, moves.by, n_samples)
     interval = resampling_of(resampling)
     if interval is not None and interval.groups is not None:
         interval = replace(interval, groups=check_labels(interval.groups, "groups", length=n_samples))
@@ -131,31 +137,36 @@ def feature_stability(
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
         "resampling": interval, "computing": replace(quiet, memory_limit=None),
     }  # fmt: skip
-    solver = _Solver(question, threshold, options, search.max_rounds, subgroups)
+    budget = 0.0
+    if not (math.isinf(theta1) or question.domain.immovable):
+        budget = theta1 * question.domain.random_gap(question.codes)
     fixed = fixed_answer(question)
-    alone = stability_criterion(fixed.loss, threshold, **solver.options_of(np.arange(n_samples)))
-    can_move = not (math.isinf(theta1) or alone.value == 0.0)
+    base_losses = fixed.loss.base(slice(0, n_samples))
+    solver = _Solver(question, threshold, budget, base_losses, options, search.max_rounds, subgroups)
     found: list[FeatureStability] = []
     by_subgroup: list[FeatureStability] = []
-    warnings: dict[str, None] = dict.fromkeys(question.domain.warnings)
+    warnings: dict[str, None] = dict.fromkeys((*question.domain.warnings, *too_small))
     from tqdm.auto import tqdm
 
     still = ((part, fixed) for part in parts)
-    answers = _answers(question, parts, search.method) if can_move else still
+    answers = still if math.isinf(theta1) else answers_of(question, parts, search.method)
     n_steps = len(parts) + bool(subgroups)
-    with tqdm(total=n_steps, desc="features", delay=2.0, leave=False, disable=not search.progress) as bar:
+    with tqdm(
+        total=n_steps, desc="features", delay=2.0, leave=False, disable=not search.progress or None
+    ) as bar:
         for part, first in answers:
-            whole, final = solver.whole(part, first)
+            final, whole, *of_subgroups = solver.records(part, first)
             found.append(whole)
             warnings |= dict.fromkeys(final.warnings)
-            by_subgroup += solver.within(part, final)
+            by_subgroup += of_subgroups
             bar.update()
         if subgroups:
-            everything = _Part(EVERYTHING, question.domain.names)
-            first = answer(question, search.method)[1] if can_move else fixed
-            by_subgroup += solver.within(everything, solver.whole(everything, first)[1])
+            everything = Part(EVERYTHING, question.domain.names)
+            first = fixed if math.isinf(theta1) else answer(question, search.method)[1]
+            by_subgroup += solver.records(everything, first)[2:]
             bar.update()
-    found.sort(key=lambda part: part.value)
+    names = [part.name for part in parts]
+    found.sort(key=lambda part: (-round(part.worst_case_risk, 12), part.value, names.index(part.feature)))
     order = {part.feature: place for place, part in enumerate(found)}
     by_subgroup.sort(key=lambda part: (order.get(part.feature, -1), part.value))
     unfinished = [part.status for part in found if not part.status.ok]
@@ -166,7 +177,7 @@ def feature_stability(
         status=unfinished[0] if unfinished else found[0].status,
         n_samples=n_samples,
         settings=settings_of(
-            model=type(model).__name__, threshold=float(threshold), loss=loss, theta1=theta1, theta2=theta2,
+            **question.settings(), threshold=float(threshold), theta1=theta1, theta2=theta2,
             divergence=divergence, moves=moves.settings(), computing=search.settings(),
             resampling=None if interval is None else interval.settings(),
             sample_weight=None if sample_weight is None else "given",
@@ -174,16 +185,11 @@ def feature_stability(
         warnings=tuple(warnings),
         features=tuple(found),
         subgroups=tuple(by_subgroup),
-        reweighting_alone=alone.value,
+        budget=budget,
+        idle_risk=solver.worst_case(fixed.loss, np.arange(n_samples)).value,
+        frozen=tuple(np.array(question.domain.names)[~question.domain.movable].tolist()),
         n_queries=question.count.rows,
     )  # fmt: skip
-
-
-class _Part(NamedTuple):
-    """Columns that move together, under a name."""
-
-    name: str
-    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -192,6 +198,8 @@ class _Solver:
 
     question: Question
     threshold: float
+    budget: float
+    base_losses: FloatArray
     options: dict[str, Any]
     max_rounds: int
     subgroups: dict[str, IntArray]
@@ -206,14 +214,26 @@ class _Solver:
         weights = None if weights is None else weights[rows]
         return {**self.options, "sample_weight": weights, "resampling": interval}
 
-    def whole(self, part: _Part, found: Answer) -> tuple[FeatureStability, Answer]:
-        """Solve on all rows; return the answer with the points that were found on the way, too."""
-        options = self.options_of(np.arange(self.question.n_samples))
-        rounds = solve_in_rounds(self.question, found, self.threshold, options, self.max_rounds)
-        return _record(part, rounds.solved, lower_bound=rounds.lower_bound), rounds.found
+    def worst_case(self, loss: Loss, rows: IntArray) -> StabilityResult:
+        """Return the highest risk of some of the rows within the budget."""
+        options = {**self.options_of(rows), "resampling": None}
+        return worst_case_risk(loss.take(rows), self.budget, **options)
 
-    def within(self, part: _Part, found: Answer) -> list[FeatureStability]:
-        """Solve on each subgroup, with the points that are known."""
+    def records(self, part: Part, found: Answer) -> tuple[Any, ...]:
+        """Return the answer with all points that were found, what they say of all rows, and of each subgroup."""
+        everyone = np.arange(self.question.n_samples)
+        rounds = solve_in_rounds(
+            self.question, found, self.threshold, self.options_of(everyone), self.max_rounds
+        )
+        found = rounds.found
+        for _ in range(self.max_rounds):
+            dual = self.worst_case(found.loss, everyone).dual
+            better = None if found.refine is None else found.refine(dual)
+            if better is None:
+                break
+            found = better
+        harm = (self._shuffled(part) if found.shuffled is None else found.shuffled) - self.base_losses
+        whole = self._record(part, rounds.solved, found.loss, everyone, harm, lower_bound=rounds.lower_bound)
         records, interval = [], self.options["resampling"]
         for name, rows in self.subgroups.items():
             options = self.options_of(rows)
@@ -221,110 +241,39 @@ class _Solver:
             lower = None
             if found.lower is not None:
                 lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
-            record = _record(part, solved, subgroup=name, lower_bound=lower)
+            record = self._record(part, solved, found.loss, rows, harm, subgroup=name, lower_bound=lower)
             unknown = interval is not None and options["resampling"] is None
             records.append(replace(record, standard_error=None) if unknown else record)
-        return records if interval is None else compared(records, interval.level)
+        return found, whole, *records
 
-
-def _record(part: _Part, solved: StabilityResult, **more: Any) -> FeatureStability:
-    shared = {field.name for field in fields(FeatureStability)} & vars(solved).keys()
-    values = {name: getattr(solved, name) for name in shared}
-    return FeatureStability(feature=part.name, columns=part.columns, **{**values, **more})
-
-
-def _parts(question: Question, features: Any) -> list[_Part]:
-    """Return the features to look at, one by one or in the named groups of a dict."""
-    domain = question.domain
-    if isinstance(features, Mapping):
-        wanted: dict[str, IntArray] = {
-            str(name): domain.positions(group, f"features[{name!r}]") for name, group in features.items()
-        }
-    else:
-        flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
-        wanted = {}
-        for column in range(domain.n_features) if features is None else domain.positions(features).tolist():
-            flip = flip_of.get(column)
-            columns = np.array([column]) if flip is None else flip.columns
-            if features is not None or not domain.restricted(columns).immovable:
-                wanted[domain.names[column] if flip is None else flip.name] = columns
-    for name, columns in wanted.items():
-        if not len(columns) or domain.restricted(columns).immovable:
-            remedy = "They are immutable, or have one category."
-            raise ValueError(describe("features", "columns that may move", repr(name), remedy))
-    if not wanted:
-        raise ValueError(describe("features", "at least one column that may move", "none"))
-    return [_Part(name, tuple(domain.names[k] for k in columns)) for name, columns in wanted.items()]
-
-
-def _answers(question: Question, parts: Sequence[_Part], method: str) -> Iterator[tuple[_Part, Answer]]:
-    """Yield the answer for each part; models of trees look at all parts at once, unless labels may change."""
-    left = dict(enumerate(parts))
-    if method in ("auto", "tree", "ensemble") and math.isinf(question.domain.label_flip):
-        shared = answers_for_groups(question, [part.columns for part in parts])
-        try:
-            for position, found in shared:
-                yield left.pop(position), found
-        except NotTheModel:  # the trees are not the whole model: other routes answer for the rest
-            pass
-    for part in left.values():
-        restricted = replace(question, domain=question.domain.restricted(part.columns))
-        yield part, answer(restricted, method, _by_grid)[1]
-
-
-def _by_grid(route: Route, question: Question) -> Answer | None:
-    """Try a grid along a single column in place of a search."""
-    along = answer_along_column(question) if route.searches else None
-    return route.answer(question) if along is None else along
-
-
-def _subgroups(X: Any, by: Any, n_samples: int) -> dict[str, IntArray]:
-    """Return the rows of each subgroup."""
-    if by is None:
-        return {}
-    masks: dict[str, BoolArray]
-    if isinstance(by, Mapping):
-        masks = {str(name): np.asarray(mask) for name, mask in by.items()}
-        for name, mask in masks.items():
-            if mask.dtype != np.bool_ or mask.shape != (n_samples,):
-                expected, got = f"a bool array of length {n_samples}", f"{mask.dtype} {mask.shape}"
-                raise ValueError(describe(f"by[{name!r}]", expected, got))
-            if not mask.any():
-                raise ValueError(describe(f"by[{name!r}]", "a subgroup of at least one row", "an empty one"))
-    else:
-        if isinstance(by, str):
-            if not is_table(X) or by not in X.columns:
-                expected = "labels of the rows, masks, or a column of X"
-                raise ValueError(describe("by", expected, repr(by), "Pass the labels."))
-            by = X[by]
-        labels = check_labels(by, "by", length=n_samples)
-        masks = {str(label): labels == label for label in np.unique(labels)}
-    return {name: np.flatnonzero(mask) for name, mask in masks.items()}
-
-
-def compared(records: list[FeatureStability], level: float) -> list[FeatureStability]:
-    """Add intervals that are meant to be compared: where two do not overlap, the subgroups differ.
-
-    H. Goldstein and M. Healy, "The graphical presentation of a collection of means", Journal of the Royal
-    Statistical Society A 158 (1995), doi:10.2307/2983411: standard errors s_i and s_j are shortened so that the
-    chance of no overlap is 1 - level on the average of all pairs.
-    """
-    from scipy.special import ndtri
-
-    known = [part for part in records if part.standard_error is not None and math.isfinite(part.value)]
-    errors = np.array([part.standard_error for part in known], dtype=np.float64)
-    first, second = np.triu_indices(len(known), 1)
-    usable = errors[first] + errors[second] > 0.0
-    first, second = first[usable], second[usable]
-    if not first.size:
-        return records
-    shrink = float(np.mean(np.hypot(errors[first], errors[second]) / (errors[first] + errors[second])))
-    half = float(ndtri(0.5 + 0.5 * level)) * shrink
-    compared = {
-        part.subgroup: Interval(
-            low=max(part.value - half * error, 0.0), high=part.value + half * error, level=level,
-            method="comparison of subgroups",
+    def _shuffled(self, part: Part) -> FloatArray:
+        """Return the mean loss of each row when its values in a part are those of other rows."""
+        codes, rng = self.question.codes, np.random.default_rng(0)  # the same shuffles for all parts
+        columns, n_samples = self.question.domain.positions(part.columns), len(codes)
+        order = np.concatenate(
+            [rng.permutation(n_samples) for _ in range(max(1, _SHUFFLED_ROWS // n_samples))]
         )
-        for part, error in zip(known, errors.tolist(), strict=True)
-    }  # fmt: skip
-    return [replace(part, comparison_interval=compared.get(part.subgroup)) for part in records]
+        rows = np.resize(np.arange(n_samples), len(order))
+        points = codes[rows]
+        points[:, columns] = codes[np.ix_(order, columns)]
+        return np.asarray(self.question.losses(points, rows).reshape(-1, n_samples).mean(axis=0))
+
+    def _record(
+        self, part: Part, solved: StabilityResult, loss: Loss, rows: IntArray, harm: FloatArray, **more: Any
+    ) -> FeatureStability:
+        """Put the stability of some of the rows, their worst case and the harm of shuffling together."""
+        shared = {field.name for field in fields(FeatureStability)} & vars(solved).keys()
+        values = {name: getattr(solved, name) for name in shared}
+        weights = self.options_of(rows)["sample_weight"]
+        assert solved.moved_distances is not None
+        farther = () if solved.splits is None else solved.splits.distances
+        return FeatureStability(
+            feature=part.name,
+            columns=part.columns,
+            moves=part.moves,
+            unit=part.unit,
+            worst_case_risk=self.worst_case(loss, rows).value,
+            permutation_importance=float(np.average(harm[rows], weights=weights)),
+            largest_move=float(max(*solved.moved_distances, *farther, 0.0)),
+            **{**values, **more},
+        )

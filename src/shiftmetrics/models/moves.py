@@ -26,18 +26,21 @@ class Moves:
     features : sequence of str or int, or dict of str to sequence, optional
         The columns that may move. Default: all. `feature_stability` takes them one at a time; a dict names groups
         of columns that it takes together.
-    cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), optional
+    cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), default "std"
         What a move costs in the squared distance. A name is the move that costs 1: one standard deviation of the
-        column in ``X`` (ddof 0, the default), its interquartile range, its range, or one unit. A number, by column in
-        a dict or for all columns in an array, is the cost of a move by one unit of the column; inf freezes it. For
-        categories it is the cost of a change, by default 1.
-    bounds : "data", pair, or dict of pairs, optional
+        column in ``X`` (ddof 0), its interquartile range, its range, or one unit. A number, by column in a dict or
+        for all columns in an array, is the cost of a move by one unit of the column; inf freezes it. For categories
+        it is the cost of a change, by default ``2 / P(two random rows differ)``: then two random rows are a squared
+        distance of 2 apart on average, as they are in a column of numbers, and a column of two values costs the same
+        as numbers or categories. With "range" and "unit" a change costs 1.
+    bounds : "data", pair, dict of pairs or None, default "data"
         Lowest and highest value of numbers, for all columns or by column. None or inf: no bound. "data" is the range
-        of each column.
+        of each column (of all pixels together in rows of several axes), also for the columns that a dict leaves out.
     immutable : sequence of str or int, optional
         Columns that may not move.
-    integer : sequence of str or int, optional
-        Columns of numbers that move by whole steps.
+    integer : "auto" or sequence of str or int, default "auto"
+        Columns of numbers that move by whole steps. "auto": those that hold whole numbers alone; none in rows of
+        several axes. An empty sequence lets all move by fractions.
     categorical : sequence of str or int, optional
         Columns of numbers that stand for categories.
     one_hot : sequence of sequences, or dict of str to sequence, optional
@@ -59,14 +62,14 @@ class Moves:
     --------
     >>> from shiftmetrics.models import Moves
     >>> Moves(features=["age", "dose"], cost="iqr", bounds={"age": (18, 90)}).settings()
-    {'features': ('age', 'dose'), 'cost': 'iqr', 'bounds': {'age': (18, 90)}}
+    {'features': ('age', 'dose'), 'cost': 'iqr', 'bounds': {'age': (18, 90)}, 'integer': 'auto'}
     """
 
     features: Any = None
-    cost: Any = None
-    bounds: Any = None
+    cost: Any = "std"
+    bounds: Any = "data"
     immutable: Any = None
-    integer: Any = None
+    integer: Any = "auto"
     categorical: Any = None
     one_hot: Any = None
     label_flip: float = math.inf
@@ -78,8 +81,10 @@ class Moves:
         }
         for name in ("features", "immutable", "integer", "categorical"):
             value = getattr(self, name)
-            groups = name == "features" and isinstance(value, Mapping)
-            checked[name] = _groups(value) if groups else _columns(value)
+            if name == "features" and isinstance(value, Mapping):
+                checked[name] = _groups(value)
+            elif not (name == "integer" and isinstance(value, str) and value == "auto"):
+                checked[name] = _columns(value)
         if isinstance(self.one_hot, Mapping):
             checked["one_hot"] = _groups(self.one_hot)
         elif self.one_hot is not None:
@@ -135,6 +140,9 @@ class Search(Computing):
         More rows like those of ``X``, from which searches may start.
     max_rounds : int, default 50
         Most rounds of a search that adds points at the present dual price.
+    clip : float, optional
+        Least probability that counts in the log loss of a model with ``predict_proba``. Default: what the model can
+        tell from 0, which is half a vote of a forest, 1 / (2 n_trees), and rounding elsewhere.
     rng : int or numpy.random.Generator, default 0
         Seed of searches that are random.
 
@@ -156,6 +164,7 @@ class Search(Computing):
     n_queries: int = 500
     background: Any = None
     max_rounds: int = 50
+    clip: float | None = None
     rng: Any = 0
 
     def __post_init__(self) -> None:
@@ -163,6 +172,9 @@ class Search(Computing):
         object.__setattr__(self, "n_queries", check_integer(self.n_queries, "n_queries", low=1))
         object.__setattr__(self, "max_rounds", check_integer(self.max_rounds, "max_rounds", low=1))
         object.__setattr__(self, "rng", seed_of(self.rng))
+        if self.clip is not None:
+            clip = check_number(self.clip, "clip", low=0.0, high=1.0, open_low=True)
+            object.__setattr__(self, "clip", clip)
 
     def settings(self) -> dict[str, Any]:
         """Return the options that change a result, for its ``settings``."""

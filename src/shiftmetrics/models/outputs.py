@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -85,6 +86,9 @@ def _parts(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
 
 
 _BATCH_NUMBERS = 2**20
+_PROBABILITY_ERROR = 1e-3
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
+"""What rounding leaves of 1 minus a probability, as in scikit-learn's ``log_loss``."""
 
 
 def is_module(model: Any) -> bool:
@@ -135,7 +139,11 @@ def check_model(model: Any) -> None:
 def call(model: Any, X: Any) -> npt.NDArray[Any]:
     """Return the output of a callable or a torch module for rows: labels or values, or a matrix of scores."""
     if not is_module(model):
-        return np.asarray(to_numpy(model(X)))
+        output = np.asarray(to_numpy(model(X)))
+        if output.ndim == 0:
+            expected = "a callable that returns one label, or scores, for each row"
+            raise TypeError(describe("model", expected, repr(output.tolist())))
+        return output
     import torch
 
     from shiftmetrics.attacks.model import evaluation_mode
@@ -152,6 +160,42 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
 def batch_size(n_features: int) -> int:
     """Return how many rows a network sees at once: layers of images hold many times their pixels."""
     return max(16, min(8192, _BATCH_NUMBERS // max(n_features, 1)))
+
+
+def network_of_scores(model: Any, X: Any) -> Any:
+    """Return a torch module whose outputs are scores: without the sigmoid or softmax that is its last layer.
+
+    None where its outputs for these rows are probabilities, and no last layer says so.
+    """
+    import torch
+
+    given = torch.as_tensor(call(model, X))
+    one = given.ndim == 1 or given.shape[1] == 1
+    sums_to_one = one or bool((given.sum(dim=1) - 1.0).abs().max() < _PROBABILITY_ERROR)
+    if not (sums_to_one and 0.0 <= float(given.min()) <= float(given.max()) <= 1.0):
+        return model
+    scores = _without_last(model)
+    if scores is not None:
+        output = torch.as_tensor(call(scores, X))
+        again = torch.sigmoid(output) if one else torch.softmax(output, dim=1)
+        if bool((given - again).abs().max() < _PROBABILITY_ERROR):
+            return scores
+    return None
+
+
+def _without_last(module: Any) -> Any:
+    """Return a module that shares all layers but the last, a sigmoid or softmax; None where it is something else."""
+    import torch
+
+    if isinstance(module, torch.nn.Sigmoid | torch.nn.Softmax):
+        return torch.nn.Identity()
+    *_, name = module._modules or [None]
+    last = None if name is None else _without_last(module._modules[name])
+    if last is None:
+        return None
+    shortened = copy.copy(module)
+    shortened._modules = {**module._modules, name: last}
+    return shortened
 
 
 def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
@@ -213,10 +257,8 @@ def class_scores(model: Any, X: Any) -> FloatArray:
     return scores
 
 
-def class_log_probabilities(model: Any, X: Any) -> FloatArray:
-    """Return log-probabilities of shape (n, n_classes); a probability below the rounding of 1 counts as that.
-
-    A smaller one is what rounding left of 1 minus another, as in scikit-learn's ``log_loss``.
+def class_log_probabilities(model: Any, X: Any, clip: float = LEAST_PROBABILITY) -> FloatArray:
+    """Return log-probabilities of shape (n, n_classes); a probability below ``clip`` counts as that.
 
     Raises
     ------
@@ -224,8 +266,7 @@ def class_log_probabilities(model: Any, X: Any) -> FloatArray:
         If the model has no probabilities.
     """
     if hasattr(model, "predict_proba"):
-        probabilities = to_float64(model.predict_proba(X))
-        logs: FloatArray = np.log(np.maximum(probabilities, np.finfo(np.float64).eps))
+        logs: FloatArray = np.log(np.maximum(to_float64(model.predict_proba(X)), clip))
         return logs
     if is_module(model):
         from scipy.special import log_softmax
@@ -237,3 +278,16 @@ def class_log_probabilities(model: Any, X: Any) -> FloatArray:
             'Use loss="zero_one" or "hinge".',
         )
     )  # fmt: skip
+
+
+def least_probability(model: Any) -> float:
+    """Return the least probability that a model can tell from 0.
+
+    An average of trees counts votes: half of one. A single tree counts training rows: half of one. Any other model
+    has what rounding leaves.
+    """
+    final = final_step(model)
+    if not type(final).__module__.startswith(("sklearn.ensemble._forest", "sklearn.tree")):
+        return LEAST_PROBABILITY
+    tree = getattr(final, "tree_", None)
+    return 0.5 / (len(final.estimators_) if tree is None else int(tree.n_node_samples[0]))

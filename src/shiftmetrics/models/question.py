@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import sys
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
-from shiftmetrics._core.labels import check_labels
-from shiftmetrics._core.validation import check_vector, describe, first_few
+from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.models.checks import check_missing_cells, check_targets, class_positions, columns_of
 from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.forests.boosters import estimator_of
 from shiftmetrics.models.moves import Moves, Search
 from shiftmetrics.models.outputs import (
+    LEAST_PROBABILITY,
     call,
     check_model,
     class_log_probabilities,
     class_scores,
     encoded_categories,
     is_module,
-    predicted_labels,
+    least_probability,
+    network_of_scores,
     predicted_values,
 )
+from shiftmetrics.models.rules import Cut, Decision, behind
 from shiftmetrics.models.table import Table
 
+T = TypeVar("T")
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
 LOSSES: tuple[LossName, ...] = ("zero_one", "hinge", "log_loss", "squared")
-_MOST_TRIED = 256  # rows with missing cells
 
 
 @dataclass
@@ -46,9 +51,11 @@ class Question:
     Attributes
     ----------
     model : object
-        The fitted model.
+        The fitted model whose scores decide.
     table : Table
         The rows; ``table.decode`` turns coded points into what the model accepts.
+    is_frame : bool
+        Whether the rows were given as a table, whatever the model accepts.
     y : array of shape (n_samples,)
         Positions of the labels among ``classes``; the values themselves for the squared loss.
     classes : array of shape (n_classes,) or None
@@ -57,6 +64,14 @@ class Question:
         The loss.
     domain : Domain
         Where rows may move.
+    rule : Decision
+        What predicts: the model, or a rule around it.
+    cut : Cut or None
+        Where this rule cuts the scores of ``model``; None where it decides by the highest score.
+    costs : array of shape (n_classes,) or None
+        What an error on a row of each class costs, for the 0/1 loss; None for 1.
+    clip : float
+        Least probability that counts in the log loss.
     theta1, theta2 : float
         Prices, for searches that depend on them.
     rng : numpy.random.Generator
@@ -71,14 +86,21 @@ class Question:
         Bytes that the points of a search may take.
     count : QueryCount
         Counts the rows that `predict` and `losses` pass to the model.
+    known : dict
+        What routes found out about the model, whatever may move; see `once`.
     """
 
     model: Any
     table: Table
+    is_frame: bool
     y: npt.NDArray[Any]
     classes: npt.NDArray[Any] | None
     loss: LossName
     domain: Domain
+    rule: Decision
+    cut: Cut | None = None
+    costs: FloatArray | None = None
+    clip: float = LEAST_PROBABILITY
     theta1: float = 0.4
     theta2: float = 0.4
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
@@ -87,6 +109,13 @@ class Question:
     progress: bool = True
     memory_limit: int | None = None
     count: QueryCount = field(default_factory=QueryCount)
+    known: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, find: Callable[[Self], T]) -> T:
+        """Return what ``find`` finds out about the model, once for all questions that restrict this one."""
+        if name not in self.known:
+            self.known[name] = find(self)
+        return cast(T, self.known[name])
 
     @property
     def codes(self) -> FloatArray:
@@ -97,6 +126,13 @@ class Question:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.y)
+
+    def settings(self) -> dict[str, Any]:
+        """Return how outputs of the model are read, for the ``settings`` of a result."""
+        reading: dict[str, Any] = {"model": type(self.rule.model).__name__, "loss": self.loss}
+        if self.rule.settings():
+            reading["decision"] = self.rule.settings()
+        return {**reading, "clip": self.clip} if self.loss == "log_loss" else reading
 
     @property
     def immovable(self) -> bool:
@@ -112,13 +148,14 @@ class Question:
         """Return the position of the predicted class at coded points (-1: none of them); values for regressions."""
         if self.classes is None:
             return self.scores(points)[:, 0]
-        return class_positions(predicted_labels(self.model, self._decoded(points)), self.classes)
+        return class_positions(self.rule.predict(self._decoded(points)), self.classes)
 
     def scores(self, points: FloatArray) -> FloatArray:
         """Return the scores of each class at coded points, or values in one column for regressions."""
         if self.classes is None:
             return predicted_values(self.model, self._decoded(points))[:, None]
-        return class_scores(self.model, self._decoded(points))
+        scores = class_scores(self.model, self._decoded(points))
+        return scores if self.cut is None else scores - [0.0, self.cut.logit]
 
     def losses(self, points: FloatArray, rows: IntArray | slice) -> FloatArray:
         """Return the loss of the model at coded points, for the labels of ``rows``."""
@@ -127,10 +164,11 @@ class Question:
             residuals = self.predict(points) - y
             return np.asarray(residuals * residuals)
         if self.loss == "zero_one":
-            return np.asarray(self.predict(points) != y, dtype=np.float64)
+            errors = np.asarray(self.predict(points) != y, dtype=np.float64)
+            return errors if self.costs is None else errors * self.costs[y]
         everyone = np.arange(len(points))
         if self.loss == "log_loss":
-            logs = class_log_probabilities(self.model, self._decoded(points))
+            logs = class_log_probabilities(self.model, self._decoded(points), self.clip)
             return np.asarray(np.maximum(-logs[everyone, y], 0.0))
         scores = self.scores(points)
         rivals = scores.copy()
@@ -140,136 +178,6 @@ class Question:
     def is_wrong(self, points: FloatArray, rows: IntArray | slice) -> BoolArray:
         """Tell where the model misclassifies coded points, for the labels of ``rows``."""
         return np.asarray(self.predict(points) != self.y[rows])
-
-
-def class_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
-    """Return the position of each label among the classes, -1 where it is none of them."""
-    order = np.argsort(classes, kind="stable")
-    place = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
-    found = order[place]
-    return np.where(classes[found] == labels, found, -1).astype(np.int64)
-
-
-def check_columns(model: Any, X: Any) -> None:
-    """Refuse a table whose columns are not those that the model was fitted on, in their order.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, unknown or in another place; the first three differences are listed.
-    """
-    known, n_features = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
-    if known is None or not is_table(X):
-        shape = np.shape(X)
-        if n_features is None or shape[1:] == (n_features,):
-            return
-        if len(shape) == 2:
-            expected, got, remedy = f"of {n_features} columns", f"{shape[1]} columns", ""
-        else:
-            expected, got = f"of shape (n_samples, {n_features})", f"shape {shape}"
-            remedy = "Pass X.reshape(len(X), -1)."
-        raise ValueError(describe("X", f"{expected}, as the model was fitted on", got, remedy))
-    names, columns = list(known), list(X.columns)
-    if names == columns:
-        return
-    missing = [name for name in names if name not in set(columns)]
-    extra = [name for name in columns if name not in set(names)]
-    remedy = "Give the table that the model predicts on."
-    parts = [f"without {first_few(missing)}"] if missing else []
-    parts += [f"with {first_few(extra)}, unknown to the model"] if extra else []
-    if not parts:
-        pairs = enumerate(zip(names, columns, strict=True))
-        moved = [f"{there!r} where {here!r} was (column {k})" for k, (here, there) in pairs if here != there]
-        parts, remedy = [first_few(moved, show=str)], "Pass X[list(model.feature_names_in_)]."
-    expected = "a table with the columns that the model was fitted on, in their order"
-    raise ValueError(describe("X", expected, " and ".join(parts), remedy))
-
-
-def check_missing_cells(model: Any, table: Table, codes: FloatArray, argument: str = "X") -> None:
-    """Refuse missing cells that the model does not take, by its outputs for a row of each column that has some.
-
-    Raises
-    ------
-    ValueError
-        If the model raises an error for these rows but not for a complete one, or returns NaN; the columns are named.
-    """
-    missing = np.isnan(codes)
-    incomplete = missing.any(axis=1)
-    if not incomplete.any():
-        return
-    columns = np.flatnonzero(missing.any(axis=0))
-    tried = np.unique(missing[:, columns].argmax(axis=0))[:_MOST_TRIED]
-    reason, cause = None, "its output is NaN"
-    try:
-        if not any(np.isnan(part).any() for part in _outputs(model, table.decode(codes[tried]))):
-            return
-    except Exception as error:
-        if not incomplete.all():  # an error that is not about missing cells is raised again
-            _outputs(model, table.decode(codes[~incomplete][:1]))
-        reason, cause = error, str(error).strip().partition("\n")[0] or type(error).__name__
-    counts = missing.sum(axis=0)
-    shown = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
-    raise ValueError(
-        describe(
-            argument, f"free of missing cells for this {type(model).__name__}", shown,
-            f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. "
-            f"The model: {cause}",
-        )
-    ) from reason  # fmt: skip
-
-
-def _outputs(model: Any, X: Any) -> list[FloatArray]:
-    """Return the outputs of a model that are numbers."""
-    methods = [getattr(model, name, None) for name in ("predict", "predict_proba", "decision_function")]
-    outputs = [np.asarray(method(X)) for method in methods if method is not None] or [call(model, X)]
-    return [output.astype(np.float64) for output in outputs if output.dtype.kind == "f"]
-
-
-def check_targets(
-    model: Any, X: Any, y: Any, loss: LossName, table: Table
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
-    """Return labels as positions among the classes of the model, and these; or values and None for a regression.
-
-    Raises
-    ------
-    ValueError
-        If labels are missing, or unknown to the model, or the loss does not fit the model.
-    """
-    if loss == "squared":
-        if hasattr(model, "classes_"):
-            raise ValueError(
-                describe("loss", "one of a classifier", "'squared'", 'Use "zero_one", "hinge" or "log_loss".')
-            )
-        return check_vector(y, "y", length=len(table.codes)), None
-    if _is_regressor(model):
-        raise ValueError(describe("loss", "'squared' for a regression", repr(loss)))
-    labels = check_labels(y, "y", length=len(table.codes))
-    if hasattr(model, "classes_"):
-        classes = np.asarray(model.classes_)
-    elif is_module(model):
-        classes = np.arange(class_scores(model, table.decode(table.codes[:1])).shape[1])
-    else:
-        seen = predicted_labels(model, table.decode(table.codes))
-        classes = np.unique(np.concatenate([seen, labels.astype(seen.dtype, copy=False)]))
-    positions = class_positions(labels, classes)
-    if (positions < 0).any():
-        unknown = np.unique(labels[positions < 0]).tolist()
-        raise ValueError(
-            describe(
-                "y", f"labels that the model knows ({first_few(classes.tolist())})",
-                f"{first_few(unknown)} in {int((positions < 0).sum())} rows",
-                "Drop these rows, or fit the model on them.",
-            )
-        )  # fmt: skip
-    return positions, classes
-
-
-def _is_regressor(model: Any) -> bool:
-    if "sklearn" not in sys.modules or not hasattr(model, "get_params"):
-        return False
-    from sklearn.base import is_regressor
-
-    return bool(is_regressor(model))
 
 
 def question_of(
@@ -284,24 +192,47 @@ def question_of(
     search: Search | None = None,
     everything: bool = False,
 ) -> Question:
-    """Validate the arguments of `model_stability`; with ``everything``, ``moves.features`` restricts nothing."""
+    """Validate the arguments of `model_stability`; with ``everything``, ``moves.features`` restricts nothing.
+
+    Without ``y``, the labels are the model's own predictions.
+    """
     moves, search = moves or Moves(), search or Search()
-    check_model(model)
-    check_columns(model, X)
-    levels = encoded_categories(model, list(X.columns) if is_table(X) else range(np.shape(X)[-1]))
+    rule = model if isinstance(model, Decision) else Decision(model)
+    check_model(rule.model)
+    model = estimator_of(rule.model)
+    is_frame, X = is_table(X), columns_of(model, X)
+    if is_module(model) and loss != "squared":
+        scores = network_of_scores(model, X)
+        if scores is None and rule.threshold is None:
+            remedy = "End it in a layer nn.Sigmoid or nn.Softmax, or in none; or use Decision(model, threshold=0.5)."
+            got = "outputs that are probabilities"
+            raise ValueError(describe("model", "a network of scores (logits)", got, remedy))
+        model = functools.partial(call, model) if scores is None else scores
+    rule = replace(rule, model=model)
+    decides = loss == "zero_one"
+    core, cut = behind(rule, decides=decides)
+    levels = encoded_categories(core, list(X.columns) if is_table(X) else range(np.shape(X)[-1]))
     table = Table.of(X, categorical=moves.categorical or (), levels=levels)
+    if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
+        table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table, table.codes)
     others = None
     if search.background is not None:
-        check_columns(model, search.background)
-        others = table.coded(search.background, "background")
+        others = table.coded(columns_of(model, search.background), "background")
         check_missing_cells(model, table, others, "background")
-    positions, classes = check_targets(model, X, y, loss, table)
+    if y is None:
+        y = rule.predict(X)
+    positions, classes = check_targets(rule, y, loss, table, levels)
     return Question(
-        model=model,
+        model=core,
+        rule=rule if decides else Decision(core),
+        cut=cut,
         table=table,
+        is_frame=is_frame,
         y=positions,
         classes=classes,
+        costs=_costs(rule, classes, loss, moves),
+        clip=search.clip or least_probability(core),
         loss=loss,
         domain=moves.domain(table, everything=everything),
         theta1=theta1,
@@ -312,3 +243,26 @@ def question_of(
         progress=search.progress,
         memory_limit=search.memory_limit,
     )
+
+
+def _costs(
+    rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName, moves: Moves
+) -> FloatArray | None:
+    """Return what an error on a row of each class costs; None where all cost the same.
+
+    Raises
+    ------
+    ValueError
+        If costs are given for another loss, for labels that flip, or for labels that are no classes.
+    """
+    if rule.costs is None:
+        return None
+    if loss != "zero_one" or classes is None:
+        raise ValueError(describe("loss", "'zero_one' where errors have costs", repr(loss)))
+    if math.isfinite(moves.label_flip):
+        raise ValueError(describe("label_flip", "inf where errors have costs", f"{moves.label_flip:g}"))
+    unknown = [label for label in rule.costs if label not in classes.tolist()]
+    if unknown:
+        expected = f"by labels that the model knows ({first_few(classes.tolist())})"
+        raise ValueError(describe("costs", expected, first_few(unknown)))
+    return np.array([float(rule.costs.get(label, 1.0)) for label in classes.tolist()])

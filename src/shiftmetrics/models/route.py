@@ -13,8 +13,16 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import describe
+from shiftmetrics.models.growth import EndlessLoss, grows_faster
 from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.stability.losses import AlternativesLoss, FixedLoss, Kind, Loss
+from shiftmetrics.stability.losses import (
+    AlternativesLoss,
+    CandidateLoss,
+    FixedLoss,
+    Kind,
+    Loss,
+    ZeroOneLoss,
+)
 
 Points = Callable[[IntArray, FloatArray, IntArray | None], FloatArray]
 """From rows, their distances and their choices in the plan to the coded points where they stand then."""
@@ -42,6 +50,8 @@ class Answer:
         What the caller should know.
     flipped : callable or None
         Whether labels change, where they may.
+    shuffled : array of shape (n_samples,) or None
+        The mean loss of each row over the values that the rows have in the columns that move, where it is known.
     """
 
     loss: Loss
@@ -50,6 +60,7 @@ class Answer:
     refine: Callable[[float], Answer | None] | None = None
     warnings: tuple[str, ...] = ()
     flipped: Flipped | None = None
+    shuffled: FloatArray | None = None
 
     @property
     def kind(self) -> Kind:
@@ -98,9 +109,13 @@ def answer(
         module, attribute = ROUTES[name].split(":")
         route = cast(Route, getattr(importlib.import_module(module), attribute)())
         if route.accepts(model, loss):
-            found = with_label_flips(question, functools.partial(by, route))
+            if route.searches and grows_faster(question):
+                return name, replace(
+                    fixed_answer(question), loss=EndlessLoss(question.losses(question.codes, slice(None)))
+                )
+            found = with_label_flips(replace(question, costs=None), functools.partial(by, route))
             if found is not None:
-                return name, found
+                return name, with_costs(question, found)
         elif method != "auto":
             got = f"{method!r} for a {type(model).__name__} and loss {loss!r}"
             raise ValueError(describe("method", "a route for this model and loss", got, 'Use method="auto".'))
@@ -112,6 +127,26 @@ def fixed_answer(question: Question) -> Answer:
     """Return the answer where no column may move."""
     loss = FixedLoss(question.losses(question.codes, slice(None)))
     return Answer(loss, lambda rows, distances, choices: question.codes[rows])
+
+
+def with_costs(question: Question, answer: Answer) -> Answer:
+    """Return the answer to a question of errors with their costs."""
+    if question.costs is None:
+        return answer
+    costs = question.costs[question.y]
+
+    def of_loss(loss: Loss) -> Loss:
+        if isinstance(loss, ZeroOneLoss):
+            wrong = np.asarray(loss.distances) == 0.0
+            losses = np.stack([wrong * costs, costs], axis=1)
+            distances = np.stack([np.zeros(len(costs)), np.where(wrong, np.inf, loss.distances)], axis=1)
+            return CandidateLoss(losses, distances, kind=loss.kind)
+        assert isinstance(loss, CandidateLoss)
+        return CandidateLoss(loss.losses * costs[:, None], loss.distances, kind=loss.kind)
+
+    lower = None if answer.lower is None else of_loss(answer.lower)
+    shuffled = None if answer.shuffled is None else answer.shuffled * costs
+    return replace(answer, loss=of_loss(answer.loss), lower=lower, shuffled=shuffled)
 
 
 def with_label_flips(question: Question, of_route: Callable[[Question], Answer | None]) -> Answer | None:

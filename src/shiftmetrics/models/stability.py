@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
@@ -19,7 +19,11 @@ from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.problem import Prices, Problem
-from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.result import CONVERGED, StabilityResult
+from shiftmetrics.stability.words import most_grown
+
+_SLACK = 1e-3
+"""How much of its risk, or cost, a shift may miss when the model predicts its rows again, in its own precision."""
 
 
 def model_stability(
@@ -51,8 +55,8 @@ def model_stability(
         that a one-hot or ordinal encoder in the pipeline takes. Where the model takes missing cells, they may be
         missing (NaN, None, pandas' NA or NaT) and stay so; units are those of the cells that are there.
         Images and other rows of several axes keep their shape, with columns named by their place, such as "0,3,7".
-    y : array_like of shape (n_samples,)
-        Labels, or values for ``loss="squared"``.
+    y : array_like of shape (n_samples,) or None
+        Labels, or values for ``loss="squared"``; None for the model's own predictions.
     threshold : float
         The risk (mean loss) that counts as broken.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
@@ -62,8 +66,9 @@ def model_stability(
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
     moves : Moves, optional
-        Which columns may move, within which bounds and at what cost. By default all do, a move by one standard
-        deviation (ddof 0) of the column in ``X`` costs 1, and so does the flip of a category.
+        Which columns may move, within which bounds and at what cost. By default all do, within the range of the
+        data and by whole steps where they are whole; a move by one standard deviation (ddof 0) of the column in ``X``
+        costs 1, and a change of a category what makes two random rows as far apart as in a column of numbers.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
     resampling : Resampling, float or None, default 0.95
@@ -104,7 +109,7 @@ def model_stability(
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
     >>> result = model_stability(model, X, y, 0.3, moves=Moves(bounds="data"))
     >>> print(result.headline())
-    Stability 0.00... at risk threshold 0.3: in the least shift that raises the risk from 0.02667 to 0.3, ...
+    30 % errors (now 2.67 %) once ... % of the rows move, by at most ... standard deviations...
     >>> result.kind, result.route
     ('exact', 'linear')
     >>> result.moved_rows().columns.equals(X.columns)
@@ -129,26 +134,39 @@ def model_stability(
         rounds = solve_in_rounds(question, found, threshold, options, search.max_rounds)
     settings = {
         **rounds.solved.settings,
-        "model": type(model).__name__,
-        "loss": loss,
+        **question.settings(),
         "moves": moves.settings(),
         "computing": search.settings(),
     }
-    return _result(question, route, rounds, settings)
+    return _result(question, route, rounds, settings, sample_weight)
 
 
-def _result(question: Question, route: str, rounds: Rounds, settings: dict[str, Any]) -> ModelStabilityResult:
+def _result(
+    question: Question, route: str, rounds: Rounds, settings: dict[str, Any], sample_weight: Any
+) -> ModelStabilityResult:
     """Put the solution, the route and the moved rows together."""
-    solved, found = rounds.solved, rounds.found
+    solved, found, n = rounds.solved, rounds.found, question.n_samples
     assert solved.moved_distances is not None
-    everyone = np.arange(question.n_samples)
-    moved, flipped = _places(question, found, everyone, solved.moved_distances, solved.choices)
-    split = split_flipped = None
-    if solved.splits is not None:
-        second = solved.splits
-        split, split_flipped = _places(question, found, second.rows, second.distances, second.choices)
+    rows, distances, choices = np.arange(n), solved.moved_distances, solved.choices
+    if solved.splits is not None:  # second places stand below the first ones
+        rows = np.concatenate([rows, solved.splits.rows])
+        distances = np.concatenate([distances, solved.splits.distances])
+        if choices is not None and solved.splits.choices is not None:
+            choices = np.concatenate([choices, solved.splits.choices])
+    places, away = question.codes[rows], np.flatnonzero(distances > 0.0)
+    if away.size:
+        places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
+    flipped = None if found.flipped is None else found.flipped(rows, choices)
+    if solved.status.ok and 0.0 < solved.value < math.inf:
+        kept = away if flipped is None else away[~flipped[away]]
+        _check_plan(question, solved, sample_weight, kept, rows[kept], places[kept])
+    has_splits = solved.splits is not None
+    alone, growth = solved.weights if solved.weights_alone is None else solved.weights_alone, None
+    if question.classes is not None and alone is not None and solved.status is CONVERGED:
+        growth = most_grown(alone, question.classes[question.y], sample_weight)
     fields = vars(solved) | {
         "settings": settings, "warnings": (*question.domain.warnings, *found.warnings, *solved.warnings),
+        "growth": growth,
     }  # fmt: skip
     return ModelStabilityResult(
         **fields,
@@ -156,25 +174,52 @@ def _result(question: Question, route: str, rounds: Rounds, settings: dict[str, 
         lower_bound=rounds.lower_bound,
         n_queries=question.count.rows,
         trace=rounds.trace,
-        table=question.table,
+        table=replace(question.table, is_frame=question.is_frame),
         units=question.domain.unit,
-        moved_codes=moved,
-        split_codes=split,
-        flipped_labels=flipped,
-        split_flipped_labels=split_flipped,
+        moved_codes=places[:n],
+        split_codes=places[n:] if has_splits else None,
+        flipped_labels=None if flipped is None else flipped[:n],
+        split_flipped_labels=flipped[n:] if has_splits and flipped is not None else None,
         loss=found.loss,
     )
 
 
-def _places(
-    question: Question, found: Answer, rows: IntArray, distances: FloatArray, choices: IntArray | None
-) -> tuple[FloatArray, BoolArray | None]:
-    """Return the coded points at which rows stand in the shifted sample, and where their label is changed."""
-    places = question.codes[rows]
-    away = np.flatnonzero(distances > 0.0)
-    if away.size:
-        places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
-    return places, None if found.flipped is None else found.flipped(rows, choices)
+def _check_plan(
+    question: Question,
+    solved: StabilityResult,
+    sample_weight: Any,
+    kept: IntArray,
+    rows: IntArray,
+    places: FloatArray,
+) -> None:
+    """Ask the model for the losses of moved rows again, and refuse a shift that misses its risk or its cost.
+
+    Raises
+    ------
+    ValueError
+        If the model contradicts the shift.
+    """
+    if not kept.size:
+        return
+    assert solved.weights is not None
+    assert solved.moved_losses is not None
+    assert solved.moved_distances is not None
+    weights, losses, distances = solved.weights, solved.moved_losses, solved.moved_distances
+    if solved.splits is not None:
+        second = solved.splits
+        weights = np.concatenate([weights, second.weights])
+        weights[second.rows] -= second.weights
+        losses = np.concatenate([losses, second.losses])
+        distances = np.concatenate([distances, second.distances])
+    share = check_weights(sample_weight, "sample_weight", question.n_samples)
+    weights = weights[kept] / question.n_samples * (1.0 if share is None else share[rows])
+    lost = float(weights @ (losses[kept] - question.losses(places, rows)))
+    farther = question.domain.distances(places, question.codes[rows]) ** 2 - distances[kept] ** 2
+    dearer = question.theta1 * float(weights @ farther)
+    if lost > _SLACK * (solved.risk - solved.base_risk) or dearer > _SLACK * solved.value:
+        expected = "one that predicts rows alike, whatever others are with them"
+        got = f"a risk lower by {lost:.3g}, or a cost higher by {dearer:.3g}, where shifted rows are predicted again"
+        raise ValueError(describe("model", expected, got))
 
 
 class Rounds(NamedTuple):
@@ -210,7 +255,9 @@ def solve_in_rounds(
     quiet = {**options, "computing": replace(computing, progress=False)}
     rounds = [stability_criterion(found.loss, threshold, **options)]
     queries, known = [question.count.rows], []  # known: risk and gap among the points of the next round
-    with tqdm(desc="search", unit=" rounds", delay=2.0, disable=not computing.progress, leave=False) as bar:
+    with tqdm(
+        desc="search", unit=" rounds", delay=2.0, disable=not computing.progress or None, leave=False
+    ) as bar:
         while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < max_rounds:
             better = found.refine(rounds[-1].dual)
             if better is None:

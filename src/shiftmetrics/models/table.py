@@ -19,6 +19,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.domain import positions_of
 
+_MOST_NUMBERS = 20  # with fractions, that may be categories
 Missing = Literal["nan", "none", "NA", "NaT"]
 
 
@@ -115,11 +116,9 @@ class Table(Record):
         TypeError
             If a column is neither numbers nor categories.
         """
-        import pandas as pd
-
         is_frame, row_shape = is_table(X), None
         if is_frame:
-            frame = X if isinstance(X, pd.DataFrame) else X.to_pandas()
+            frame = frame_of(X)
         else:
             frame, row_shape = _frame_of_array(X, argument)
         if 0 in frame.shape:
@@ -232,6 +231,13 @@ class Table(Record):
         return None if self.row_labels is None else pd.Index(self.row_labels)
 
 
+def frame_of(X: Any) -> Any:
+    """Return a table of any library as a pandas DataFrame."""
+    import pandas as pd
+
+    return X if isinstance(X, pd.DataFrame) else X.to_pandas()
+
+
 def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]:
     """Return an array as a DataFrame, and the shape of one row where it has several axes."""
     import pandas as pd
@@ -264,6 +270,8 @@ def _coded(
     """Return a column of a table and its codes; ``is_category`` where its numbers stand for categories."""
     import pandas as pd
 
+    if series.dtype == object and levels is None and not is_category:
+        series = _inferred(series)
     dtype = series.dtype
     missing = series.isna().to_numpy(dtype=bool)
     column = TableColumn(
@@ -281,11 +289,24 @@ def _coded(
         expected, got = "a table of numbers and categories", f"dates in column {name!r}"
         raise TypeError(describe(argument, expected, got, "Turn them into numbers."))
     categories = _categories(series[~missing], levels, name, argument)
+    if levels is None and len(categories) > _MOST_NUMBERS and _are_fractions(categories):
+        got = f"{len(categories)} different numbers as the categories of column {name!r}"
+        remedy = "Convert it to float, or put the numbers into ranges."
+        raise TypeError(describe(argument, "a table of numbers and categories", got, remedy))
     places = {value: place for place, value in enumerate(categories)}
     codes = np.full(len(series), np.nan)
     codes[~missing] = [places[value] for value in series[~missing].tolist()]
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in categories)
     return replace(column, dtype="category" if dtype == "category" else str(dtype), categories=plain), codes
+
+
+def _are_fractions(categories: Sequence[Any]) -> bool:
+    """Tell whether all categories are numbers, or texts of numbers, and some are not whole."""
+    try:
+        numbers = np.asarray(categories, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return bool((numbers != np.rint(numbers)).any())
 
 
 def _categories(held: Any, levels: Sequence[Any] | None, name: str, argument: str) -> list[Any]:

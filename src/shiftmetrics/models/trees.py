@@ -6,21 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
-
-from shiftmetrics._core.validation import first_few
 from shiftmetrics.models.forests.answers import (
     NotTheModel,
     answer_by_enumeration,
     answer_of_tree,
     answers_along_axes,
 )
+from shiftmetrics.models.forests.boosters import estimator_of
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.reading import last_step
 from shiftmetrics.models.forests.search import answer_by_search
 from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.models.route import Answer
+from shiftmetrics.models.route import Answer, with_costs
 
 
 class TreeRoute:
@@ -39,30 +37,15 @@ class TreeRoute:
         if grid is None:
             return None
         try:
-            answer = _answer_on(grid, question)
+            return _answer_on(grid, question)
         except NotTheModel:
             return None
-        return replace(answer, warnings=(*answer.warnings, *_about_whole_numbers(question)))
 
 
 class EnsembleRoute(TreeRoute):
     """Sums of trees: exact along one column and where the cells are few, else bounds."""
 
-    modules = ("sklearn.ensemble", "xgboost", "lightgbm")
-
-
-def _about_whole_numbers(question: Question) -> tuple[str, ...]:
-    """Warn of counts that may move by fractions: trees split right beside them, where a tiny move is enough."""
-    free = question.domain.sliding & ~question.domain.integer
-    codes = question.codes[:, free]
-    whole = ((codes == np.rint(codes)) | np.isnan(codes)).all(axis=0)
-    names = np.array(question.domain.names)[free][whole]
-    if not names.size:
-        return ()
-    return (
-        f"Columns {first_few(names, show=str)} hold whole numbers and may move by fractions, and trees may split "
-        "right beside them. Pass them as integer (or categorical) if only whole steps make sense.",
-    )
+    modules = ("sklearn.ensemble", "xgboost", "lightgbm", estimator_of.__module__)
 
 
 def _answer_on(grid: Grid, question: Question) -> Answer:
@@ -93,6 +76,7 @@ def answers_for_groups(
     """
     if not any(route().accepts(question.model, question.loss) for route in (TreeRoute, EnsembleRoute)):
         return
+    costly, question = question, replace(question, costs=None)
     grid = grid_of_question(question)
     if grid is None:
         return
@@ -103,8 +87,9 @@ def answers_for_groups(
             single.setdefault(int(held[0]), []).append(position)
     for axis, answer in answers_along_axes(question, grid, list(single)):
         for position in single[axis]:
-            yield position, replace(answer, warnings=_about_whole_numbers(question))
+            yield position, with_costs(costly, answer)
     for position, group in enumerate(groups):
         if len(axes[position]) != 1:
             domain = question.domain.restricted(group)
-            yield position, _answer_on(grid.within(domain), replace(question, domain=domain))
+            answer = _answer_on(grid.within(domain), replace(question, domain=domain))
+            yield position, with_costs(costly, answer)

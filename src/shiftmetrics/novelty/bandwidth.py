@@ -169,12 +169,13 @@ def bandwidth_by_rule(
     limit: float = LIMIT,
     n_resamples: int = N_RESAMPLES,
     max_rows: int = MAX_ROWS,
+    units: FloatArray | float = 1.0,
 ) -> Bandwidth:
-    """Choose the bandwidth of samples that are checked, taken together."""
+    """Choose the bandwidth of samples that are checked, taken together, with each column divided by its unit."""
     rows = np.concatenate(
         [_draw(part, share, max_rows, rng) for part, share in zip(samples, weights, strict=True)]
     )
-    study = _Study.of(rows, n_resamples, rng)
+    study = _Study.of(rows / units, n_resamples, rng)
     width, reason = study.median, "it is the median distance between two different rows"
     if rule == "variance":
         width, reason = study.search(limit)

@@ -1,4 +1,4 @@
-"""Kernel entropic novelty: what one sample holds more of than a reference, in nats and in modes."""
+"""Kernel entropic novelty: what is new in a sample, in which rows, and the score of it in nats."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shiftmetrics._core.arrays import is_table
 from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.options import Computing, Resampling, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
-from shiftmetrics.novelty.confirm import split, tested_modes
+from shiftmetrics.novelty.detection import check_groups, detect
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
     bandwidth_of,
@@ -19,21 +20,17 @@ from shiftmetrics.novelty.inputs import (
     check_kernel,
     check_pairs,
     check_samples,
+    column_units,
     make_gram,
     shares,
+    units_warning,
 )
-from shiftmetrics.novelty.intervals import subsample
 from shiftmetrics.novelty.kernels import CallableKernel
-from shiftmetrics.novelty.modes import describe_modes
-from shiftmetrics.novelty.null import relabel
 from shiftmetrics.novelty.options import FourierMap, LandmarkMap, NoveltyResampling, novelty_resampling_of
 from shiftmetrics.novelty.outcome import cautions, status_of
 from shiftmetrics.novelty.result import NoveltyResult
 from shiftmetrics.novelty.routes import Method, PointSource, check_method, solve
 from shiftmetrics.novelty.solution import Problem
-
-TESTED_LEVEL = 0.95
-"""Of tests of modes on held-out rows, where no level is given."""
 
 
 def kernel_entropic_novelty(
@@ -49,11 +46,12 @@ def kernel_entropic_novelty(
     resampling: NoveltyResampling | Resampling | float | None = None,
     computing: Computing | None = None,
 ) -> NoveltyResult:
-    """Measure what a sample shows more often than a reference, and find the modes that it does.
+    """Find what is new in a sample against a reference, how much of it and in which rows, with its score in nats.
 
-    The positive eigenvalues l of C_X - eta C_Y, the difference of the kernel covariances of both samples, are the
-    excess weights of the novel modes; with their sum S the novelty is ``sum(l * log(S / l))``. It is 0 for the same
-    rows, and the entropy of the novel modes where modes are far apart.
+    Kinds of rows that the sample has and the reference lacks are looked for one after the other, and tested against
+    relabelled rows; so are kinds that are lost. Beside them stands the kernel entropic novelty: the positive
+    eigenvalues l of C_X - eta C_Y, the difference of the kernel covariances of both samples, have a sum S and the
+    entropy ``sum(l * log(S / l))``.
 
     Parameters
     ----------
@@ -64,8 +62,8 @@ def kernel_entropic_novelty(
     reference : array or DataFrame of shape (n_reference, n_columns), or iterable of batches
         The reference. Columns of two tables match by name.
     eta : float, default 1.0
-        How many times as frequent as in the reference counts as new; at least 1. To find what a generator leaves out,
-        pass its training data as ``features``, what it generated as ``reference`` and ``eta=10``.
+        How many times as frequent as in the reference counts as new; at least 1. Above 1 kinds are looked for on one
+        half of the rows, and counted on the other.
     kernel : {"gaussian", "cosine", "precomputed"} or callable, default "gaussian"
         Similarity of two rows. A callable maps arrays of shape (a, d) and (b, d) to a symmetric similarity of shape
         (a, b); a diagonal other than 1 is divided out. With "precomputed", ``features`` holds the similarities of
@@ -74,9 +72,13 @@ def kernel_entropic_novelty(
         ``(n_reference, n_samples + n_reference)``: the upper and the lower rows of one symmetric matrix.
     bandwidth : float, "auto" or "median", default "auto"
         Bandwidth of the Gaussian kernel, in units of the features; "auto" and "median" are the rules of
-        `choose_bandwidth`, of both samples together.
+        `choose_bandwidth`, of both samples together. Kinds are looked for at half of it and twice it too. Under a
+        rule, where one column spreads over 10 times as far as the median column, each is divided by its standard
+        deviation in both samples together; a warning says so, and ``settings["column_units"]`` holds them. The score
+        is then that of the divided columns.
     method : str, FourierMap or LandmarkMap, default "auto"
-        The route; ``settings["reason"]`` of the result says why "auto" took which.
+        The route to the score; ``settings["reason"]`` of the result says why "auto" took which. Where all rows would
+        take more than seconds, "auto" scores 1,000 rows of each sample. What is new is looked for in all rows.
 
         - "dense" factors the whole kernel matrix: exact, for some ten thousand rows at most.
         - "cholesky" factors it from as few of its columns as explain all rows to the tolerance: for any number of
@@ -89,11 +91,10 @@ def kernel_entropic_novelty(
         - "cosine" is exact for the cosine kernel, with a row and a column for each feature.
         - ``LandmarkMap(n_landmarks)`` and ``FourierMap(n_frequencies, score_rows)`` set their sizes.
     sample_weight, reference_weight : array of shape (n_rows,), optional
-        Non-negative weights of the rows of each sample. A sample keeps its weights when rows are relabelled. Where
-        one sample alone has weights, and they depend on its rows, p-values are larger than they should be.
+        Non-negative weights of the rows of each sample. Rows keep them when they are relabelled.
     resampling : NoveltyResampling, Resampling or float, optional
-        How the score and its modes are set against chance: relabelled rows (by default 20 relabellings), intervals
-        by subsampling (a number is their level), tests of the modes on held-out rows, pairs, and the seed.
+        The relabelling of rows (by default 199 times), its level (a number alone is the level), pairs and groups of
+        rows that belong together, and the seed.
     computing : Computing, optional
         Executor, memory_limit, progress, and rtol: the share of the kernel matrix's trace that "cholesky" and
         "landmarks" may leave out (default 1e-12).
@@ -101,7 +102,7 @@ def kernel_entropic_novelty(
     Returns
     -------
     NoveltyResult
-        With ``held_out`` rows, the score, eigenvalues and modes are those of the other rows.
+        `share`, `p_value`, `modes` and `lost_modes`, `row_scores`, and the score as its ``value``.
 
     Raises
     ------
@@ -116,32 +117,37 @@ def kernel_entropic_novelty(
     --------
     choose_bandwidth : The default bandwidth.
     novelty_table : Each of several samples against each other.
+    shiftmetrics.comparison.compare_novelty : Several samples against one reference.
 
     Notes
     -----
     Zhang, Li and Farnia, "An Interpretable Evaluation of Entropy-based Novelty of Generative Models", ICML 2024
     (arXiv:2402.17287). Its algorithm 1 is corrected here: eigenvectors of the reduced matrix are mapped back to rows.
 
-    Finite samples of one distribution differ, so they score more than 0, the more so in high dimension and at a
-    narrow bandwidth. So the score is set against relabelled rows: ``result.excess``, ``result.p_value``, and the
-    modes above the largest eigenvalue of any relabelling, ``result.n_significant``. That tests whether the two
-    samples are of one distribution; it does not show that a mode is more than ``eta`` times as frequent. Held-out
-    rows do.
+    The score is above 0 for samples of one distribution, and it is not monotone in the share that is new: one new
+    kind alone has no entropy. So the search takes the same operator relative to the pooled covariance, C_X - C_Y
+    whitened, whose largest eigenvalue says how much more of some direction the sample has. It is set against
+    relabelled rows at three widths together; where it stands out, the rows of its direction are removed from both
+    samples, and the search goes on with what remains. A row is a member of a mode where such rows are twice as
+    frequent in the sample as in the reference, by a calibrated membership. Among a share a of the sample and b of the
+    reference that are members, (a - b) / (1 - b) is new.
 
     Examples
     --------
     Four far clusters, two of which the reference lacks:
 
     >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
     >>> centers = np.array([[0.0, 0.0], [0.0, 9.0], [9.0, 0.0], [9.0, 9.0]])
-    >>> sample, reference = np.repeat(centers, 10, axis=0), np.repeat(centers[:2], 20, axis=0)
+    >>> sample = np.repeat(centers, 25, axis=0) + rng.normal(scale=0.1, size=(100, 2))
+    >>> reference = np.repeat(centers[:2], 50, axis=0) + rng.normal(scale=0.1, size=(100, 2))
     >>> result = kernel_entropic_novelty(sample, reference, bandwidth=1.0)
-    >>> round(result.value, 4), round(result.total, 4), [round(mode.eigenvalue, 4) for mode in result.modes]
-    (0.3466, 0.5, [0.25, 0.25])
-    >>> result.n_significant, round(result.p_value, 3)
-    (2, 0.048)
-    >>> result.point_novelty([[9.0, 9.0], [0.0, 0.0]]).round(4)
-    array([1., 0.])
+    >>> round(result.share, 1), result.p_value, len(result.modes), result.lost_modes
+    (0.5, 0.005, 2, ())
+    >>> sorted(int(len(mode.members())) for mode in result.modes)
+    [25, 25]
+    >>> round(result.value, 3)
+    0.397
     """
     eta = check_eta(eta)
     kernel = check_kernel(kernel)
@@ -150,7 +156,7 @@ def kernel_entropic_novelty(
     computing = computing_of(computing, rtol=1e-12, memory_limit=None)
     rtol = check_number(computing.rtol, "rtol", low=0.0, high=1.0)
     generator = check_rng(0 if options.rng is None else options.rng)
-    draw_seed = int(generator.spawn(1)[0].integers(2**31))  # the same for results that are to be compared
+    columns = tuple(map(str, features.columns)) if is_table(features) else ()
     samples = check_samples(features, reference, kernel)
     weights = (
         shares(sample_weight, "sample_weight", samples[0]),
@@ -158,18 +164,16 @@ def kernel_entropic_novelty(
     )
     if options.paired:
         check_pairs(*weights)
-    held_out = None
-    if options.held_out is not None:
-        how = {"paired": options.paired, "precomputed": kernel == "precomputed"}
-        found_on, held_out = split(samples, weights, options.held_out, generator, **how)
-        samples, weights = found_on.samples, found_on.weights
+    groups = check_groups(options.groups, (len(weights[0]), len(weights[1])), paired=options.paired)
     given = (
         None if sample_weight is None else weights[0],
         None if reference_weight is None else weights[1],
     )
-    width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator)
+    differing = column_units(samples, weights) if kernel == "gaussian" else None
+    units = differing if isinstance(bandwidth, str) else None
+    width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator, units)
     problem = Problem(
-        gram=make_gram(*samples, kernel, width),
+        gram=make_gram(*samples, kernel, width, units),
         test_weights=weights[0],
         reference_weights=weights[1],
         eta=eta,
@@ -181,8 +185,8 @@ def kernel_entropic_novelty(
         progress=computing.progress,
         **sizes,
     )
+    found = detect(problem, options, bandwidth=width, groups=groups, columns=columns, rng=generator)
     solution = solve(problem, route)
-    gained, lost = relabel(problem, solution, options)
     part, scored = (problem, solution) if solution.scored is None else solution.scored
     value, error_bound, positive = scored.score(int(np.count_nonzero(part.test_weights)))
     sizes_of_part = part.gram.n_test, part.gram.n_reference
@@ -198,6 +202,7 @@ def kernel_entropic_novelty(
             kernel=name,
             bandwidth=bandwidth,
             bandwidth_choice=None if choice is None else choice.to_dict(),
+            column_units=None if units is None else units.tolist(),
             method=route,
             **sizes,
             reason=solution.reason,
@@ -205,11 +210,17 @@ def kernel_entropic_novelty(
             resampling=options.settings(),
             computing=computing.settings(),
         ),
-        warnings=cautions(problem, solution, total, unpaired_null=gained is not None and not problem.paired),
+        warnings=cautions(problem, solution, total) + units_warning(differing, divided=units is not None),
+        share=found.share,
+        share_interval=found.share_interval,
+        lost_share=found.lost_share,
+        p_value=found.p_value,
+        lost_p_value=found.lost_p_value,
+        n_draws=found.n_draws,
+        modes=found.modes,
+        lost_modes=found.lost_modes,
         total=total,
         eigenvalues=solution.eigenvalues[solution.eigenvalues > solution.cutoff],
-        modes=describe_modes(problem, solution, gained),
-        lost_modes=describe_modes(problem, solution, lost, lost=True),
         eta=eta,
         kernel=name,
         bandwidth=width,
@@ -218,27 +229,14 @@ def kernel_entropic_novelty(
         n_reference=problem.gram.n_reference,
         mode_count=solution.mode_counts[0],
         reference_mode_count=solution.mode_counts[1],
-        score_rows=sizes_of_part if part.gram.n_rows < problem.gram.n_rows else None,
+        value_rows=sizes_of_part if part.gram.n_rows < problem.gram.n_rows else None,
         n_frequencies=problem.n_frequencies if solution.method == "fourier" else None,
-        null=gained,
-        reverse_null=lost,
-        source=PointSource.of(problem, solution),
+        source=PointSource(problem if solution.method == "fourier" else part, solution.method),
+        scorer=found.scorer,
     )
-    if eta == 1.0:
-        n_weighted = int(np.count_nonzero(part.reference_weights))
-        other, other_bound, lost_values = scored.score(n_weighted, reverse=True)
-        kept = lost_values if solution.scored is None else None
-        result = replace(result, reverse=other, reverse_error_bound=other_bound, reverse_eigenvalues=kept)
-    if options.level is not None:
-        drawn = subsample(problem, solution, level=options.level, n_draws=options.n_draws, seed=draw_seed)
-        result = replace(result, **drawn)
-    if held_out is None:
+    if eta > 1.0:
         return result
-    level = TESTED_LEVEL if options.level is None else options.level
-    tests = tested_modes(result.grouped_modes(), held_out, eta, level)
-    return replace(
-        result,
-        tests=tests,
-        tested_level=level,
-        tested_rows=(len(held_out.rows[0]), len(held_out.rows[1])),
-    )
+    n_weighted = int(np.count_nonzero(part.reference_weights))
+    other, other_bound, lost_values = scored.score(n_weighted, reverse=True)
+    kept = lost_values if solution.method != "fourier" else None
+    return replace(result, reverse=other, reverse_error_bound=other_bound, reverse_eigenvalues=kept)

@@ -69,11 +69,16 @@ class Gram:
         Whether the matrix is known to be positive semidefinite.
     sequential : bool
         Whether rows are read batch by batch, so that blocks must be taken in order.
+    units : ndarray of shape (n_columns,) or None
+        Each column is divided by its unit, in both samples and in new points.
     """
 
-    def __init__(self, features: Array, reference: Array, kernel: Kernel) -> None:
+    def __init__(
+        self, features: Array, reference: Array, kernel: Kernel, units: FloatArray | None = None
+    ) -> None:
         self.features = features
         self.reference = reference
+        self.units = units
         self.n_test = int(features.shape[0])
         self.n_reference = int(reference.shape[0])
         self.scale: FloatArray | None = None
@@ -105,20 +110,29 @@ class Gram:
         order[test] = np.arange(test.sum())
         order[~test] = test.sum() + np.arange((~test).sum())
         joined = namespace(*parts).concat(parts, axis=0)
-        return Landmarks(rows_at(joined, order), None if self.scale is None else self.scale[indices])
+        return Landmarks(
+            self.in_units(rows_at(joined, order)), None if self.scale is None else self.scale[indices]
+        )
 
     def subset(self, indices: IntArray) -> Gram:
         """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
         indices = np.asarray(indices, dtype=np.int64)
         test = indices[indices < self.n_test]
         base = indices[indices >= self.n_test] - self.n_test
-        return Gram(rows_at(self.features, test), rows_at(self.reference, base), self.kernel)
+        return Gram(rows_at(self.features, test), rows_at(self.reference, base), self.kernel, self.units)
 
     def rows(self, rows: slice) -> Array:
-        """Return ``rows``, which lie within one sample, as float64."""
+        """Return ``rows``, which lie within one sample, as float64, in `units`."""
         if rows.start < self.n_test:
-            return float64_rows(self.features, rows)
-        return float64_rows(self.reference, slice(rows.start - self.n_test, rows.stop - self.n_test))
+            return self.in_units(float64_rows(self.features, rows))
+        of_reference = slice(rows.start - self.n_test, rows.stop - self.n_test)
+        return self.in_units(float64_rows(self.reference, of_reference))
+
+    def in_units(self, rows: Array) -> Array:
+        """Return rows or new points with each column divided by its unit."""
+        if self.units is None:
+            return rows
+        return rows / namespace(rows).asarray(self.units, device=getattr(rows, "device", None))
 
     def block(self, rows: slice, landmarks: Landmarks) -> FloatArray:
         """Return the similarities of ``rows``, which lie within one sample, to ``landmarks``."""
@@ -126,6 +140,14 @@ class Gram:
         if self.scale is not None and landmarks.scale is not None:
             block = block * self.scale[rows, None] * landmarks.scale
         return block
+
+    def between(self, indices: IntArray, landmarks: Landmarks) -> FloatArray:
+        """Return the similarities of the rows at ``indices`` to ``landmarks``."""
+        taken = self.take(indices)
+        similarities = self.kernel(taken.rows, landmarks.rows)
+        if taken.scale is not None and landmarks.scale is not None:
+            similarities = similarities * taken.scale[:, None] * landmarks.scale
+        return similarities
 
     def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
         """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
@@ -186,7 +208,7 @@ class Gram:
 
     def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
         """Return the similarities of a block of new ``points`` to ``landmarks``."""
-        block = float64_rows(points, rows)
+        block = self.in_units(float64_rows(points, rows))
         if isinstance(self.kernel, MatrixKernel):  # the similarity of a point to itself is taken to be 1
             similarities = to_float64(block)[:, positions_of(landmarks.rows)]
             return similarities if landmarks.scale is None else similarities * landmarks.scale

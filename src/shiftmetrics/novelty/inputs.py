@@ -7,7 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, is_table, to_float64, to_numpy
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    as_array,
+    is_table,
+    take_rows,
+    to_float64,
+    to_numpy,
+)
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_choice,
@@ -30,6 +39,16 @@ MAX_ETA = 1e12
 JOINED_ROWS = 16_384
 """Batches of so many rows in all are joined to one array: every route takes them."""
 
+_UNITS = 10.0
+"""How many times as far as the median column one must spread before columns are taken to differ in units."""
+_NOISE = 1e-12
+"""Spread relative to the largest value, below which a column is constant up to rounding."""
+_COMPONENTS = 5
+_IN_ORDER = 1.1
+"""Principal components learned from other rows are in the order of their spreads, nearly."""
+UNITS_DIVIDED = "Columns differ in units: each is divided by its spread."
+_EMBED = "shiftmetrics.adapters.embeddings.embed"
+_SPREAD_ROWS = 20_000
 _KERNELS = ("gaussian", "cosine", "precomputed")
 
 
@@ -69,8 +88,8 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
         features, reference = align_tables(
             features, reference, "features", "reference", rows=False, option=None
         )
-        test = check_matrix(features, "features", min_rows=2)
-        base = check_matrix(reference, "reference", min_rows=2)
+        test = _check_rows(features, "features", min_rows=2)
+        base = _check_rows(reference, "reference", min_rows=2)
         check_same_library(test, base, "features", "reference")
     for array, name in ((test, "features"), (base, "reference")):
         if array.shape[0] < 2:
@@ -82,6 +101,34 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
         remedy = "Compute both by the same features, and drop columns of labels."
         raise ValueError(describe("reference", expected, f"{base.shape[1]}", remedy))
     return test, base
+
+
+def _check_rows(value: Any, name: str, min_rows: int = 1) -> Array:
+    """Return a matrix of numbers; images and texts are refused with what makes features of them."""
+    if value is None:
+        raise TypeError(describe(name, "an array of shape (n_samples, n_columns)", "None"))
+    try:
+        array = as_array(value, name)
+    except TypeError as error:
+        if is_table(value) or _is_text(value):
+            raise TypeError(f"{error} Turn texts and words into features first, by {_EMBED}.") from error
+        raise
+    if array.ndim > 2:
+        remedy = f"Turn images into features first, by {_EMBED}."
+        shape = f"shape {tuple(array.shape)}"
+        raise ValueError(describe(name, "an array of shape (n_samples, n_columns)", shape, remedy))
+    return check_matrix(array, name, min_rows=min_rows)
+
+
+def _is_text(value: Any) -> bool:
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    return isinstance(value, str) or getattr(getattr(value, "dtype", None), "kind", "") in (
+        "U",
+        "S",
+        "O",
+        "T",
+    )
 
 
 def shares(weights: Any, argument: str, array: Array) -> FloatArray:
@@ -97,6 +144,7 @@ def bandwidth_of(
     samples: tuple[Array, Array],
     weights: tuple[FloatArray | None, FloatArray | None],
     rng: np.random.Generator,
+    units: FloatArray | None = None,
 ) -> tuple[float | None, Bandwidth | None]:
     """Return the bandwidth, and how a rule chose it; None for kernels without one.
 
@@ -116,18 +164,61 @@ def bandwidth_of(
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
     rule = "median" if bandwidth == "median" else "variance"
-    choice = bandwidth_by_rule(list(samples), list(weights), rule=rule, rng=rng)
+    choice = bandwidth_by_rule(
+        list(samples), list(weights), rule=rule, rng=rng, units=1.0 if units is None else units
+    )
     return choice.value, choice
 
 
-def make_gram(test: Array, base: Array, kernel: KernelChoice, bandwidth: float | None) -> Gram:
+def column_units(samples: tuple[Array, Array], weights: tuple[FloatArray, FloatArray]) -> FloatArray | None:
+    """Return the standard deviation of each column of both samples where columns differ in units, else None.
+
+    They do where one spreads over 10 times as far as the median of those that vary: it alone would decide what is
+    alike. Five or more columns in the order of their spreads are principal components, whose spreads mean something.
+    """
+    parts = []
+    for sample, share in zip(samples, weights, strict=True):
+        rows = np.flatnonzero(share)
+        parts.append(to_float64(take_rows(sample, rows[:: len(rows) // _SPREAD_ROWS + 1])))
+    drawn = np.concatenate(parts)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = drawn.std(axis=0)
+        varies = spread > _NOISE * np.abs(drawn).max(axis=0)
+    if not np.isfinite(spread).all() or not varies.any():
+        return None
+    if not spread.max() > _UNITS * np.quantile(spread[varies], 0.5, method="lower"):
+        return None
+    if len(spread) >= _COMPONENTS and (spread[1:] <= _IN_ORDER * spread[:-1]).all():
+        return None
+    return np.where(varies, spread, 1.0)
+
+
+def units_warning(units: FloatArray | None, *, divided: bool) -> tuple[str, ...]:
+    """Return what to know of columns that differ in units."""
+    if units is None:
+        return ()
+    if divided:
+        return (UNITS_DIVIDED,)
+    return (
+        "Columns differ in units, and the widest alone decide what is alike: a bandwidth that is given is in the "
+        "units of the features. Leave it out, and each column is divided by its spread.",
+    )
+
+
+def make_gram(
+    test: Array,
+    base: Array,
+    kernel: KernelChoice,
+    bandwidth: float | None,
+    units: FloatArray | None = None,
+) -> Gram:
     """Return the joint kernel matrix of two checked samples, of which nothing is computed yet."""
     if kernel == "precomputed":
         return precomputed_gram(test, base)
     if kernel == "cosine":
         return Gram(test, base, CosineKernel())
     if bandwidth is not None:
-        return Gram(test, base, GaussianKernel(bandwidth))
+        return Gram(test, base, GaussianKernel(bandwidth), units)
     return Gram(test, base, CallableKernel(kernel))  # type: ignore[arg-type]
 
 
@@ -146,7 +237,7 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
 
 def _batches(value: Any, name: str) -> Array:
     """Return batches as one virtual array, and an array of any library as NumPy."""
-    return Batches(value, name) if is_batches(value) else to_numpy(check_matrix(value, name))
+    return Batches(value, name) if is_batches(value) else to_numpy(_check_rows(value, name))
 
 
 def is_batches(value: Any) -> bool:
@@ -207,7 +298,7 @@ class Batches:
 
     def _read(self) -> Iterator[FloatArray]:
         for batch in self._batches:
-            yield to_float64(check_matrix(batch, self._argument))
+            yield to_float64(_check_rows(batch, self._argument))
 
     def _restart(self) -> None:
         self._reader, self._first, self._buffer = self._read(), 0, np.empty((0, self.shape[1]))

@@ -127,7 +127,7 @@ class RowFeatures(FeatureMap, PointFunctions):
 
     def block(self, points: Array, rows: slice) -> Array:
         """Return the coordinates of a block of points."""
-        return self._at(float64_rows(points, rows), None)
+        return self._at(self.gram.in_units(float64_rows(points, rows)), None)
 
     def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
         """Return the map itself, and the coefficients of its coordinates."""

@@ -1,34 +1,30 @@
-"""Modes: patterns that one sample shows more often than the other, row by row and at new points."""
+"""Modes: kinds of rows that one sample has and the other lacks, their members and what sets them apart."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.maps import PointFunctions
-from shiftmetrics.novelty.null import Null
-from shiftmetrics.novelty.rotation import varimax
-from shiftmetrics.novelty.solution import MOST_MODES, N_MODES, Problem, Solution
-
-MEMBERSHIP = 0.25
-"""Rows whose membership is at least this count as members of a mode."""
+from shiftmetrics.novelty.kinds import Found, Kind
+from shiftmetrics.novelty.pooled import Pooled
 
 N_EXEMPLARS = 25
 """How many exemplars of each sample a mode keeps when it is written to a file."""
 
+MOST_COLUMNS = 10
+_DIFFERENT = 0.5
+"""Standardised difference from which a column is named."""
+
+_NAMED = 3
+_COMPARED_ROWS = 20_000
+
 Sample = Literal["test", "reference"]
-
-_TYPICAL = 100
-"""Rows with the largest membership that stand for a mode when modes are grouped."""
-
-_ROTATION_ROWS = 20_000
-"""Rows that decide the rotation, evenly spaced where there are more."""
 
 _READ_BACK = (
     "The mode must come from a computation, got one read from a file. Compute the novelty again to rank rows."
@@ -37,62 +33,56 @@ _READ_BACK = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mode(Record):
-    """One mode: a unit function u of a row, an eigenfunction of the excess or a rotation of several.
+    """A kind of rows that the test sample has and the reference lacks, or has much less of; or the other way round.
 
-    The membership of a row in the mode is u^2, from 0 to 1. A group of modes is a mode too: memberships, excess and
-    frequencies are the sums of those of its parts.
+    The membership of a row is the share of such rows that are of the mode's sample, were both samples equally large:
+    members have at least 2/3, so at most half of them would be there anyway.
 
     Attributes
     ----------
     index : int
-        Rank of the mode, from 0.
-    eigenvalue : float
-        Its excess weight: ``frequency - eta * reference_frequency``, or the other way round for a lost mode. Rotated
-        modes are no eigenfunctions, but their excess and their frequencies are exact, and their sum is that of the
-        eigenvalues.
-    frequency, reference_frequency : float
-        Mean membership in the test sample and in the reference.
-    n_members, n_reference_members : int
-        Rows of each sample with a membership of at least 0.25.
-    exemplars, reference_exemplars : ndarray of int
-        The rows of the test sample, and of the reference, with the largest membership, largest first (at most 25).
-    significant : bool or None
-        Whether its eigenvalue, or all of those it was rotated from, lie above relabelled rows; None without a null.
-    rotated : bool
-        Whether it is a varimax rotation of several eigenfunctions.
+        Rank of the mode, from 0, in the order in which they were found.
     lost : bool
-        Whether the reference has it in excess of the sample.
-    nearest_reference : int or None
-        The reference row most similar to the first exemplar; None for a lost mode.
-    nearest_similarity : float or None
-        Its similarity, at most 1.
+        Whether the reference has it and the test sample lacks it.
+    p_value : float
+        Share of relabellings that show as much; at eta > 1 of "at most eta times as frequent", on held-out rows.
+    share, reference_share : float
+        Share of the rows of the test sample, and of the reference, that are members.
+    n_members, n_reference_members : int
+        How many rows these are.
+    exemplars, reference_exemplars : ndarray of int
+        The rows of each sample that are most typical of it, most typical first (at most 25).
+    nearest_reference : ndarray of int
+        For each exemplar, the row of the reference most similar to it (for a lost mode, of the test sample to each
+        of the ``reference_exemplars``).
+    width : float or None
+        Bandwidth at which it was found; None for kernels without one.
+    columns : dict of str to float
+        For tables, the columns in which the members differ most from all other rows, with the difference of the
+        means in standard deviations.
     membership, reference_membership : ndarray of shape (n_rows,) or None
-        Membership of each row of the test sample and of the reference. Not written to files: None after reading back.
-    parts : tuple of int
-        For a group, the positions of its modes in ``result.modes`` or ``result.lost_modes``; empty for one mode.
+        Membership of each row. Not written to files: None after reading back.
     """
 
     index: int
-    eigenvalue: float
-    frequency: float
-    reference_frequency: float
+    lost: bool = False
+    p_value: float
+    share: float
+    reference_share: float
     n_members: int
     n_reference_members: int
     exemplars: IntArray
     reference_exemplars: IntArray
-    significant: bool | None = None
-    rotated: bool = False
-    lost: bool = False
-    nearest_reference: int | None = None
-    nearest_similarity: float | None = None
-    parts: tuple[int, ...] = ()
+    nearest_reference: IntArray
+    width: float | None
+    columns: dict[str, float] = field(default_factory=dict)
     membership: FloatArray | None = field(default=None, repr=False)
     reference_membership: FloatArray | None = field(default=None, repr=False)
-    functions: PointFunctions | None = field(default=None, repr=False)
-    coefficients: FloatArray | None = field(default=None, repr=False)
+    order: tuple[IntArray, IntArray] | None = field(default=None, repr=False)
+    function: tuple[Pooled, Kind] | None = field(default=None, repr=False)
 
     def top(self, k: int = 10, *, of: Sample = "test") -> IntArray:
-        """Return the ``k`` rows with the largest membership, largest first.
+        """Return the ``k`` rows that are most typical of the mode, most typical first.
 
         Parameters
         ----------
@@ -112,30 +102,30 @@ class Mode(Record):
             If the mode was read back from a file and more rows are asked for than it keeps.
         """
         k = check_integer(k, "k", low=0)
-        membership, exemplars = self._of(of)
-        if membership is not None:
-            return largest(membership, k)
+        side = self._side(of)
+        if self.order is not None:
+            return self.order[side][:k]
+        exemplars = (self.exemplars, self.reference_exemplars)[side]
         if k > len(exemplars) == N_EXEMPLARS:
             expected = f"at most {N_EXEMPLARS} for a mode that was read from a file"
             raise ValueError(describe("k", expected, k, "Compute the novelty again to rank all rows."))
         return exemplars[:k]
 
-    def members(self, *, of: Sample = "test", threshold: float = MEMBERSHIP) -> IntArray:
-        """Return the rows with a membership of at least ``threshold``, largest first.
+    def members(self, *, of: Sample = "test") -> IntArray:
+        """Return the members among the rows of a sample, most typical first.
 
         Raises
         ------
         ValueError
             If the mode was read back from a file, which keeps exemplars only.
         """
-        membership, _ = self._of(of)
-        if membership is None:
+        side = self._side(of)
+        if self.order is None:
             raise ValueError(_READ_BACK)
-        order = np.argsort(-membership, kind="stable")
-        return order[: int((membership >= threshold).sum())]
+        return self.order[side][: (self.n_members, self.n_reference_members)[side]]
 
     def score(self, points: Any) -> FloatArray:
-        """Return the membership of new points in the mode: u(t)^2, from 0 to 1.
+        """Return the membership of new points in the mode, from 0 to 1; members have at least 2/3.
 
         Parameters
         ----------
@@ -151,205 +141,119 @@ class Mode(Record):
         ValueError
             If the columns do not match, or the mode was read back from a file, which holds no kernel.
         """
-        if self.functions is None or self.coefficients is None:
+        if self.function is None:
             raise ValueError(_READ_BACK)
-        return self.functions.membership(points, self.coefficients.reshape(len(self.coefficients), -1))
+        pooled, kind = self.function
+        return kind.at(pooled.at(points, kind.width, kind.directions))[1]
 
     def __str__(self) -> str:
-        name = "group" if self.parts else "mode"
-        name = f"Lost {name}" if self.lost else name.capitalize()
-        count = f" ({len(self.parts)} mode{'' if len(self.parts) == 1 else 's'})" if self.parts else ""
-        return (
-            f"{name} {self.index + 1}{count}: {100 * self.frequency:.1f} % of the test sample against "
-            f"{100 * self.reference_frequency:.1f} % of the reference, "
-            f"{self.n_members} and {self.n_reference_members} members."
+        text = (
+            f"{'Lost mode' if self.lost else 'Mode'} {self.index + 1}: {percent(self.share)} of the test sample "
+            f"against {percent(self.reference_share)} of the reference (p = {self.p_value:.2g})"
         )
+        words = self.in_words()
+        return f"{text}: {words}" if words.endswith("...") else f"{text}: {words}."
 
-    def _of(self, of: Any) -> tuple[FloatArray | None, IntArray]:
-        if check_choice(of, "of", ("test", "reference")) == "test":
-            return self.membership, self.exemplars
-        return self.reference_membership, self.reference_exemplars
+    def in_words(self) -> str:
+        """Return its most typical rows, and for tables the columns that set the members apart."""
+        shown = min(_NAMED, max(1, self.n_reference_members if self.lost else self.n_members))
+        rows = [str(row) for row in (self.reference_exemplars if self.lost else self.exemplars)[:shown]]
+        more = ", ..." if (self.n_reference_members if self.lost else self.n_members) > shown else ""
+        text = f"rows {', '.join(rows)}{more}" + (" of the reference" if self.lost else "")
+        named = {name: gap for name, gap in self.columns.items() if abs(gap) >= _DIFFERENT}
+        for word, sign in (("high", 1.0), ("low", -1.0)):
+            names = [f"`{name}`" for name, gap in list(named.items())[:_NAMED] if gap * sign > 0.0]
+            text += f"; {word} in {', '.join(names)}" if names else ""
+        return text
+
+    def _side(self, of: Any) -> int:
+        return int(check_choice(of, "of", ("test", "reference")) == "reference")
 
 
-def describe_modes(
-    problem: Problem, solution: Solution, null: Null | None, *, lost: bool = False
-) -> tuple[Mode, ...]:
-    """Turn eigenfunctions into modes: the significant ones, rotated by varimax, or the first few.
+def describe_mode(
+    index: int,
+    found: Found,
+    pooled: Pooled,
+    weights: FloatArray,
+    *,
+    bandwidth: float | None,
+    columns: tuple[str, ...],
+) -> Mode:
+    """Describe one kind that was found.
 
     Parameters
     ----------
-    problem, solution : Problem, Solution
-        The samples, and their spectrum.
-    null : Null or None
-        Tells which eigenvalues are significant.
-    lost : bool, default False
-        Whether to describe what the reference has in excess, at eta = 1.
+    index : int
+        Its rank.
+    found : Found
+        What was found.
+    pooled : Pooled
+        What it was found in.
+    weights : ndarray of shape (n_rows,)
+        Of the rows of both samples.
+    bandwidth : float or None
+        The first of the widths.
+    columns : tuple of str
+        Names of the columns; none for arrays.
     """
-    n_test = problem.gram.n_test
-    eigenvalues = -solution.eigenvalues[::-1] if lost else solution.eigenvalues
-    vectors = solution.lost_vectors if lost else solution.vectors
-    n_significant = None if null is None else null.significant(eigenvalues)
-    shown = min(vectors.shape[1], max(N_MODES, min(n_significant or 0, MOST_MODES)))
-    excess, vectors = eigenvalues[:shown], vectors[:, :shown]
-    values = solution.basis.values(vectors, executor=problem.executor)
-    weights, other_weights = problem.test_weights, problem.reference_weights
-    own, other = slice(0, n_test), slice(n_test, None)
-    if lost:
-        weights, other_weights, own, other = other_weights, weights, other, own
-    turned = min(n_significant or 0, shown)
-    if turned > 1:
-        step = len(weights) // _ROTATION_ROWS + 1
-        few = weights[::step]
-        rotation = varimax(values[own, :turned][::step], few / few.sum()) if few.any() else np.eye(turned)
-        # The diagonal of R' diag(l) R: what each rotated mode has in excess. Its sum is that of the eigenvalues.
-        rotated = excess[:turned] @ (rotation * rotation)
-        order = np.argsort(-rotated, kind="stable")
-        rotation = rotation[:, order]
-        excess = np.concatenate([rotated[order], excess[turned:]])
-        values, vectors = (
-            np.hstack([part[:, :turned] @ rotation, part[:, turned:]]) for part in (values, vectors)
-        )
-    functions, coefficients = solution.basis.functions(vectors)
-    modes = []
-    for index, eigenvalue in enumerate(excess):
-        column = values[:, index]
-        # The sign of an eigenfunction is free: it points to where most of the mass of its sample is.
-        squares = np.minimum(column * column, 1.0)
-        sign = 1.0 if float((weights * column[own]) @ squares[own]) >= 0.0 else -1.0
-        memberships = squares[own], squares[other]
-        frequencies = float(weights @ memberships[0]), float(other_weights @ memberships[1])
-        modes.append(
-            _mode(
-                index,
-                float(eigenvalue),
-                *(memberships[::-1] if lost else memberships),
-                *(frequencies[::-1] if lost else frequencies),
-                significant=None if n_significant is None else index < n_significant,
-                rotated=turned > 1 and index < turned,
-                lost=lost,
-                functions=functions,
-                coefficients=sign * coefficients[:, index],
-            )
-        )
-    return tuple(modes) if lost else _with_nearest(modes, problem.gram)
-
-
-def group_modes(
-    modes: tuple[Mode, ...], gram: Gram, *, similarity: float, n_groups: int | None
-) -> tuple[Mode, ...]:
-    """Put modes of one kind of rows together, by average linkage of the similarities of their members.
-
-    Two modes are as similar as the means of their members, weighted by membership, in the feature space of the
-    kernel: the cosine of the two means.
-    """
-    labels = _linked(_similarities(modes, gram), similarity, n_groups)
-    groups = [[modes[i] for i in np.flatnonzero(labels == label)] for label in np.unique(labels)]
-    groups.sort(key=lambda group: -sum(mode.eigenvalue for mode in group))
-    return tuple(_joined(group, index) for index, group in enumerate(groups))
-
-
-def largest(values: FloatArray, k: int) -> IntArray:
-    """Return the positions of the ``k`` largest values, largest first, ties in the order of the rows."""
-    return np.argsort(-values, kind="stable")[:k]
-
-
-def _mode(
-    index: int,
-    eigenvalue: float,
-    test: FloatArray,
-    reference: FloatArray,
-    frequency: float,
-    reference_frequency: float,
-    **others: Any,
-) -> Mode:
-    """Return a mode of these memberships and frequencies."""
+    n_test, gram = pooled.gram.n_test, pooled.gram
+    kind, members, memberships = found.kind, found.members, found.memberships
+    sides = slice(0, n_test), slice(n_test, None)
+    order = tuple(np.lexsort((-found.strengths[side], ~members[side])) for side in sides)
+    shares = [float(weights[side] @ members[side] / weights[side].sum()) for side in sides]
+    own, other = (1, 0) if kind.lost else (0, 1)
+    typical = order[own][:N_EXEMPLARS]
     return Mode(
         index=index,
-        eigenvalue=eigenvalue,
-        frequency=frequency,
-        reference_frequency=reference_frequency,
-        n_members=int((test >= MEMBERSHIP).sum()),
-        n_reference_members=int((reference >= MEMBERSHIP).sum()),
-        exemplars=largest(test, N_EXEMPLARS),
-        reference_exemplars=largest(reference, N_EXEMPLARS),
-        membership=test,
-        reference_membership=reference,
-        **others,
+        lost=kind.lost,
+        p_value=kind.p_value,
+        share=shares[0],
+        reference_share=shares[1],
+        n_members=int(members[sides[0]].sum()),
+        n_reference_members=int(members[sides[1]].sum()),
+        exemplars=order[0][:N_EXEMPLARS],
+        reference_exemplars=order[1][:N_EXEMPLARS],
+        nearest_reference=_nearest(gram, typical + (n_test if kind.lost else 0), sides[other]),
+        width=None if bandwidth is None else bandwidth * pooled.widths[kind.width],
+        columns=_column_gaps(gram, members, own, columns) if columns else {},
+        membership=memberships[sides[0]],
+        reference_membership=memberships[sides[1]],
+        order=(order[0], order[1]),
+        function=(pooled, kind),
     )
 
 
-def _with_nearest(modes: list[Mode], gram: Gram) -> tuple[Mode, ...]:
-    """Find the reference row most similar to the first exemplar of each mode."""
-    if not modes:
-        return ()
-    landmarks = gram.take(np.array([mode.exemplars[0] for mode in modes]))
-    best, place = np.full(len(modes), -np.inf), np.zeros(len(modes), dtype=np.int64)
-    for rows in gram.blocks(8 * landmarks.size):
-        if rows.start >= gram.n_test:
-            similarities = gram.block(rows, landmarks)
+def _nearest(gram: Gram, rows: IntArray, side: slice) -> IntArray:
+    """Return for each of some rows the most similar row of a sample."""
+    landmarks = gram.take(rows)
+    best, place = np.full(len(rows), -np.inf), np.zeros(len(rows), dtype=np.int64)
+    for block in gram.blocks(8 * landmarks.size):
+        if (block.start >= gram.n_test) == (side.start > 0):
+            similarities = gram.block(block, landmarks)
             top = similarities.argmax(axis=0)
-            highest = similarities[top, np.arange(len(modes))]
+            highest = similarities[top, np.arange(len(rows))]
             closer = highest > best
             best = np.where(closer, highest, best)
-            place = np.where(closer, rows.start - gram.n_test + top, place)
-    return tuple(
-        replace(mode, nearest_reference=int(row), nearest_similarity=float(similarity))
-        for mode, row, similarity in zip(modes, place, best, strict=True)
-    )
+            place = np.where(closer, block.start - side.start + top, place)
+    return place
 
 
-def _similarities(modes: tuple[Mode, ...], gram: Gram) -> FloatArray:
-    """Return the cosines of the kernel means of the members of each two modes."""
-    own: Sample = "reference" if modes[0].lost else "test"
-    start = gram.n_test if modes[0].lost else 0
-    members = [mode.top(_TYPICAL, of=own) for mode in modes]
-    rows = np.unique(np.concatenate(members))
-    weights = np.zeros((len(rows), len(modes)))
-    for column, (mode, top) in enumerate(zip(modes, members, strict=True)):
-        membership = mode.reference_membership if mode.lost else mode.membership
-        assert membership is not None
-        weights[np.searchsorted(rows, top), column] = membership[top]
-    products = weights.T @ gram.among(rows + start) @ weights
-    lengths = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
-    cosines: FloatArray = products / np.outer(lengths, lengths)
-    return np.clip(0.5 * (cosines + cosines.T), 0.0, 1.0)
+def _column_gaps(gram: Gram, members: BoolArray, own: int, names: tuple[str, ...]) -> dict[str, float]:
+    """Return the columns in which the members of a sample differ most from the rows that are no members."""
+    own_rows = (np.arange(len(members)) >= gram.n_test) == bool(own)
+    parts = []
+    for chosen in (members & own_rows, ~members):
+        rows = np.flatnonzero(chosen)
+        rows = rows[:: len(rows) // _COMPARED_ROWS + 1]
+        parts.append(to_float64(gram.take(rows).rows))
+    if min(map(len, parts)) == 0:
+        return {}
+    spread = np.concatenate(parts).std(axis=0)
+    gaps = (parts[0].mean(axis=0) - parts[1].mean(axis=0)) / np.where(spread > 0.0, spread, np.inf)
+    order = np.argsort(-np.abs(gaps), kind="stable")[:MOST_COLUMNS]
+    return {names[column]: float(gaps[column]) for column in order}
 
 
-def _linked(similarities: FloatArray, least: float, n_groups: int | None) -> IntArray:
-    """Return a label for each mode, by average linkage."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import squareform
-
-    if len(similarities) == 1:
-        return np.zeros(1, dtype=np.int64)
-    distances = 1.0 - similarities
-    np.fill_diagonal(distances, 0.0)
-    tree = linkage(squareform(distances, checks=False), method="average")
-    if n_groups is None:
-        return np.asarray(fcluster(tree, 1.0 - least, criterion="distance"), dtype=np.int64)
-    return np.asarray(fcluster(tree, n_groups, criterion="maxclust"), dtype=np.int64)
-
-
-def _joined(modes: list[Mode], index: int) -> Mode:
-    """Add up modes, which are orthogonal functions: their memberships, frequencies and excess."""
-    first = modes[0]
-    test, reference = (
-        np.minimum(np.sum([getattr(mode, name) for mode in modes], axis=0), 1.0)
-        for name in ("membership", "reference_membership")
-    )
-    return _mode(
-        index,
-        sum(mode.eigenvalue for mode in modes),
-        test,
-        reference,
-        sum(mode.frequency for mode in modes),
-        sum(mode.reference_frequency for mode in modes),
-        parts=tuple(mode.index for mode in modes),
-        significant=first.significant,
-        rotated=any(mode.rotated for mode in modes),
-        lost=first.lost,
-        nearest_reference=first.nearest_reference,
-        nearest_similarity=first.nearest_similarity,
-        functions=first.functions,
-        coefficients=np.column_stack([mode.coefficients for mode in modes if mode.coefficients is not None]),
-    )
+def percent(share: float) -> str:
+    """Return a share in percent, as precise as it is known."""
+    return f"{100.0 * share:.0f} %" if share >= 0.0095 else f"{100.0 * share:.1g} %"

@@ -1,4 +1,4 @@
-"""Options of novelty: how rows are resampled, and the sizes of the feature maps."""
+"""Options of novelty: how rows are relabelled, and the sizes of the feature maps."""
 
 from __future__ import annotations
 
@@ -6,32 +6,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiftmetrics._core.options import Resampling
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import check_integer, check_number, check_rng
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoveltyResampling:
-    """How novelty is set against chance: relabelled rows, subsamples and held-out rows.
+    """How what is new is set against chance: relabelled rows.
 
     Parameters
     ----------
-    n_permutations : int, default 20
-        Random relabellings of the rows, for the p-value and the significant modes; 0 for none.
-    max_rows : int, default 500
-        Rows of each sample to relabel where all would take too long; with a low rank all are relabelled.
+    n_draws : int, default 199
+        Random relabellings of the rows. Five times as many are drawn where a p-value is near the level.
+    level : float, default 0.95
+        A kind counts as new where fewer than 1 - level of the relabellings show as much; also the level of the bound
+        of its share.
     paired : bool, default False
         Whether row i of both samples belong together, such as a text and its edited version. Relabelling then swaps
-        rows within their pairs, and subsamples draw pairs.
-    level : float, optional
-        Confidence level of intervals by subsampling, for the expected score of samples of these sizes, their
-        ``total`` and their largest eigenvalue. Default: no intervals.
-    n_draws : int, default 200
-        Subsamples for the intervals.
-    held_out : float, optional
-        Share of the rows of each sample on which modes are tested. The modes are found on the other rows.
+        rows within their pairs.
+    groups : tuple of two arrays, of shape (n_samples,) and (n_reference,), optional
+        Labels of rows that belong together, such as the visits of one patient: they are relabelled together. With
+        ``paired`` the groups of row i of both samples must be the same.
     rng : int or Generator, optional
-        Draws everything that is random: rows of the bandwidth's rule, landmarks, frequencies, relabellings,
-        subsamples. Default: a fixed seed, so that equal data give equal results.
+        Draws everything that is random: rows of the bandwidth's rule, landmarks, relabellings. Default: a fixed seed,
+        so that equal data give equal results.
 
     Raises
     ------
@@ -41,52 +38,43 @@ class NoveltyResampling:
     Examples
     --------
     >>> from shiftmetrics.novelty import NoveltyResampling
-    >>> NoveltyResampling(n_permutations=100, paired=True).max_rows
-    500
+    >>> NoveltyResampling(n_draws=999, paired=True).level
+    0.95
     """
 
-    n_permutations: int = 20
-    max_rows: int = 500
+    n_draws: int = 199
+    level: float = 0.95
     paired: bool = False
-    level: float | None = None
-    n_draws: int = 200
-    held_out: float | None = None
+    groups: Any = None
     rng: Any = None
 
     def __post_init__(self) -> None:
-        for name, low in (("n_permutations", 0), ("max_rows", 2), ("n_draws", 2)):
-            object.__setattr__(self, name, check_integer(getattr(self, name), name, low=low))
-        for name in ("level", "held_out"):
-            value = getattr(self, name)
-            if value is not None:
-                value = check_number(value, name, low=0.0, high=1.0, open_low=True, open_high=True)
-                object.__setattr__(self, name, value)
+        object.__setattr__(self, "n_draws", check_integer(self.n_draws, "n_draws", low=19))
+        level = check_number(self.level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
+        object.__setattr__(self, "level", level)
         check_rng(self.rng)
 
     def settings(self) -> dict[str, Any]:
         """Return the options, for the ``settings`` of a result."""
-        return {**vars(self), "rng": 0 if self.rng is None else self.rng}
+        return {**vars(self), "groups": self.groups is not None, "rng": 0 if self.rng is None else self.rng}
 
 
 def novelty_resampling_of(value: NoveltyResampling | Resampling | float | None) -> NoveltyResampling:
-    """Return the options of a call; a number is the level of intervals.
+    """Return the options of a call; a number is the level.
 
     Raises
     ------
     TypeError
         If ``value`` is something else.
     ValueError
-        If the level is out of range, or groups are given.
+        If the level is out of range.
     """
     if value is None:
         return NoveltyResampling()
     if isinstance(value, NoveltyResampling):
         return value
     if isinstance(value, Resampling):
-        if value.groups is not None:
-            remedy = "Novelty compares two samples: pass NoveltyResampling(paired=True) for pairs of rows."
-            raise ValueError(describe("resampling", "without groups", "groups", remedy))
-        return NoveltyResampling(level=value.level, n_draws=value.n_draws, rng=value.rng)
+        return NoveltyResampling(level=value.level, n_draws=value.n_draws, groups=value.groups, rng=value.rng)
     level = check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
     return NoveltyResampling(level=level)
 

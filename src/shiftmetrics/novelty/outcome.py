@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftmetrics._core.status import Status
+from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.solution import Problem, Solution
 
 _IDENTITY = 0.5
@@ -25,12 +26,12 @@ RANK_LIMITED = Status(
     "rank_limited",
     "The rank limit came before the tolerance: the value is a lower bound, and the error bound says how much may be "
     "missing.",
-    "Widen the bandwidth, take fewer rows or more landmarks, or choose method='dense'.",
+    "Take fewer rows or more landmarks, or choose method='dense'.",
     ok=False,
 )
 SAMPLED = Status(
     "sampled",
-    "The score is exact for a random part of the rows; the eigenvalues and modes are those of all rows.",
+    "The score is exact for a random part of the rows; what is new was looked for in all rows.",
 )
 INDEFINITE = Status(
     "indefinite",
@@ -53,7 +54,7 @@ def status_of(solution: Solution, n_rows: int) -> Status:
     return EXACT if solution.method in ("dense", "cosine") else CERTIFIED
 
 
-def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_null: bool) -> tuple[str, ...]:
+def cautions(problem: Problem, solution: Solution, total: float) -> tuple[str, ...]:
     """Return the warnings of a result.
 
     Parameters
@@ -62,8 +63,6 @@ def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_nul
         The samples, and their spectrum.
     total : float
         Sum of the positive eigenvalues.
-    unpaired_null : bool
-        Whether rows were relabelled as if none belonged together.
     """
     # The rows that the score is of, and the modes that they have.
     part, scored = (problem, solution) if solution.scored is None else solution.scored
@@ -72,16 +71,18 @@ def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_nul
     if part.gram.n_rows < problem.gram.n_rows:
         found.append(
             f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, drawn at random: "
-            "compare it only with scores of as many rows. The eigenvalues and modes are of all rows."
+            "compare it only with scores of as many rows. What is new was looked for in all rows."
         )
     if solution.method == "fourier":
         found.append(
-            f"The eigenvalues and modes come from {problem.n_frequencies} random frequencies: the first ones are "
+            f"The eigenvalues come from {problem.n_frequencies} random frequencies: the first ones are "
             "right within a few percent. The many small ones are cut short, so no score should be made of them."
         )
     if problem.gram.scale is not None:
         text = "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
         found.append(text)
+    gaussian = isinstance(problem.gram.kernel, GaussianKernel)  # no other kernel has a bandwidth
+    place = "At this bandwidth" if gaussian else "With this kernel"
     weights = (part.test_weights, part.reference_weights)
     for name, count, n_rows, share in zip(
         ("features", "reference"), scored.mode_counts, sizes, weights, strict=True
@@ -92,17 +93,19 @@ def cautions(problem: Problem, solution: Solution, total: float, *, unpaired_nul
         by_weights = f", as good as {n_effective:.3g} by their weights" if uneven else ""
         if count > _IDENTITY * n_effective:
             found.append(
-                f"At this bandwidth nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
-                f"rows{by_weights}): the score is mostly log(n_samples). Widen the bandwidth."
+                f"{place} nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
+                f"rows{by_weights}): the score is mostly log(n_samples)."
+                + (" Widen the bandwidth." if gaussian else "")
             )
         elif count * _ROWS_PER_MODE > n_effective:
             found.append(
-                f"{name} has few rows, {n_rows}{by_weights}, for its {count:.3g} modes at this bandwidth: much of "
-                "the score is sampling noise. Take more rows, or widen the bandwidth."
+                f"{name} has few rows, {n_rows}{by_weights}, for its {count:.3g} modes {place.lower()}: much "
+                f"of the score is sampling noise. Take more rows{', or widen the bandwidth' if gaussian else ''}."
             )
     if max(scored.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
-        found.append("At this bandwidth all rows are nearly alike, and novelty near 0. Narrow the bandwidth.")
-    if unpaired_null and _look_paired(problem):
+        remedy = " Narrow the bandwidth." if gaussian else ""
+        found.append(f"{place} all rows are nearly alike, and novelty near 0.{remedy}")
+    if not problem.paired and _look_paired(problem):
         found.append(
             "Row i of features is far more like row i of reference than like another: where rows come in pairs, "
             "relabelled rows differ more than the true samples, and no p-value is right. Pass "

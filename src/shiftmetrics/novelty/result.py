@@ -1,4 +1,4 @@
-"""The result of novelty: the score, its spectrum and modes, and what scores new points."""
+"""The result of novelty: what is new and in which rows, the paper's score, and what scores new points."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
-from shiftmetrics._core.validation import check_integer, check_number, describe
-from shiftmetrics.novelty.confirm import ModeTest
-from shiftmetrics.novelty.modes import Mode, group_modes
-from shiftmetrics.novelty.null import Null
+from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics.novelty.modes import Mode, percent
+from shiftmetrics.novelty.planner import chance_of_seeing
 from shiftmetrics.novelty.routes import PointSource
+from shiftmetrics.novelty.row_scores import RowScorer
+from shiftmetrics.novelty.search import near_level
 
 _NOTHING = 1e-9
-"""A sum of the eigenvalues below this is rounding: nothing is novel."""
+"""A sum of the eigenvalues below this is rounding."""
+
+_SHOWN = 3
+"""Modes whose rows stand in the headline."""
 
 _READ_BACK = (
     "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
@@ -26,61 +30,65 @@ _READ_BACK = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoveltyResult(Drawn, Result):
-    """Novelty of a sample against a reference.
+    """What is new in a sample against a reference, and its novelty in nats.
 
     Attributes
     ----------
+    share : float
+        Share of the sample that is new, or in excess of the reference: about this much of it belongs to no kind of
+        row that the reference has. 0 where nothing is shown to be new.
+    share_interval : Interval
+        A lower bound of the share, by members on halves of the rows that had no part in finding them; the upper end
+        is 1, since rows that are new and unlike each other may go unseen.
+    p_value, lost_p_value : float
+        Share of the relabellings of the rows that show as much that is new, or lost. At eta > 1, on held-out rows, of
+        "no kind is more than eta times as frequent".
+    borderline : bool
+        Whether another seed could turn a verdict.
+    modes : tuple of Mode
+        The kinds of rows that are new; empty where nothing is shown to be.
+    lost_modes : tuple of Mode
+        The kinds that the reference has and the sample lacks.
+    lost_share : float
+        Share of the reference that is lost.
+    row_scores, reference_row_scores : ndarray of shape (n_rows,)
+        How new each row looks, from 0 to 1: the mean of its ranks among the rows of both samples by membership, by a
+        ridge classifier, and by the share of its neighbours that are of the sample. Computed on first access.
+    n_draws : int
+        Relabellings behind the p-values.
     value : float
-        Kernel entropic novelty in nats, from 0 to ``total * log(n_samples)``: higher is more novel.
+        Kernel entropic novelty in nats, from 0 to ``total * log(n_samples)``: the entropy of what is in excess. It
+        rises with the number of new kinds, not with their share.
     error_bound : float
         Certificate of the factor, and rounding: up to rounding, the exact value lies between ``value`` and
         ``value + error_bound``.
-    reverse : float or None
+    reverse, reverse_error_bound : float or None
         Novelty of the reference against the sample, at eta = 1. At another eta, swap the samples.
-    reverse_error_bound : float or None
-        Its error bound.
     total : float
-        Sum S of the positive eigenvalues, from 0 to 1: the weight of all that is in excess of the reference.
+        Sum S of the positive eigenvalues, from 0 to 1: all that is in excess of the reference, noise included.
     eigenvalues : ndarray
-        Positive eigenvalues of C_X - eta C_Y, largest first: the excess weights of the modes.
+        Positive eigenvalues of C_X - eta C_Y, largest first.
     reverse_eigenvalues : ndarray or None
         Those of C_Y - C_X, at eta = 1.
-    modes : tuple of Mode
-        The first 10 modes, or all significant ones up to 20; those that are significant are rotated by varimax, so
-        that each row belongs to few of them.
-    lost_modes : tuple of Mode
-        The modes that the reference has in excess, at eta = 1.
     eta : float
         Multiplier of the reference.
     kernel : str
         Name of the kernel.
     bandwidth : float or None
-        Bandwidth of the Gaussian kernel.
+        Bandwidth of the Gaussian kernel. Modes are looked for at half of it and twice it too.
     method : str
-        The route that was taken; ``settings["reason"]`` says why.
+        The route to the score; ``settings["reason"]`` says why.
     rank : int
         Size of the eigenproblem.
     n_samples, n_reference : int
         Rows of the sample and of the reference.
     mode_count, reference_mode_count : float
         Effective number of modes of each sample at this bandwidth, ``1 / |C|_F^2``.
-    score_rows : tuple of int or None
-        Rows of both samples that ``value``, ``reverse`` and ``total`` are of, where the route gives no score of all.
+    value_rows : tuple of int or None
+        Rows of both samples that ``value`` and what belongs to it are of, where all would take too long. What is new
+        is looked for in all rows.
     n_frequencies : int or None
-        Random frequencies that ``eigenvalues`` and ``modes`` come from.
-    null, reverse_null : Null or None
-        What relabelled rows score, for ``value`` and for ``reverse``; None with ``n_permutations=0``.
-    total_interval, top_interval : Interval or None
-        Of ``total`` and of the first eigenvalue, with a ``level``.
-    resampled : ndarray of shape (n_draws,) or None
-        The score in each subsample, moved and scaled to spread around ``value`` as samples of these sizes would;
-        draws of results with one seed are of the same rows.
-    tests : tuple of ModeTest or None
-        The groups of modes, counted on ``held_out`` rows: whether each is more than eta times as frequent.
-    tested_level : float or None
-        Confidence level of all tests together.
-    tested_rows : tuple of int or None
-        Held-out rows of each sample.
+        Random frequencies that ``eigenvalues`` come from.
     """
 
     measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
@@ -90,10 +98,16 @@ class NoveltyResult(Drawn, Result):
     ranked_as: ClassVar[tuple[str, str, str]] = ("samples", "most novel", "more novel")
 
     status: Status
-    total: float
-    eigenvalues: FloatArray
+    share: float
+    share_interval: Interval
+    p_value: float
+    lost_p_value: float
+    lost_share: float
+    n_draws: int
     modes: tuple[Mode, ...]
     lost_modes: tuple[Mode, ...] = ()
+    total: float
+    eigenvalues: FloatArray
     eta: float
     kernel: str
     bandwidth: float | None
@@ -105,44 +119,32 @@ class NoveltyResult(Drawn, Result):
     reverse: float | None = None
     reverse_error_bound: float | None = None
     reverse_eigenvalues: FloatArray | None = None
-    score_rows: tuple[int, int] | None = None
+    value_rows: tuple[int, int] | None = None
     n_frequencies: int | None = None
-    null: Null | None = None
-    reverse_null: Null | None = None
-    total_interval: Interval | None = None
-    top_interval: Interval | None = None
-    resampled: FloatArray | None = None
-    tests: tuple[ModeTest, ...] | None = None
-    tested_level: float | None = None
-    tested_rows: tuple[int, int] | None = None
     source: PointSource | None = field(default=None, repr=False)
+    scorer: RowScorer | None = field(default=None, repr=False)
 
     @property
-    def excess(self) -> float | None:
-        """Return how far the score lies above that of relabelled rows, in nats; None without a null.
-
-        Where the null is of a part of the rows, so is the score that it is taken from.
-        """
-        return None if self.null is None else self.null.excess
+    def borderline(self) -> bool:
+        """Return whether another seed could turn a verdict."""
+        return any(self._near_level)
 
     @property
-    def p_value(self) -> float | None:
-        """Return the share of labellings that score at least as much; None without a null.
-
-        It tests whether both samples are of one distribution.
-        """
-        return None if self.null is None else self.null.p_value
-
-    @property
-    def n_significant(self) -> int | None:
-        """Return how many eigenvalues lie above the largest of any relabelling; None without a null."""
-        return None if self.null is None else self.null.significant(self.eigenvalues)
+    def _near_level(self) -> list[bool]:
+        alpha = 1.0 - self.share_interval.level
+        return [
+            self.eta == 1.0 and near_level(p, self.n_draws, alpha) for p in (self.p_value, self.lost_p_value)
+        ]
 
     @property
-    def significant_total(self) -> float | None:
-        """Return the sum of the significant eigenvalues: the share of the sample in modes that are no noise."""
-        count = self.n_significant
-        return None if count is None else float(self.eigenvalues[:count].sum())
+    def row_scores(self) -> FloatArray:
+        """Return how new each row of the sample looks, from 0 to 1."""
+        return self._scorer("score rows").rows[: self.n_samples]
+
+    @property
+    def reference_row_scores(self) -> FloatArray:
+        """Return how new each row of the reference looks, from 0 to 1."""
+        return self._scorer("score rows").rows[self.n_samples :]
 
     @property
     def effective_modes(self) -> float:
@@ -152,11 +154,10 @@ class NoveltyResult(Drawn, Result):
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
         """Return what scores must share to be compared, each with what to do where they do not."""
-        n_test, n_reference = self.score_rows or (self.n_samples, self.n_reference)
-        rows = f"{n_test} and {n_reference}"
+        n_test, n_reference = self.value_rows or (self.n_samples, self.n_reference)
         return {
             "numbers of rows": (
-                rows,
+                f"{n_test} and {n_reference}",
                 "Novelty grows with the rows. Draw as many of each sample, features[rng.choice(len(features), n, "
                 "replace=False)], or leave that to compare_novelty.",
             ),
@@ -165,11 +166,57 @@ class NoveltyResult(Drawn, Result):
             "eta": (self.eta, "Choose one for all."),
         }
 
-    def point_novelty(self, points: Any) -> FloatArray:
-        """Return how novel each point is: its membership in all novel modes together, from 0 to 1.
+    def score_rows(self, points: Any) -> FloatArray:
+        """Score new rows as `row_scores` does those of the sample.
 
-        Its mean over the test sample minus eta times its mean over the reference is the sum of ``eigenvalues``: that
-        is ``total``, unless the score is of a part of the rows.
+        Parameters
+        ----------
+        points : array of shape (n_points, n_columns)
+            Features like those of the samples; for a precomputed kernel, similarities to all rows of both.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+            From 0 to 1: the share of the rows of both samples that a row outranks, the mean of three ranks.
+
+        Raises
+        ------
+        ValueError
+            If the columns do not match, or the result was read back from a file, which holds no rows.
+        """
+        return self._scorer("score rows").at(points)
+
+    def chance_of_seeing(self, share: float = 0.05, *, n_trials: int = 10, rng: int = 0) -> float:
+        """Return how often a new kind of this share would be seen in samples like these, by simulation.
+
+        Parameters
+        ----------
+        share : float, default 0.05
+            Share of the sample that is of the new kind, above 0 and below 1.
+        n_trials : int, default 10
+            Trials, each of which takes about as long as the search for kinds did.
+        rng : int, default 0
+            Seed of the trials.
+
+        Returns
+        -------
+        float
+            Share of the trials in which something stood out. In each the rows of both samples are dealt anew, and the
+            neighbours of a row are left to the sample alone.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or the result was read back from a file, which holds no rows.
+        """
+        share = check_number(share, "share", low=0.0, high=1.0, open_low=True, open_high=True)
+        n_trials = check_integer(n_trials, "n_trials", low=1)
+        pooled = self._scorer("simulate").pooled
+        alpha = 1.0 - self.share_interval.level
+        return chance_of_seeing(pooled, share, n_trials=n_trials, alpha=alpha, seed=rng)
+
+    def point_novelty(self, points: Any) -> FloatArray:
+        """Return the paper's novelty of points: their membership in all positive eigenfunctions, from 0 to 1.
 
         Parameters
         ----------
@@ -187,183 +234,61 @@ class NoveltyResult(Drawn, Result):
 
         Notes
         -----
-        With many rows and no low rank, the first call repeats the decomposition, for all eigenvectors this time.
+        The first call repeats the decomposition, for the eigenvectors this time.
         """
         if self.source is None:
             raise ValueError(_READ_BACK.format(what="score points"))
         return self.source.point_novelty(points)
 
-    @property
-    def _relabelled_part(self) -> bool:
-        """Whether the null is of a part of the rows, so that its score is not that of the result."""
-        null = self.null
-        return null is not None and null.n_test + null.n_reference < self.n_samples + self.n_reference
-
-    @property
-    def n_confirmed(self) -> int | None:
-        """Return how many modes are more than eta times as frequent on held-out rows; None without a test."""
-        return None if self.tests is None else sum(test.confirmed for test in self.tests)
-
-    def grouped_modes(
-        self, *, lost: bool = False, similarity: float = 0.5, n_groups: int | None = None
-    ) -> tuple[Mode, ...]:
-        """Put modes of one kind of rows together: at large eta one kind shows as several modes.
-
-        Parameters
-        ----------
-        lost : bool, default False
-            Whether to group ``lost_modes`` instead.
-        similarity : float, default 0.5
-            Modes go together while the mean similarity of their members is at least this, from 0 (nothing in common
-            under the kernel) to 1 (the same).
-        n_groups : int, optional
-            Number of groups, instead of ``similarity``.
-
-        Returns
-        -------
-        tuple of Mode
-            Largest excess first: the significant modes in groups, or all that are described without a null.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, or the result was read back from a file, which holds no kernel.
-
-        Examples
-        --------
-        Two kinds that the reference lacks, each of which is several modes at eta = 10:
-
-        >>> import numpy as np
-        >>> from shiftmetrics import kernel_entropic_novelty
-        >>> rng = np.random.default_rng(0)
-        >>> features, reference = rng.normal(size=(2, 300, 2))
-        >>> features[:100] += [9.0, 0.0]
-        >>> features[100:180] += [0.0, 9.0]
-        >>> result = kernel_entropic_novelty(features, reference, eta=10, bandwidth=2.0)
-        >>> groups = result.grouped_modes()
-        >>> len(groups), result.n_significant > 4, [group.n_members for group in groups]
-        (2, True, [100, 80])
-        """
-        similarity = check_number(similarity, "similarity", low=0.0, high=1.0)
-        n_groups = None if n_groups is None else check_integer(n_groups, "n_groups", low=1)
-        found = self.lost_modes if lost else self.modes
-        modes = tuple(mode for mode in found if mode.significant is not False)
-        if not modes:
-            return ()
-        if self.source is None:
-            raise ValueError(_READ_BACK.format(what="group its modes"))
-        return group_modes(modes, self.source.problem.gram, similarity=similarity, n_groups=n_groups)
-
-    def tests_frame(self) -> Any:
-        """Return a DataFrame with a row for each mode that was tested on held-out rows.
-
-        Raises
-        ------
-        ValueError
-            If no rows were held out.
-        """
-        import pandas as pd
-
-        if self.tests is None:
-            remedy = "Pass resampling=NoveltyResampling(held_out=0.5)."
-            raise ValueError(describe("tests", "of held-out rows", "none", remedy))
-        columns = (
-            "member_share", "reference_member_share", "n_members", "n_reference_members", "ratio", "ratio_low",
-            "p_value", "p_adjusted", "confirmed", "threshold", "frequency", "reference_frequency",
-        )  # fmt: skip
-        rows = [
-            {"mode": test.index + 1, **{name: getattr(test, name) for name in columns}} for test in self.tests
-        ]
-        return pd.DataFrame(rows, columns=["mode", *columns])
-
     def headline(self) -> str:
-        """Return one sentence with the value and what it means."""
-        score = f"{format_number(self.value)} nats"
-        if self.score_rows is not None:
-            score += f" on {self.score_rows[0]} and {self.score_rows[1]} rows drawn at random"
-        if self.n_frequencies is not None:
-            score += f" (modes of all rows by {self.n_frequencies} random frequencies)"
-        times = "" if self.eta == 1.0 else f" taken {self.eta:g} times"
-        if not self.total > _NOTHING:
-            return f"{self.title}: {score}: nothing in the test sample is in excess of the reference{times}."
-        if self.null is None or self.n_significant is None:
-            return (
-                f"{self.title}: {score}: {_percent(self.total)} of the test sample is in excess of the "
-                f"reference{times}, spread like {self.effective_modes:.3g} equal modes."
-            )
-        null = self.null
-        rows = "rows swapped within pairs" if null.paired else "relabelled rows"
-        part = f", which score {format_number(null.mean)} +- {format_number(null.spread)}"
-        if self._relabelled_part:
-            part = f", {format_number(null.observed)} against {format_number(null.mean)} +- "
-            part += f"{format_number(null.spread)} on {null.n_test} and {null.n_reference} rows"
-        text = (
-            f"{self.title}: {format_number(null.excess)} nats in excess of {rows}{part} "
-            f"(p = {null.p_value:.2g}); the score is {score}."
+        """Return what is new and what is lost, in words."""
+        new = _found("New", self.modes, self.share, "sample", self.p_value)
+        lost = _found("Lost", self.lost_modes, self.lost_share, "reference", self.lost_p_value)
+        times = "" if self.eta == 1.0 else f" more than {self.eta:g} times as frequent"
+        if not new:
+            new = f"No new kind{times} shown at this size (p = {self.p_value:.2g})."
+        if not lost:
+            lost = "Lost: nothing." if self.modes else f"No lost kind either (p = {self.lost_p_value:.2g})."
+        near = [side for side, close in zip(("new", "lost"), self._near_level, strict=True) if close]
+        doubt = (
+            f" Borderline: another seed could turn the verdict on what is {' and '.join(near)}."
+            if near
+            else ""
         )
-        if not self.n_significant:
-            return f"{text} No mode stands out from {rows}."
-        modes = "mode stands" if self.n_significant == 1 else "modes stand"
-        return (
-            f"{text} {self.n_significant} {modes} out: {_percent(self.significant_total or 0.0)} of the test "
-            f"sample is in excess of the reference{times} there."
-        )
+        return f"{new} {lost}{doubt}"
 
     def notes(self) -> list[str]:
-        """Return the sentences after the headline: tests, the other direction, the first mode, what to compare."""
-        sentences = self.test_notes()
+        """Return the sentences after the headline: the bound of the share, modes, the score, what to compare."""
+        score = f"{self.title} {format_number(self.value)} nats"
+        if self.value_rows is not None:
+            score += f" on {self.value_rows[0]} and {self.value_rows[1]} rows drawn at random"
         if self.reverse is not None:
-            text = f"The reference against the test sample: {format_number(self.reverse)} nats"
-            if self.reverse_null is not None:
-                null = self.reverse_null
-                text += (
-                    f", {format_number(null.excess)} in excess of relabelled rows (p = {null.p_value:.2g})"
-                )
-            sentences.append(f"{text}.")
-        if self.modes and (self.n_significant is None or self.n_significant):
-            sentences.append(str(self.modes[0]))
-        if self.lost_modes and self.lost_modes[0].significant:
-            sentences.append(str(self.lost_modes[0]))
-        if (self.n_significant or 0) > len(self.modes) > 0:
+            score += f"; of the reference against the sample {format_number(self.reverse)} nats"
+        sentences = [f"{score}."]
+        if self.modes:
+            level = f"{100.0 * self.share_interval.level:g} %"
+            low = percent(self.share_interval.low)
             sentences.append(
-                f"{self.n_significant} modes are significant; the first {len(self.modes)} are described."
+                f"At least {low} of the sample is new (lower bound, {level}, from rows held out)."
             )
-        if self.null is not None and self._relabelled_part:
-            sentences.append(
-                f"Relabelled were {self.null.n_test} and {self.null.n_reference} rows drawn at random: fewer rows "
-                "have larger eigenvalues by chance, so modes that stand out from them stand out from all rows too."
-            )
+        several = max(len(self.modes), len(self.lost_modes)) > 1
+        sentences += [str(mode) for mode in (*self.modes, *self.lost_modes)] if several else []
         common = super().notes()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
-        sentences.append(common[0])
-        if self.null is None:
-            sentences.append(
-                "Two samples of one distribution score more than 0: set n_permutations to see how much."
-            )
-        elif self.eta > 1.0 and self.n_significant and self.tests is None:
-            sentences.append(
-                "Relabelled rows tell whether the samples differ, not whether a mode is more than "
-                f"{self.eta:g} times as frequent: NoveltyResampling(held_out=0.5) tests that on held-out rows."
-            )
-        sentences.append("Compare scores of equal sizes and bandwidths only.")
-        if self.interval is not None:
-            common[1] += " It is for the expected score of samples of these sizes."
-        return sentences + common[1:]
+        return [*sentences, common[0], "Compare scores of equal sizes and bandwidths only.", *common[1:]]
 
-    def test_notes(self) -> list[str]:
-        """Return how many modes hold on held-out rows, and a sentence for each of the first."""
-        if self.tests is None or self.tested_rows is None or self.tested_level is None:
-            return []
-        rows = f"{self.tested_rows[0]:,} and {self.tested_rows[1]:,} held-out rows"
-        if not self.tests:
-            return [f"No mode stood out, so none was tested on the {rows}."]
-        times = "" if self.eta == 1.0 else f"{self.eta:g} times "
-        count = f"{self.n_confirmed} of {len(self.tests)} modes {'is' if self.n_confirmed == 1 else 'are'}"
-        frequent = f"more than {times}as frequent" if times else "more frequent"
-        than = f"{frequent} in the test sample {'as' if times else 'than'} in the reference"
-        level = f"{100 * self.tested_level:g} %, for all of them together"
-        return [f"{count} {than} ({rows}; {level}).", *(str(test) for test in self.tests[:5])]
+    def _scorer(self, what: str) -> RowScorer:
+        if self.scorer is None:
+            raise ValueError(_READ_BACK.format(what=what))
+        return self.scorer
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.1f} %"
+def _found(word: str, modes: tuple[Mode, ...], share: float, sample: str, p_value: float) -> str:
+    """Say how much was found, in how many kinds and which rows; nothing where nothing was."""
+    if not modes:
+        return ""
+    kinds = "one kind" if len(modes) == 1 else f"{len(modes)} kinds"
+    rows = "; ".join(mode.in_words() for mode in modes[:_SHOWN])
+    text = f"{word}: about {percent(share)} of the {sample}, {kinds} (p = {p_value:.2g}): {rows}"
+    text += "; ..." if len(modes) > _SHOWN else ""
+    return text if text.endswith("...") else f"{text}."

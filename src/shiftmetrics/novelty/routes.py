@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import cpu_count
-from shiftmetrics._core.memory import check_memory, format_bytes
+from shiftmetrics._core.memory import check_memory
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import TILE_ROWS
-from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
+from shiftmetrics.novelty.kernels import CosineKernel
 from shiftmetrics.novelty.maps import (
     CosineFeatures,
     FeatureMap,
@@ -29,14 +30,25 @@ from shiftmetrics.novelty.maps import (
     Route,
 )
 from shiftmetrics.novelty.options import FourierMap, LandmarkMap
-from shiftmetrics.novelty.solution import MOST_MODES, FactorMap, Problem, Solution, progress_bar, solve_in
+from shiftmetrics.novelty.solution import (
+    LANDMARK_RTOL,
+    FactorMap,
+    Problem,
+    Solution,
+    progress_bar,
+    solve_in,
+)
 from shiftmetrics.novelty.spectrum import moments_bytes
 
 Method = Literal["auto", "dense", "cholesky", "landmarks", "fourier", "cosine"]
 METHODS: tuple[Method, ...] = ("auto", "dense", "cholesky", "landmarks", "fourier", "cosine")
 
-DENSE_ROWS = 16_384
-"""Beyond it the dense route takes many minutes, and is taken only when it is chosen by name."""
+DENSE_ROWS = 2560
+"""Beyond it the dense route takes more than seconds, and is taken only when it is chosen by name."""
+
+_PIVOTED_ROWS = 131_072
+_QUICK_RANK = 512
+_FEW_COLUMNS = 1024
 
 _FEW_ROWS = 1024
 """So many rows are factored whole in less than a second."""
@@ -44,11 +56,14 @@ _FEW_ROWS = 1024
 _DEFAULT_RANK = 4096
 _LEAST_RANK = 256
 _MAX_LANDMARKS = 1024
+_PRODUCT = 2e11
+"""Multiplications of a pass over all rows: some seconds."""
+
 _PILOT_ROWS = 4096
 """Rows of each sample that landmarks are chosen from."""
 
-_VACUOUS = 0.1
-"""Landmarks that leave out more than this share of the trace have an error bound that says little."""
+_MOST_VALUES = 20
+"""So many functions at most are evaluated at all rows at a time."""
 
 _OVERHEAD = 64 << 20
 
@@ -75,7 +90,7 @@ def check_method(method: Any, kernel: Any) -> tuple[Method, dict[str, int]]:
     return name, sizes
 
 
-def solve(problem: Problem, method: Method, *, n_vectors: int | None = MOST_MODES) -> Solution:
+def solve(problem: Problem, method: Method, *, vectors: bool = False) -> Solution:
     """Find the spectrum by ``method``.
 
     Parameters
@@ -84,45 +99,40 @@ def solve(problem: Problem, method: Method, *, n_vectors: int | None = MOST_MODE
         The samples.
     method : {"auto", "dense", "cholesky", "landmarks", "fourier", "cosine"}
         The route.
-    n_vectors : int or None
-        How many eigenvectors, 0 for a score alone; None for those of all positive eigenvalues.
+    vectors : bool, default False
+        Whether to compute the eigenvectors of the positive eigenvalues; otherwise a score alone.
 
     Raises
     ------
     MemoryError
         If the route does not fit in the memory limit.
     """
-    if method == "auto":
-        basis, reason = _chosen(problem)
-    else:
-        basis, reason = _by_name(problem, method), "chosen by name"
-    solution = solve_in(basis, problem, reason, n_vectors)
-    if basis.method == "fourier" and n_vectors is not None:
-        return _with_score(problem, solution)
-    return solution
+    if method != "auto":
+        solution = solve_in(_by_name(problem, method), problem, "chosen by name", vectors=vectors)
+        return _with_score(problem, solution) if method == "fourier" and not vectors else solution
+    basis, reason = _chosen(problem)
+    if basis is not None:
+        return solve_in(basis, problem, reason, vectors=vectors)
+    part, solution = _of_part(problem)
+    return replace(solution, reason=reason, scored=(part, solution))
 
 
 @dataclass(eq=False)
 class PointSource:
-    """What scores new points and groups modes: the problem, and all positive modes once they are known."""
+    """What scores new points: the problem, and all positive eigenfunctions once they are asked for."""
 
     problem: Problem
     method: Route
-    functions: PointFunctions
-    coefficients: FloatArray
-    complete: bool
-
-    @classmethod
-    def of(cls, problem: Problem, solution: Solution) -> PointSource:
-        """Return what a solution knows of points."""
-        functions, coefficients = solution.basis.functions(solution.vectors)
-        return cls(problem, solution.basis.method, functions, coefficients, solution.complete)
 
     def point_novelty(self, points: Any) -> FloatArray:
-        """Return the membership of points in all positive modes together."""
-        if not self.complete:
-            vars(self).update(vars(self.of(self.problem, solve(self.problem, self.method, n_vectors=None))))
-        return self.functions.membership(points, self.coefficients)
+        """Return the sum of the squares of the positive eigenfunctions at points."""
+        functions, coefficients = self._functions
+        return functions.membership(points, coefficients)
+
+    @cached_property
+    def _functions(self) -> tuple[PointFunctions, FloatArray]:
+        solution = solve(self.problem, self.method, vectors=True)
+        return solution.basis.functions(solution.vectors)
 
 
 def draw_rows(
@@ -173,57 +183,43 @@ def _by_name(problem: Problem, method: Method) -> FeatureMap:
     return _fourier(problem)
 
 
-def _chosen(problem: Problem) -> tuple[FeatureMap, str]:
-    """Choose the route that gives most for the memory and for minutes of time, and say why."""
+def _chosen(problem: Problem) -> tuple[FeatureMap | None, str]:
+    """Choose the route that gives most for seconds of time, and say why; None where none serves all rows."""
     gram, limit = problem.gram, problem.memory_limit
     n_rows = gram.n_rows
     if isinstance(gram.kernel, CosineKernel):
         columns = int(gram.features.shape[1])
-        if columns < n_rows and _needs(problem, "cosine") <= limit:
+        if columns < n_rows and columns <= _FEW_COLUMNS and _needs(problem, "cosine") <= limit:
             return CosineFeatures(gram), f"the cosine kernel is exact in {columns} columns"
-    needed = _needs(problem, "dense")
-    if n_rows <= _FEW_ROWS and needed <= limit:
+    fits = n_rows <= DENSE_ROWS and _needs(problem, "dense") <= limit
+    if n_rows <= _FEW_ROWS and fits:
         return _dense(problem), f"{n_rows} rows are few enough to factor the whole matrix"
-    if gram.sequential or (n_rows > DENSE_ROWS and _needs(problem, "landmarks") <= limit):
-        return _chosen_for_many(problem)
-    fits = needed <= limit and n_rows <= DENSE_ROWS
-    basis = _pivoted(problem, _rank_cap(problem, quarter=fits))
+    if gram.sequential or n_rows > _PIVOTED_ROWS:
+        landmarks = _landmarks(problem)
+        what = f"{landmarks.size} landmarks leave out {landmarks.left_out:.1e} of a part of the {n_rows} rows"
+        return (landmarks, what) if landmarks.left_out <= LANDMARK_RTOL else (None, what)
+    cap = _rank_cap(problem, quarter=fits)
+    basis = _pivoted(problem, cap if fits else min(cap, _QUICK_RANK))
     if basis.factor.converged and not basis.indefinite:
         return basis, f"{basis.size} pivots explain all {n_rows} rows to the tolerance"
     why = f"{basis.size} pivots were not enough"
     if basis.indefinite:
         why = "the kernel is not positive semidefinite"
     if not fits:
-        return basis, f"{why}, but the dense route would need {format_bytes(needed)} for {n_rows} rows"
-    del basis
-    return _dense(problem), f"{why}, and {n_rows} rows fit in memory"
-
-
-def _chosen_for_many(problem: Problem) -> tuple[FeatureMap, str]:
-    """Choose for more rows than the dense route can take: landmarks of a part of them tell what will do."""
-    gram = problem.gram
-    landmarks = _landmarks(problem)
-    what = f"{landmarks.size} landmarks leave out {landmarks.left_out:.1e}"
-    what += f" of a part of the {gram.n_rows} rows"
-    rank = min(2 * landmarks.size, _DEFAULT_RANK, gram.n_rows)
-    few = landmarks.size < _landmark_rank(problem) and not gram.sequential
-    if few and _cholesky_bytes(gram.n_rows, rank) <= problem.memory_limit:
-        basis = _pivoted(problem, rank)
-        if basis.factor.converged:
-            return basis, f"{basis.size} pivots explain all {gram.n_rows} rows to the tolerance"
-        del basis
-    gaussian = isinstance(gram.kernel, GaussianKernel)
-    if landmarks.left_out > _VACUOUS and gaussian and _needs(problem, "fourier") <= problem.memory_limit:
-        return _fourier(problem), f"{what}: too much for an error bound that says something"
-    return landmarks, f"{what}, and the dense route would need {format_bytes(_needs(problem, 'dense'))}"
+        return None, f"{why}, and method='dense' would take minutes for {n_rows} rows"
+    return _dense(problem), f"{why}, and {n_rows} rows are few"
 
 
 def _with_score(problem: Problem, solution: Solution) -> Solution:
-    """Add an exact route on a random part of the rows, for the score."""
-    part = part_of(problem, problem.score_rows, problem.rng())
-    basis, reason = _chosen(part)
-    scored = solve_in(basis, part, reason, n_vectors=0)
+    """Add the score of a random part of the rows."""
+    part, scored = _of_part(problem)
     return replace(solution, scored=(part, scored), indefinite=solution.indefinite or scored.indefinite)
+
+
+def _of_part(problem: Problem) -> tuple[Problem, Solution]:
+    """Solve a random part of the rows by the dense route."""
+    part = part_of(problem, problem.score_rows, problem.rng())
+    return part, solve_in(_dense(part), part, "few enough rows to factor the whole matrix", vectors=False)
 
 
 def _dense(problem: Problem) -> FactorMap:
@@ -251,13 +247,16 @@ def _pivoted(problem: Problem, max_rank: int) -> FactorMap:
 
 
 def _landmarks(problem: Problem) -> LandmarkFeatures:
-    """Choose landmarks among a random part of the rows."""
+    """Choose landmarks among a random part of the rows; as many as the time for all rows allows."""
     rows, test, reference = draw_rows(replace(problem, paired=False), _PILOT_ROWS, problem.rng())
+    most = _landmark_rank(problem)
+    if problem.max_rank is None:
+        most = min(most, max(_LEAST_RANK, int((_PRODUCT / problem.gram.n_rows) ** 0.5)))
     return LandmarkFeatures(
         problem.gram,
         rows,
         np.concatenate([test, problem.eta * reference]),
-        max_rank=_landmark_rank(problem),
+        max_rank=most,
         rtol=problem.rtol,
         executor=problem.executor,
     )
@@ -274,7 +273,7 @@ def _needs(problem: Problem, method: Method) -> int:
     if method == "dense":  # the factor, and the matrix of the eigenproblem
         tiles = 32 * TILE_ROWS * columns * cpu_count()
         return (20 if gram.trusted else 44) * gram.n_rows**2 + tiles + _OVERHEAD
-    values = 24 * gram.n_rows * MOST_MODES
+    values = 24 * gram.n_rows * _MOST_VALUES
     if method == "cosine":
         return values + moments_bytes(columns, columns)
     if method == "fourier":

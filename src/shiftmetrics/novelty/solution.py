@@ -25,14 +25,6 @@ from shiftmetrics.novelty.spectrum import (
     rounding,
 )
 
-N_MODES = 10
-"""So many modes are described, more where more are significant."""
-
-MOST_MODES = 20
-
-EAGER_RANK = 1024
-"""Up to this rank all eigenvectors are computed at once; beyond it only those of the modes, the others on demand."""
-
 LANDMARK_RTOL = 1e-4
 """Landmarks count as enough when they leave out at most this share of the trace (or rtol, where that is more)."""
 
@@ -114,9 +106,8 @@ class Solution:
         Why this route was taken.
     eigenvalues : ndarray of shape (rank,)
         Descending.
-    vectors, lost_vectors : ndarray of shape (rank, k)
-        Of the first eigenvalues that stand out from rounding: all positive ones when ``complete``. The lost ones are
-        those of C_Y - C_X, at eta = 1.
+    vectors : ndarray of shape (rank, k)
+        Of the positive eigenvalues that stand out from rounding, where they were asked for.
     mode_counts : tuple of float
         1 / |C|_F^2 of the test sample and of the reference.
     truncated, reverse_truncated : float
@@ -133,8 +124,6 @@ class Solution:
     reason: str
     eigenvalues: FloatArray
     vectors: FloatArray
-    lost_vectors: FloatArray
-    complete: bool
     mode_counts: tuple[float, float]
     truncated: float
     reverse_truncated: float
@@ -176,7 +165,7 @@ class Solution:
         return entropy(positive), entropy_slack(truncated + dropped + self.rounding, count), positive
 
 
-def solve_in(basis: FeatureMap, problem: Problem, reason: str, n_vectors: int | None) -> Solution:
+def solve_in(basis: FeatureMap, problem: Problem, reason: str, *, vectors: bool) -> Solution:
     """Solve the eigenproblem in the basis of a feature map.
 
     Parameters
@@ -187,26 +176,23 @@ def solve_in(basis: FeatureMap, problem: Problem, reason: str, n_vectors: int | 
         The samples.
     reason : str
         Why this route was taken.
-    n_vectors : int or None
-        How many eigenvectors at each end; None for all. A map of low rank gives all, whatever is asked for.
+    vectors : bool
+        Whether to compute the eigenvectors.
     """
     gram, eta = problem.gram, problem.eta
     dense = isinstance(basis, FactorMap) and basis.method == "dense"
-    if n_vectors != 0 and basis.size <= EAGER_RANK:
-        n_vectors = None
     errors = rounding(basis.diagonal, gram.n_test, gram.n_reference, eta, basis.entry_error)
     if isinstance(basis, FactorMap) and dense:
         with progress_bar(problem.progress, None, "difference"):
             weights = problem.test_weights, problem.reference_weights
-            matrix, counts = difference(basis.factor, gram.n_test, *weights, eta, overwrite=n_vectors == 0)
+            matrix, counts = difference(basis.factor, gram.n_test, *weights, eta, overwrite=not vectors)
         test, reference = _left_out(basis.factor.residual, problem)
     else:
         test, reference = _moments(basis, problem)
         counts = test.mode_count, reference.mode_count
         matrix = test.products - eta * reference.products
-    n_lost = min(MOST_MODES if n_vectors is None else n_vectors, basis.size) if eta == 1.0 else 0
     with progress_bar(problem.progress, None, "eigenvalues"):
-        eigenvalues, vectors, lost = eigenvalues_and_vectors(matrix, n_vectors, n_lost)
+        eigenvalues, columns = eigenvalues_and_vectors(matrix, vectors=vectors)
     left_out = (test.residual + eta * reference.residual) / (1.0 + eta)
     enough = left_out <= max(problem.rtol, LANDMARK_RTOL)
     return Solution(
@@ -214,9 +200,7 @@ def solve_in(basis: FeatureMap, problem: Problem, reason: str, n_vectors: int | 
         reason=reason,
         eigenvalues=eigenvalues,
         # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
-        vectors=vectors[:, : int((eigenvalues > errors[1]).sum())],
-        lost_vectors=lost[:, : int((eigenvalues < -errors[1]).sum())],
-        complete=n_vectors is None,
+        vectors=columns[:, : int((eigenvalues > errors[1]).sum())],
         mode_counts=counts,
         truncated=truncation(test, reference, eta),
         reverse_truncated=truncation(reference, test, eta),
@@ -275,4 +259,4 @@ def progress_bar(progress: bool, total: int | None, title: str) -> Any:
     """Return a progress bar that shows after two seconds of work."""
     from tqdm import tqdm
 
-    return tqdm(total=total, desc=title, delay=2.0, disable=not progress, leave=False)
+    return tqdm(total=total, desc=title, delay=2.0, disable=not progress or None, leave=False)

@@ -35,9 +35,6 @@ _INDEFINITE = 1e-6
 _COLUMNS = 512
 """So many columns at a time make matrix products that run at full speed, in blocks much smaller than the matrix."""
 
-_SMALL = 512
-"""Up to this size all eigenvectors are computed faster than a few."""
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -228,66 +225,25 @@ def rounding(
     return (1.0 + eta) * total, (1.0 + eta) * each, (1.0 + eta) * solver
 
 
-def eigenvalues_and_vectors(
-    matrix: FloatArray, n_largest: int | None, n_smallest: int = 0
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return all eigenvalues of a symmetric matrix, descending, and the vectors at both ends.
+def eigenvalues_and_vectors(matrix: FloatArray, *, vectors: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of a symmetric matrix, descending, and the eigenvectors, none unless asked for.
 
     Parameters
     ----------
     matrix : ndarray of shape (rank, rank)
         Symmetric; its lower triangle is read, and overwritten when the matrix is in Fortran order.
-    n_largest : int or None
-        How many eigenvectors of the largest eigenvalues, largest first; None for all.
-    n_smallest : int, default 0
-        How many of the smallest, smallest first.
+    vectors : bool
+        Whether to compute the eigenvectors.
     """
-    size = len(matrix)
-    if size == 0:
-        return np.empty(0), np.empty((0, 0)), np.empty((0, 0))
-    largest = size if n_largest is None else min(n_largest, size)
-    smallest = min(n_smallest, size)
-    if size <= _SMALL or 4 * max(largest, smallest) > size:
-        eigenvalues, vectors = np.linalg.eigh(matrix)
-        return eigenvalues[::-1].copy(), vectors[:, ::-1][:, :largest].copy(), vectors[:, :smallest].copy()
-    return _few_vectors(matrix, largest, smallest)
+    from scipy.linalg import eigvalsh
 
-
-def _few_vectors(
-    matrix: FloatArray, n_largest: int, n_smallest: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Reduce to tridiagonal form once: all eigenvalues of it, and the vectors of both ends, mapped back."""
-    from scipy.linalg import LinAlgError, eigh_tridiagonal, lapack
-
-    size = len(matrix)
-    work, _ = lapack.dsytrd_lwork(size, lower=1)
-    reflectors, diagonal, beside, scales, _ = lapack.dsytrd(
-        np.asfortranarray(matrix), lower=1, lwork=int(work), overwrite_a=1
-    )
-    eigenvalues, info = lapack.dsterf(diagonal, beside)
-    if info:
-        raise LinAlgError(f"The eigenvalues of a tridiagonal matrix of size {size} did not converge.")
-    eigenvalues = np.asarray(eigenvalues)[::-1].copy()
-    ranges = [(size - n_largest, size - 1), (0, n_smallest - 1)]
-    ends = [
-        eigh_tridiagonal(diagonal, beside, select="i", select_range=chosen, check_finite=False)[1]
-        for chosen in ranges
-        if chosen[0] <= chosen[1]
-    ]
-    if not ends:
-        return eigenvalues, np.empty((size, 0)), np.empty((size, 0))
-    vectors = np.hstack(ends)
-    # The reflectors leave the first row alone and stand one row too low for dormqr: each column moves up.
-    for column in range(size - 1):
-        reflectors[:-1, column] = reflectors[1:, column]
-    inner = np.asfortranarray(vectors[1:])
-    _, work, _ = lapack.dormqr("L", "N", reflectors[:, : size - 1], scales, inner, -1)
-    inner, _, _ = lapack.dormqr(
-        "L", "N", reflectors[:, : size - 1], scales, inner, int(work[0]), overwrite_c=1
-    )
-    vectors[1:] = inner
-    vectors = np.asarray(vectors, dtype=np.float64)
-    return eigenvalues, vectors[:, :n_largest][:, ::-1].copy(), vectors[:, n_largest:].copy()
+    if vectors:
+        eigenvalues, columns = np.linalg.eigh(matrix)
+        return eigenvalues[::-1].copy(), columns[:, ::-1]
+    nothing = np.empty((len(matrix), 0))
+    if not len(matrix):
+        return np.empty(0), nothing
+    return np.asarray(eigvalsh(matrix, overwrite_a=True, check_finite=False))[::-1].copy(), nothing
 
 
 def _block_of_products(values: FloatArray, rows: slice, columns: slice, weights: FloatArray) -> FloatArray:

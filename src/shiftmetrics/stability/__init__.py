@@ -1,7 +1,7 @@
 """OT stability: the least shift of a sample that breaks a model, from its losses or distances to an error."""
 
 from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
-from shiftmetrics.stability.curve import stability_curve
+from shiftmetrics.stability.curve import stability_curve, trade_off
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,
@@ -28,6 +28,7 @@ __all__ = [
     "most_sensitive_sample",
     "stability_criterion",
     "stability_curve",
+    "trade_off",
     "who_gains_weight",
     "worst_case_risk",
 ]

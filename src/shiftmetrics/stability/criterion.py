@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, Resampling
+from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Kind, Loss
+from shiftmetrics.stability.losses.fixed import FixedLoss
 from shiftmetrics.stability.problem import Prices, Problem, Shift, counted_passes
-from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.sampling import sampling_error
+from shiftmetrics.stability.result import ALREADY_AT_RISK, CONVERGED, StabilityResult
+from shiftmetrics.stability.sampling import interval_of_cost, interval_of_error_rate, interval_of_risk
 from shiftmetrics.stability.solve import Solution, least_cost, most_risk
 
-_ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+_ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
 _OPPOSITE: dict[Kind, Kind] = {"exact": "exact", "upper_bound": "lower_bound", "lower_bound": "upper_bound"}
 
 
@@ -83,7 +87,8 @@ def stability_criterion(
     -----
     The dual is one concave function of the price h of a unit of risk. Its maximum is bracketed and both ends are
     mixed, so that the shift has the risk ``threshold`` exactly; ``value`` is the cost of that shift, and
-    ``error_bound`` its distance from the dual bound, plus rounding.
+    ``error_bound`` its distance from the dual bound, plus rounding. A threshold that is the risk as it is, or the
+    highest one, up to rounding counts as that risk.
 
     References
     ----------
@@ -97,13 +102,27 @@ def stability_criterion(
     >>> distances = np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5
     >>> result = stability_criterion(ZeroOneLoss(distances), 0.5)
     >>> print(result.headline())
-    Stability 0.01265 ...
+    50 % errors (now 20 %) once 24.2 % of the rows move, by at most 0.4667 and weights change until ...
     """
     threshold = check_number(threshold, "threshold", low=0.0)
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("stability", computing) as on_pass:
         problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
-        return least_shift(problem, threshold)
+        result = least_shift(problem, threshold)
+    if result.status is not CONVERGED or math.isinf(theta1):
+        return result
+    base = np.asarray(result.base_losses)
+    alone, distance = None, None
+    if not math.isinf(theta2):
+        fixed = Problem.of(FixedLoss(base), sample_weight, Prices(math.inf, theta2, divergence))
+        solution = least_cost(fixed.dual, threshold)
+        if math.isfinite(solution.bound):
+            alone = fixed.realise(solution.parts).fields()["weights"]
+    if result.settings["errors"]:
+        highest, squared, _ = loss.reach(theta1, slice(0, loss.n_samples))
+        right = (base == 0.0) & (highest > 0.0)
+        distance = float(np.sqrt(squared[right]).mean()) if right.any() else None
+    return replace(result, weights_alone=alone, mean_distance=distance)
 
 
 def worst_case_risk(
@@ -126,7 +145,7 @@ def worst_case_risk(
     loss : Loss
         Loss of each row, before and after its moves; see `stability_criterion`.
     budget : float
-        Highest cost of a shift, at least 0; in the units of the prices.
+        Highest cost of a shift, at least 0; in the units of the prices. Inf gives the highest risk within reach.
     theta1 : float, default 0.4
         Price of data corruption; inf forbids rows to move.
     theta2 : float, default 0.4
@@ -162,19 +181,26 @@ def worst_case_risk(
     >>> round(worst_case_risk(loss, budget).value, 6)
     0.5
     """
-    budget = check_number(budget, "budget", low=0.0)
-
+    budget = check_number(budget, "budget", low=0.0, allow_inf=True)
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("worst-case risk", computing) as on_pass:
         problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
         solution = most_risk(problem.dual, budget)
         shift, value = _carried_out(problem, solution, "risk")
+        price = 1.0 / solution.dual if solution.dual > 0.0 else 0.0
         return _result(
             solution,
             shift,
             value,
             lambda other: _carried_out(other, most_risk(other.dual, budget), "risk")[1],
-            error_bound=_error_bound(solution, solution.bound - value, value, shift),
+            lambda influence: (None, ()) if influence is None else interval_of_risk(shift, value, influence),
+            error_bound=_error_bound(
+                solution,
+                shift,
+                reached=price * (shift.cost - budget),
+                certified=min(solution.bound, problem.dual.highest_risk) - value,
+                size=value + price * budget,
+            ),
             # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
             slope=-1.0 / solution.dual if solution.has_influence else 0.0,
             kind=_OPPOSITE[loss.kind],
@@ -190,8 +216,15 @@ def least_shift(problem: Problem, threshold: float, solution: Solution | None = 
     if solution is None:
         solution = least_cost(problem.dual, threshold)
     shift, value = _carried_out(problem, solution, "cost")
-    gap = max(value - solution.bound, shift.cost - value)
-    scale = (solution.dual * threshold if math.isfinite(solution.dual) else 0.0) + value
+    price = solution.dual if math.isfinite(solution.dual) else 0.0
+
+    def interval_at(influence: FloatArray | None) -> tuple[Interval | None, tuple[str, ...]]:
+        if influence is not None and math.isinf(solution.dual):  # in the limit the value is a mean
+            return interval_of_risk(shift, value, influence)
+        if influence is None and solution.status is not ALREADY_AT_RISK:
+            return None, ()
+        return interval_of_cost(shift, threshold, solution.dual, influence)
+
     warnings: tuple[str, ...] = ()
     if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
         warnings = (
@@ -203,7 +236,14 @@ def least_shift(problem: Problem, threshold: float, solution: Solution | None = 
         shift,
         value,
         lambda other: _carried_out(other, least_cost(other.dual, threshold), "cost")[1],
-        error_bound=_error_bound(solution, gap, scale, shift),
+        interval_at,
+        error_bound=_error_bound(
+            solution,
+            shift,
+            reached=shift.cost - value + price * abs(shift.risk - threshold),
+            certified=min(value - solution.bound, value),
+            size=value + price * threshold,
+        ),
         slope=1.0,
         kind=problem.whole.kind,
         warnings=warnings,
@@ -224,6 +264,7 @@ def _result(
     shift: Shift,
     value: float,
     value_at: Callable[[Problem], float],
+    interval_at: Callable[[FloatArray | None], tuple[Interval | None, tuple[str, ...]]],
     *,
     error_bound: float,
     slope: float,
@@ -231,10 +272,31 @@ def _result(
     warnings: tuple[str, ...] = (),
     **question: float,
 ) -> StabilityResult:
-    """Add the sampling error to a solution; ``slope`` is the derivative of the value in the least cost."""
-    standard_error = abs(slope) * shift.standard_error if solution.has_influence else None
-    standard_error, interval, notes = sampling_error(shift.problem, value, standard_error, value_at)
-    influence = None if standard_error is None else shift.influence
+    """Add the sampling error to a solution.
+
+    Parameters
+    ----------
+    solution, shift, value, error_bound, kind, warnings
+        Of the result.
+    value_at : callable
+        Computes the value of another sample.
+    interval_at : callable
+        Returns the interval of the value, and warnings, from its influence function.
+    slope : float
+        Derivative of the value in the least cost.
+    **question : float
+        The threshold or the budget.
+    """
+    problem, influence = shift.problem, slope * shift.influence if solution.has_influence else None
+    interval: Interval | None = None
+    notes: tuple[str, ...] = ()
+    if problem.counts_errors:
+        if problem.dual.baseline.risk == 0.0:
+            influence = None  # a standard error of 0 would be an artefact
+        if problem.level is not None:
+            interval, notes = interval_of_error_rate(problem, value_at)
+    elif problem.level is not None:
+        interval, notes = interval_at(influence)
     return StabilityResult(
         value=value,
         error_bound=error_bound,
@@ -244,16 +306,28 @@ def _result(
         warnings=(*notes, *warnings),
         kind=kind,
         dual=solution.dual,
-        standard_error=standard_error,
-        influence=None if influence is None else slope * influence,
+        standard_error=None if influence is None else float(np.hypot.reduce(influence)),
+        influence=influence,
         **shift.fields(),
     )
 
 
-def _error_bound(solution: Solution, gap: float, scale: float, shift: Shift) -> float:
-    """Add rounding, of numbers as large as ``scale``, to a primal-dual gap."""
+def _error_bound(solution: Solution, shift: Shift, *, reached: float, certified: float, size: float) -> float:
+    """Return how far the exact value may be from the value.
+
+    Parameters
+    ----------
+    solution : Solution
+        The answer.
+    shift : Shift
+        Its plan.
+    reached : float
+        By how much the plan itself is worse than the value: what it misses of its target, at the price of that.
+    certified : float
+        By how much the exact value may be better, from the dual.
+    size : float
+        Of the numbers that add up to the value: they carry the rounding error of the plan.
+    """
     if solution.value is not None and not solution.computed:  # exact: 0, or inf
         return 0.0 if solution.status.ok else math.inf
-    theta2 = shift.problem.prices.theta2
-    rounding = _ROUNDING * ((0.0 if math.isinf(theta2) else theta2) + (0.0 if math.isinf(scale) else scale))
-    return max(gap, 0.0) + rounding + shift.imbalance * (0.0 if math.isinf(scale) else scale)
+    return max(max(reached, 0.0) + (_ROUNDING + shift.imbalance) * size, certified)

@@ -19,6 +19,7 @@ from shiftmetrics.stability.losses.base import Loss
 from shiftmetrics.stability.problem import Prices, Problem, counted_passes
 from shiftmetrics.stability.result import MAX_ITER, StabilityResult
 
+_SHARES = tuple(np.linspace(0.0, 1.0, 11).tolist())
 SOLVED = Status("solved", "The stability of every point is certified.")
 
 
@@ -26,7 +27,6 @@ def stability_curve(
     loss: Loss,
     thresholds: npt.ArrayLike | None = None,
     *,
-    shares: npt.ArrayLike | None = None,
     n_points: int = 25,
     theta1: float = 0.4,
     theta2: float = 0.4,
@@ -35,12 +35,10 @@ def stability_curve(
     resampling: Resampling | float | None = 0.95,
     computing: Computing | None = None,
 ) -> StabilityCurve:
-    """Return the stability R(r) at several risk thresholds r, or at several pairs of prices; higher is better.
+    """Return the stability R(r) at several risk thresholds r; higher is better.
 
-    Over thresholds the slope is the dual price, so each threshold begins where the one before ended, and every
-    evaluation bounds the whole curve. Over prices, each point holds what moves and weights add to the risk
-    (figure 6a of [1]_) and the derivatives of the stability in the prices. Each point is as exact as that of
-    `stability_criterion`.
+    The slope is the dual price, so each threshold begins where the one before ended, and every evaluation bounds the
+    whole curve. Each point is as exact as that of `stability_criterion`.
 
     Parameters
     ----------
@@ -49,10 +47,7 @@ def stability_curve(
     thresholds : float or array_like of shape (n_points,), optional
         Risks that count as broken, at least 0; they are sorted. Default: ``n_points`` of them from the risk as
         it is to the highest that shifts reach or, where that has no limit, two standard deviations of the losses
-        above it (1 above it where the losses are all the same). One number with ``shares``.
-    shares : array_like of shape (n_points,), optional
-        Go over prices with the sum 1/theta1 + 1/theta2 of the given ones: how cheap moving is at each point,
-        (1/theta1) / (1/theta1 + 1/theta2) in [0, 1]. At 0 rows may only gain weight, at 1 they may only move.
+        above it (1 above it where the losses are all the same).
     n_points : int, default 25
         Number of default thresholds.
     theta1, theta2, divergence, sample_weight, resampling, computing
@@ -61,9 +56,8 @@ def stability_curve(
     Returns
     -------
     StabilityCurve
-        A point for each threshold or pair of prices, with its interval, what rows do there and its excess risk;
-        ``to_frame()`` is a table. ``worst_case_risk(budgets)`` reads the inverse from a curve over thresholds,
-        ``bounds_at(theta1, theta2)`` any other prices from one over prices.
+        A point for each threshold, with its interval, what rows do there and its excess risk; ``to_frame()`` is a
+        table, and ``worst_case_risk(budgets)`` reads the inverse.
 
     Raises
     ------
@@ -72,10 +66,9 @@ def stability_curve(
     ValueError
         If a number is out of its range, or the weights do not match the rows.
 
-    References
-    ----------
-    .. [1] Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
-       arXiv:2405.03198, section 4.1.
+    See Also
+    --------
+    trade_off : The stability over prices.
 
     Examples
     --------
@@ -87,16 +80,8 @@ def stability_curve(
     array([0.00077, 0.0044 , 0.01265])
     >>> float(curve.worst_case_risk([0.005])["risk"].iloc[0].round(3))
     0.409
-    >>> over_prices = stability_curve(loss, 0.5, shares=[0, 0.5, 1])
-    >>> over_prices.to_frame()[["theta1", "theta2", "stability", "corruption", "reweighting"]].round(4)
-       theta1  theta2  stability  corruption  reweighting
-    0     inf     0.2     0.0446      0.0000       0.3000
-    1     0.4     0.4     0.0127      0.2415       0.0585
-    2     0.2     inf     0.0084      0.3000       0.0000
     """
     prices = Prices(theta1, theta2, divergence)
-    if shares is not None:
-        return _over_prices(loss, thresholds, shares, prices, sample_weight, resampling, computing)
     given = None
     if thresholds is not None:
         given = np.unique(check_vector(np.atleast_1d(thresholds), "thresholds", low=0.0))
@@ -120,27 +105,77 @@ def stability_curve(
     )
 
 
-def _over_prices(
+def trade_off(
     loss: Loss,
-    threshold: Any,
-    shares: npt.ArrayLike,
-    prices: Prices,
-    sample_weight: Any,
-    resampling: Resampling | float | None,
-    computing: Computing | None,
+    threshold: float,
+    shares: npt.ArrayLike = _SHARES,
+    *,
+    theta1: float = 0.4,
+    theta2: float = 0.4,
+    divergence: DivergenceName = "kl",
+    sample_weight: Any = None,
+    resampling: Resampling | float | None = 0.95,
+    computing: Computing | None = None,
 ) -> StabilityCurve:
-    if threshold is None:
-        raise ValueError(describe("thresholds", "one number, with shares", "None"))
-    threshold = check_number(threshold, "thresholds", low=0.0)
+    """Return the least shift to a threshold as moving and reweighting trade their prices.
+
+    The prices say how far a move is as bad as a change of weights; no data tell it. So look at the answer over them:
+    how many rows move, how far, and what moves and weights each add to the risk (figure 6a of [1]_).
+
+    Parameters
+    ----------
+    loss : Loss
+        Loss of each row, before and after its moves; see `stability_criterion`.
+    threshold : float
+        The risk that counts as broken.
+    shares : array_like of shape (n_points,), default 0, 0.1, ..., 1
+        How cheap moving is at each point, (1/theta1) / (1/theta1 + 1/theta2). At 0 rows may only gain weight, at 1
+        they may only move.
+    theta1, theta2 : float, default 0.4
+        The sum 1/theta1 + 1/theta2 of theirs is that of all points.
+    divergence, sample_weight, resampling, computing
+        As in `stability_criterion`, for each point.
+
+    Returns
+    -------
+    StabilityCurve
+        A point for each pair of prices; ``to_frame()`` is a table, and ``plot(kind="excess_risk")`` draws it.
+
+    Raises
+    ------
+    TypeError
+        If ``loss`` is not a loss object.
+    ValueError
+        If a number is out of its range, both prices are inf, or the weights do not match the rows.
+
+    References
+    ----------
+    .. [1] Blanchet, Cui, Li, Liu, "Stability Evaluation through Distributional Perturbation Analysis", ICML 2024,
+       arXiv:2405.03198, section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.stability import ZeroOneLoss, trade_off
+    >>> loss = ZeroOneLoss(np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5)
+    >>> points = trade_off(loss, 0.5, shares=[0, 0.5, 1]).to_frame()
+    >>> points[["theta1", "theta2", "stability", "corruption", "reweighting"]].round(4)
+       theta1  theta2  stability  corruption  reweighting
+    0     inf     0.2     0.0446      0.0000       0.3000
+    1     0.4     0.4     0.0127      0.2415       0.0585
+    2     0.2     inf     0.0084      0.3000       0.0000
+    """
+    prices = Prices(theta1, theta2, divergence)
+    threshold = check_number(threshold, "threshold", low=0.0)
     grid = np.unique(check_vector(shares, "shares", low=0.0))
     check_number(grid[-1], "shares", high=1.0)
     total = 1.0 / prices.theta1 + 1.0 / prices.theta2
     if total == 0.0:
-        raise ValueError(describe("theta1", "finite, or theta2, with shares", "inf for both"))
+        raise ValueError(describe("theta1", "finite, or theta2", "inf for both"))
     with np.errstate(divide="ignore"):
-        theta1, theta2 = 1.0 / (total * grid), 1.0 / (total * (1.0 - grid))
+        moving, weighing = 1.0 / (total * grid), 1.0 / (total * (1.0 - grid))
     points = []
-    for first, second in zip(theta1.tolist(), theta2.tolist(), strict=True):
+    for first, second in zip(moving.tolist(), weighing.tolist(), strict=True):
         pair = Prices(first, second, prices.divergence)
         with counted_passes("stability over prices", computing) as on_pass:
             problem = Problem.of(loss, sample_weight, pair, resampling, computing, on_pass, keep_rows=False)
@@ -153,8 +188,8 @@ def _over_prices(
         int(np.argmin([point.value for point in points])),
         settings=settings,
         shares=grid,
-        theta1=theta1,
-        theta2=theta2,
+        theta1=moving,
+        theta2=weighing,
         sweep_duals=np.array([]),
         sweep_risks=np.array([]),
         sweep_costs=np.array([]),

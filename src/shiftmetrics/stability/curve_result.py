@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, format_number
-from shiftmetrics._core.validation import check_number, check_vector, describe
+from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.stability.losses.base import Kind
 from shiftmetrics.stability.result import ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS
 
@@ -190,7 +189,7 @@ class StabilityCurve(Drawn, Result):
         ValueError
             If the curve goes over prices.
         """
-        self._check_over("thresholds")
+        self._check_over_thresholds()
         r = np.atleast_1d(check_vector(thresholds, "thresholds", low=0.0))
         offsets = self.sweep_costs - self.sweep_duals * self.sweep_risks
         low = (np.outer(r, self.sweep_duals) + offsets).max(axis=1, initial=0.0)
@@ -222,7 +221,7 @@ class StabilityCurve(Drawn, Result):
         """
         import pandas as pd
 
-        self._check_over("thresholds")
+        self._check_over_thresholds()
         b = np.atleast_1d(check_vector(budgets, "budgets", low=0.0))
         risks, costs = self._envelope()
         reached = np.interp(b, costs, risks)
@@ -235,12 +234,9 @@ class StabilityCurve(Drawn, Result):
         limits = np.where(b > 0.0, np.minimum(limits, self.highest_risk), self.base_risk)
         return pd.DataFrame({"budget": b, "risk": reached, "error_bound": np.maximum(limits - reached, 0.0)})
 
-    def _check_over(self, what: str) -> None:
-        """Refuse a question that this kind of curve cannot answer."""
-        if (self.shares is None) != (what == "thresholds"):
-            other = "prices" if what == "thresholds" else "thresholds"
-            remedy = "Pass shares to stability_curve." if what == "prices" else "Leave out shares."
-            raise ValueError(describe("curve", f"over {what}", f"one over {other}", remedy))
+    def _check_over_thresholds(self) -> None:
+        if self.shares is not None:
+            raise ValueError(describe("curve", "over thresholds", "one over prices", "Use stability_curve."))
 
     def _envelope(self) -> tuple[FloatArray, FloatArray]:
         """Return the evaluated points of the curve by rising risk, with the least cost at each risk."""
@@ -251,59 +247,3 @@ class StabilityCurve(Drawn, Result):
         risks, costs = risks[order], costs[order]
         kept = np.concatenate([[True], np.diff(risks) > 0.0])
         return risks[kept], np.maximum.accumulate(costs[kept])
-
-    def bounds_at(self, theta1: float, theta2: float) -> tuple[float, float]:
-        """Return certified bounds of the stability at any pair of prices, read from the line without any data.
-
-        Stability is concave and 1-homogeneous in the prices: it lies below the cost of every evaluated shift,
-        and above the chord between the neighbours on the line.
-
-        Parameters
-        ----------
-        theta1, theta2 : float
-            The prices, positive; inf forbids moves or weights.
-
-        Returns
-        -------
-        low, high : float
-            Where prices lie between two of the line; beyond its ends ``low`` may be 0.
-
-        Raises
-        ------
-        ValueError
-            If the curve goes over thresholds, or a price is not positive.
-        """
-        self._check_over("prices")
-        first = check_number(theta1, "theta1", low=0.0, open_low=True, allow_inf=True)
-        second = check_number(theta2, "theta2", low=0.0, open_low=True, allow_inf=True)
-        finite = np.isfinite(self.stability)
-        costs = np.zeros(int(finite.sum()))
-        for price, amounts in ((first, self.sensitivity_theta1), (second, self.sensitivity_theta2)):
-            used = amounts[finite] != 0.0  # what is not used costs nothing at any price
-            costs[used] += price * amounts[finite][used]
-        high = float(costs.min(initial=math.inf))
-        return min(self._chord(first, second), high), high
-
-    def _chord(self, theta1: float, theta2: float) -> float:
-        """Return the highest lower bound that the values on the line give, by concavity and monotony."""
-        points = list(zip(self.theta1.tolist(), self.theta2.tolist(), self.stability.tolist(), strict=True))
-        best = 0.0
-        for a, b, value in points:
-            # R(theta1, theta2) >= s R(a, b) where neither price is below s times that one
-            scale = min(_ratio(theta1, a), _ratio(theta2, b))
-            if math.isfinite(scale) and scale > 0.0:
-                best = max(best, scale * value)
-        if math.isinf(theta1) or math.isinf(theta2):
-            return best
-        inner = [point for point in points if all(map(math.isfinite, point))]
-        for (a, b, value), (c, d, other) in itertools.pairwise(inner):
-            determinant = a * d - b * c  # (theta1, theta2) = s (a, b) + t (c, d)
-            s, t = (theta1 * d - theta2 * c) / determinant, (a * theta2 - b * theta1) / determinant
-            if min(s, t) >= 0.0:
-                best = max(best, s * value + t * other)
-        return best
-
-
-def _ratio(price: float, other: float) -> float:
-    """Return how many times ``other`` fits into ``price``; two that forbid what they price set no limit."""
-    return (math.inf if math.isinf(price) else 0.0) if math.isinf(other) else price / other

@@ -22,6 +22,7 @@ from shiftmetrics._core.statistics import Statistic
 DivergenceName = Literal["kl", "chi2"]
 DIVERGENCES: tuple[DivergenceName, ...] = ("kl", "chi2")
 
+_SMALL = 0.25  # of ``v / theta2``
 _TINY = float(np.finfo(np.float64).tiny)
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9  # of the mean weight; what is left is corrected to first order
@@ -68,6 +69,8 @@ class ExponentialStatistic(Statistic):
     shift: float
     total: float
     loss: float
+    excess: float
+    """``total - weight`` with all its digits, where the shift is 0: then all ``v / theta2`` are small."""
 
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
@@ -80,11 +83,12 @@ class ExponentialStatistic(Statistic):
             shift=self.shift,
             total=self.total + fade * other.total,
             loss=self.loss + fade * other.loss,
+            excess=self.excess + other.excess,
         )
 
     def zeros(self) -> Self:
         """Return the neutral element of ``+``."""
-        return type(self)(weight=0.0, shift=-math.inf, total=0.0, loss=0.0)
+        return type(self)(weight=0.0, shift=-math.inf, total=0.0, loss=0.0, excess=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +130,12 @@ class Divergence(ABC):
         """Return ``phi(W)``, without its price."""
 
     @abstractmethod
-    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
-        """Return minus the influence of each row on the stability, up to a constant."""
+    def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return minus the influence of each row on the stability, up to a constant that is about its mean."""
+
+    def rounding(self, moment: Moment) -> float:
+        """Return the size of the numbers that cancel in a conjugate."""
+        return 0.0
 
     @abstractmethod
     def variance_scale(self) -> float:
@@ -161,9 +169,9 @@ class NoReweighting(Divergence):
         """Return zeros."""
         return np.zeros_like(density)
 
-    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
-        """Return the transformed values."""
-        return value
+    def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return the transformed values less their mean."""
+        return value - moment.conjugate
 
     def variance_scale(self) -> float:
         """Return 0: without moves or weights the risk stays."""
@@ -175,28 +183,41 @@ class KullbackLeibler(Divergence):
 
     name = "kl"
 
+    def rounding(self, moment: Moment) -> float:
+        """Return theta2, where the logarithm is that of a number of size 1."""
+        return self.theta2 if moment.shift else 0.0
+
     def statistic(
         self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
     ) -> ExponentialStatistic:
         """Map a block."""
         scaled = value / self.theta2
+        weight = float(len(value) if weights is None else weights.sum())
         shift = float(scaled.max(initial=-math.inf))
         if shift == -math.inf:
-            return ExponentialStatistic(
-                float(len(value) if weights is None else weights.sum()), shift, 0.0, 0.0
-            )
-        scaled -= shift
-        np.exp(scaled, out=scaled)
+            return ExponentialStatistic(weight, shift, 0.0, 0.0, 0.0)
+        if abs(shift) < _SMALL:
+            np.expm1(scaled, out=scaled)
+            excess = float(scaled.sum() if weights is None else weights @ scaled)
+            scaled += 1.0
+            total = weight + excess
+            shift = 0.0
+        else:
+            scaled -= shift
+            np.exp(scaled, out=scaled)
+            excess, total = 0.0, float(scaled.sum() if weights is None else weights @ scaled)
         if weights is not None:
             scaled *= weights
-        total = float(len(value)) if weights is None else float(weights.sum())
-        return ExponentialStatistic(total, shift, float(scaled.sum()), float(scaled @ loss))
+        return ExponentialStatistic(weight, shift, total, float(scaled @ loss), excess)
 
     def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
         """Take the log of the mean: ``g(h) = h r - theta2 log mean exp(v / theta2)``."""
         total = evaluate(0.0)
         assert isinstance(total, ExponentialStatistic)
-        normaliser = math.log(total.total / total.weight)
+        small = total.shift == 0.0
+        normaliser = (
+            math.log1p(total.excess / total.weight) if small else math.log(total.total / total.weight)
+        )
         return Moment(
             dual=dual,
             conjugate=self.theta2 * (total.shift + normaliser),
@@ -221,9 +242,9 @@ class KullbackLeibler(Divergence):
         penalty -= density - 1.0  # exact near W = 1, where all the rest is small too
         return penalty
 
-    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
-        """Return ``theta2 W``."""
-        return self.theta2 * density
+    def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return ``theta2 (W - 1)``, with all digits of small differences."""
+        return self.theta2 * np.expm1(value / self.theta2 - moment.shift - moment.normaliser)
 
     def variance_scale(self) -> float:
         """Return ``1 / theta2``."""
@@ -263,7 +284,7 @@ class ChiSquared(Divergence):
 
     def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
         """Raise or lower the level by Newton's method, which is monotone once the mean excess is positive."""
-        level, retreat = start, 2.0 * self.theta2
+        level, retreat = start, max(2.0 * self.theta2, math.ulp(start))
         for _ in range(_NEWTON_STEPS):
             statistic = evaluate(level)
             assert isinstance(statistic, MomentStatistic)
@@ -282,6 +303,8 @@ class ChiSquared(Divergence):
             ):
                 break
             level += 2.0 * self.theta2 * step
+        if active == 0.0:  # the values are so large beside theta2 that no level is found
+            return Moment(dual=dual, conjugate=math.inf, risk=math.inf)
         active_loss = total.active_loss / total.weight
         # max over W of mean(W v) - theta2 mean (W - 1)^2, an upper bound at any level and exact at the right one
         conjugate = level + self.theta2 * (2.0 * excess + total.squared_excess / total.weight)
@@ -305,9 +328,10 @@ class ChiSquared(Divergence):
         excess *= excess
         return excess
 
-    def influence(self, value: FloatArray, density: FloatArray) -> FloatArray:
-        """Return ``theta2 W^2``."""
-        return self.theta2 * density * density
+    def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return ``theta2 (W^2 - 1)``, with all digits of small differences."""
+        excess = np.maximum((value - moment.normaliser) / (2.0 * self.theta2), -1.0)
+        return self.theta2 * excess * (excess + 2.0)
 
     def variance_scale(self) -> float:
         """Return ``1 / (2 theta2)``."""

@@ -22,6 +22,7 @@ from shiftmetrics.stability.passes import (
 )
 
 _EPS = float(np.finfo(np.float64).eps)
+_LARGEST = float(np.finfo(np.float64).max)
 _SLOPE_TOLERANCE = 1e-9  # of the target: then one plan alone will do
 _WIDTH_TOLERANCE = 1e-6  # of the dual: then both plans differ by a kink alone
 
@@ -111,6 +112,11 @@ class Dual:
 
         return self.divergence.solve(dual, evaluate, start)
 
+    def rounding(self, price: float, moment: Moment) -> float:
+        """Return the rounding error of a conjugate, from the numbers that add up to it."""
+        cancelling = price * moment.risk + abs(moment.conjugate) + self.divergence.rounding(moment)
+        return 16.0 * _EPS * cancelling
+
     def price_of_risk(self, threshold: float) -> Bracket[Moment]:
         """Bracket the dual price at which the reweighted, moved risk crosses ``threshold``.
 
@@ -162,7 +168,8 @@ class Dual:
         lower = 1.0 / self.upper
 
         def evaluate(price: float) -> Probe[Moment]:
-            moment = self.moment(1.0 / price)
+            dual = 1.0 / price if price > 0.0 else _LARGEST
+            moment = self.moment(min(dual, math.nextafter(self.upper, 0.0)))
             return Probe(price, price * (budget + moment.conjugate), budget - moment.cost, moment)
 
         def accept(bracket: Bracket[Moment]) -> bool:

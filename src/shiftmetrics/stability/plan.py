@@ -51,25 +51,10 @@ class PlanStatistic(Statistic):
     """Of W times the squared distance of the move."""
     moved: float
     """Of the share of each row that moves."""
-    influence: float
-    squared_weight: float
-    weighted_influence: float
-    weighted_squared_influence: float
 
     def mean(self, name: str) -> float:
         """Return the mean over rows of one of the sums."""
         return float(getattr(self, name) / self.weight)
-
-    @property
-    def standard_error(self) -> float:
-        """Standard deviation of the influence function over the square root of the number of rows."""
-        centre = self.influence / self.weight
-        spread = (
-            self.weighted_squared_influence
-            - 2.0 * centre * self.weighted_influence
-            + centre * centre * self.squared_weight
-        )
-        return float(np.sqrt(max(spread, 0.0)) / self.weight)
 
 
 class RowOutputs:
@@ -135,25 +120,28 @@ class Mixture:
     """The weight W of each row."""
     share: FloatArray
     """Part of it in the second place."""
+    rest: FloatArray
+    """Part of it in the first place, with all its digits."""
 
     @classmethod
     def of(cls, places: tuple[Transform, ...], densities: list[FloatArray]) -> Self:
         """Add up the weights of the places."""
         if len(places) == 1:
-            return cls(places, densities[0], np.zeros_like(densities[0]))
+            one = np.ones_like(densities[0])
+            return cls(places, densities[0], 1.0 - one, one)
         density = densities[0] + densities[1]
         # A row without weight counts as if it stood in its first place.
         share = np.divide(densities[1], density, out=np.zeros_like(density), where=density > 0.0)
-        return cls(places, density, share)
+        rest = np.divide(densities[0], density, out=np.ones_like(density), where=density > 0.0)
+        return cls(places, density, share, rest)
 
     def mean(self, parts: list[FloatArray]) -> FloatArray:
         """Average a value over the places of each row."""
         if len(parts) == 1:
             return parts[0]
-        mean = parts[1] - parts[0]
-        mean *= self.share
-        mean += parts[0]
-        return mean
+        first, second = parts
+        step = second - first  # from the nearer place, so that no digit of a tiny share is lost
+        return np.where(self.share < self.rest, first + self.share * step, second - self.rest * step)
 
     @cached_property
     def loss(self) -> FloatArray:
@@ -195,10 +183,8 @@ class PlanPass:
         base, density = loss.base(rows), mixture.density
         weight = np.ones_like(base) if weights is None else weights[rows]
         reweighted = density if weights is None else weight * density
-        influence = self._influence(mixture)
         if self.rows_out is not None:
-            self.rows_out.keep(rows, base, influence, mixture)
-        weighted_influence = influence if weights is None else weight * influence
+            self.rows_out.keep(rows, base, self._influence(places), mixture)
         return PlanStatistic(
             weight=float(weight.sum()),
             density=float(reweighted.sum()),
@@ -210,10 +196,6 @@ class PlanPass:
             loss=float(reweighted @ mixture.loss),
             squared_distance=float(reweighted @ mixture.squared_distance),
             moved=float(weight @ mixture.moved()),
-            influence=float(weighted_influence.sum()),
-            squared_weight=float(weight @ weight),
-            weighted_influence=float(weight @ weighted_influence),
-            weighted_squared_influence=float(weighted_influence @ weighted_influence),
         )
 
     def _density(self, part: Part, place: Transform) -> FloatArray:
@@ -223,9 +205,10 @@ class PlanPass:
         density *= part.share
         return density
 
-    def _influence(self, mixture: Mixture) -> FloatArray:
-        """Return the influence of each row, measured from about its mean so that squares do not cancel."""
-        moment, theta2 = self.parts[0].moment, self.divergence.theta2
-        centre = theta2 if np.isfinite(theta2) else 0.0 if moment is None else moment.conjugate
-        value = mixture.mean([place.value for place in mixture.places])
-        return self.divergence.influence(value, mixture.density) - centre
+    def _influence(self, places: tuple[Transform, ...]) -> FloatArray:
+        """Return minus the influence of each row on the least cost, up to a constant; 0 without a moment."""
+        influence = np.zeros_like(places[0].value)
+        for part, place in zip(self.parts, places, strict=True):
+            if part.moment is not None:
+                influence += part.share * self.divergence.influence(place.value, part.moment)
+        return influence

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,10 @@ from shiftmetrics.stability.passes import in_memory
 from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs
 from shiftmetrics.stability.result import ExcessRisk
 
+_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+DEAREST = 1e20
+"""The highest finite price, and one over the lowest."""
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -34,6 +39,11 @@ class Prices:
     def __post_init__(self) -> None:
         for name in ("theta1", "theta2"):
             price = check_number(getattr(self, name), name, low=0.0, open_low=True, allow_inf=True)
+            if not math.isinf(price) and not 1.0 / DEAREST <= price <= DEAREST:
+                remedy = "Take units of the distances and losses in which prices are moderate."
+                raise ValueError(
+                    describe(name, f"between {1.0 / DEAREST:g} and {DEAREST:g}, or inf", price, remedy)
+                )
             object.__setattr__(self, name, price)
         check_choice(self.divergence, "divergence", DIVERGENCES)
 
@@ -49,7 +59,7 @@ def counted_passes(title: str, computing: Computing | None) -> Iterator[Callable
     from tqdm.auto import tqdm
 
     quiet = isinstance(computing, Computing) and not computing.progress
-    with tqdm(desc=title, unit=" passes", delay=2.0, leave=False, disable=quiet) as bar:
+    with tqdm(desc=title, unit=" passes", delay=2.0, leave=False, disable=quiet or None) as bar:
         yield bar.update
 
 
@@ -122,6 +132,7 @@ class Problem:
         resampling = {"level": self.level, "groups": self.units is not None}
         return settings_of(
             **self.whole.describe(),
+            errors=self.dual.baseline.not_binary == 0.0 and self.dual.baseline.top <= 1.0,
             **question,
             **vars(self.prices),
             sample_weight=None if self.weights is None else "given",
@@ -131,12 +142,10 @@ class Problem:
 
     def realise(self, parts: tuple[Part, ...]) -> Shift:
         """Compute the places and weights of the rows in a plan."""
-        wanted = self.keep_rows or self.units is not None
-        rows = RowOutputs(self.loss.n_samples) if wanted else None
+        rows = RowOutputs(self.loss.n_samples)
         statistic = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))
         assert isinstance(statistic, PlanStatistic)
-        if rows is not None:
-            rows.finish()
+        rows.finish()
         return Shift(self, statistic, rows)
 
     def unit_sums(self, values: FloatArray) -> FloatArray:
@@ -159,6 +168,12 @@ class Problem:
         return whole if self.units is None else self.units.sums(whole)
 
     @property
+    def n_units(self) -> float:
+        """Effective number of rows, or of groups of rows, by their weights (Kish)."""
+        shares = self.unit_sums(np.ones(self.loss.n_samples))
+        return float(1.0 / (shares @ shares))
+
+    @property
     def counts_errors(self) -> bool:
         """Whether this is a 0/1 loss whose rows cannot move: then the error rate alone matters."""
         binary = self.loss.may_count_errors and self.dual.baseline.not_binary == 0.0
@@ -171,7 +186,7 @@ class Shift:
 
     problem: Problem
     statistic: PlanStatistic
-    rows: RowOutputs | None
+    rows: RowOutputs
 
     @property
     def cost(self) -> float:
@@ -188,20 +203,16 @@ class Shift:
         """Risk of the shifted sample."""
         return self.statistic.mean("loss")
 
-    @property
-    def influence(self) -> FloatArray | None:
+    @cached_property
+    def influence(self) -> FloatArray:
         """What one more row (or group of rows) like each would add to the least cost, to first order."""
-        if self.rows is None:
-            return None
-        return -self.problem.unit_sums(self.rows.influence - self.statistic.mean("influence"))
+        influence = self.rows.influence
+        return -self.problem.unit_sums(influence - np.average(influence, weights=self.problem.weights))
 
     @property
-    def standard_error(self) -> float:
-        """Sampling error of the least cost."""
-        influence = None if self.problem.units is None else self.influence
-        if influence is None:
-            return self.statistic.standard_error
-        return float(np.linalg.norm(influence))
+    def effective_sample_fraction(self) -> float:
+        """``1 / mean(W^2)``."""
+        return min(self.statistic.mean("density") ** 2 / self.statistic.mean("squared_density"), 1.0)
 
     @property
     def imbalance(self) -> float:
@@ -218,14 +229,14 @@ class Shift:
             "risk": risk,
             "base_risk": base,
             "excess_risk": ExcessRisk(
-                corruption=moved - base,
-                reweighting=risk - moved,
-                reweighting_first=reweighted - base,
-                corruption_after=risk - reweighted,
+                corruption=_added(moved, base),
+                reweighting=_added(risk, moved),
+                reweighting_first=_added(reweighted, base),
+                corruption_after=_added(risk, reweighted),
             ),
             "rms_move": math.sqrt(mean("squared_distance")),
             "share_moved": mean("moved"),
-            "effective_sample_fraction": min(mean("density") ** 2 / mean("squared_density"), 1.0),
+            "effective_sample_fraction": self.effective_sample_fraction,
             "sensitivity_theta1": mean("squared_distance"),
             "sensitivity_theta2": mean("penalty"),
             "n_passes": problem.dual.n_passes,
@@ -234,7 +245,7 @@ class Shift:
 
     def _row_fields(self) -> dict[str, Any]:
         rows, kept, whole = self.rows, self.problem.kept, self.problem.whole
-        if rows is None or not self.problem.keep_rows:
+        if not self.problem.keep_rows:
             return {}
         base = rows.base_losses if kept is None else whole.base(slice(0, whole.n_samples))
         splits = rows.splits
@@ -256,3 +267,8 @@ class Shift:
             "choices": spread(rows.choices),
             "splits": splits,
         }
+
+
+def _added(after: float, before: float) -> float:
+    """Return a difference of risks; 0 where it is no more than rounding."""
+    return 0.0 if math.isclose(after, before, rel_tol=_ROUNDING) else after - before

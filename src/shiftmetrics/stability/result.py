@@ -14,6 +14,13 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics.stability.losses.base import Kind
+from shiftmetrics.stability.words import (
+    growth_in_words,
+    halves_in_words,
+    risk_in_words,
+    shift_in_words,
+    times_in_words,
+)
 
 NO_ROWS = "result must hold its rows, got one without_rows(). Use the result as it was computed."
 _INVERSE = {"measure": "worst_case_risk", "title": "Worst-case risk", "higher_is_better": False}
@@ -50,20 +57,6 @@ MAX_ITER = Status(
     "Raise max_iter or rtol.",
     ok=False,
 )
-
-
-def shift_in_words(rms_move: float, share_moved: float, effective_sample_fraction: float) -> str:
-    """Say what a shift with these figures does to the rows."""
-    parts = []
-    if rms_move > 0.0:
-        parts.append(
-            f"{100 * share_moved:.3g} % of the rows move (root mean square {format_number(rms_move)})"
-        )
-    if effective_sample_fraction < 0.9995:
-        parts.append(
-            f"reweighting leaves {100 * effective_sample_fraction:.3g} % of the effective sample size"
-        )
-    return " and ".join(parts) or "nothing changes"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -162,9 +155,15 @@ class StabilityResult(Drawn, Result):
         times its price.
     n_passes : int
         Passes over the data that it took.
+    mean_distance : float or None
+        Mean distance to an error of the rows that are right and can be moved to one; None for other losses.
+    growth : tuple of str and float, or None
+        The class that gains most weight by reweighting alone, and how many times; where labels are known.
     weights : array of shape (n_samples,) or None
         Weight of each row in the shifted sample, relative to its sample weight; mean 1. None after `without_rows`,
         like the next ones.
+    weights_alone : array of shape (n_samples,) or None
+        Weights of the least shift to the same risk by reweighting alone; None where there is none, or none moves.
     base_losses : array of shape (n_samples,) or None
         Loss of each row before its move.
     moved_losses, moved_distances : array of shape (n_samples,) or None
@@ -183,7 +182,8 @@ class StabilityResult(Drawn, Result):
     title: ClassVar[str] = "Stability"
     higher_is_better: ClassVar[bool] = True
     row_fields: ClassVar[tuple[str, ...]] = (
-        "weights", "base_losses", "moved_losses", "moved_distances", "choices", "splits", "influence",
+        "weights", "weights_alone", "base_losses", "moved_losses", "moved_distances", "choices", "splits",
+        "influence",
     )  # fmt: skip
 
     status: Status
@@ -199,7 +199,10 @@ class StabilityResult(Drawn, Result):
     sensitivity_theta1: float
     sensitivity_theta2: float
     n_passes: int
+    mean_distance: float | None = None
+    growth: tuple[str, float] | None = None
     weights: FloatArray | None = None
+    weights_alone: FloatArray | None = None
     base_losses: FloatArray | None = None
     moved_losses: FloatArray | None = None
     moved_distances: FloatArray | None = None
@@ -214,27 +217,32 @@ class StabilityResult(Drawn, Result):
                 object.__setattr__(self, name, value)
 
     def headline(self) -> str:
-        """Say what the value means."""
-        value, code = format_number(self.value), self.status.code
-        if "budget" in self.settings:
-            start = f"Worst-case risk {value} within a budget of {format_number(self.settings['budget'])}"
-            if code == "unbounded_loss":
-                return f"{start}: the loss grows faster than the cost."
-            return f"{start}, up from {format_number(self.base_risk)}: {self.shift_in_words()}."
-        start = (
-            f"Stability {value} at risk threshold {format_number(self.settings.get('threshold', self.risk))}"
-        )
-        ends = {
-            "already_at_risk": f"the risk is {format_number(self.base_risk)} already",
-            "unattainable": f"no allowed shift raises the risk above {format_number(self.risk)}",
-            "unbounded_loss": "the loss grows faster than the cost",
-        }
-        if code in ends:
-            return f"{start}: {ends[code]}."
-        return (
-            f"{start}: in the least shift that raises the risk from {format_number(self.base_risk)} to "
-            f"{format_number(self.risk)}, {self.shift_in_words()}."
-        )
+        """Say what moves, and by reweighting alone who gains weight; the value follows in `notes`."""
+        budget, code = self.settings.get("budget"), self.status.code
+        now, then = (risk_in_words(risk, self.settings) for risk in (self.base_risk, self.risk))
+        if code == "already_at_risk":
+            return f"The sample has {now} already."
+        if code == "unattainable":
+            return f"No allowed shift leads to more than {then}."
+        if code == "unbounded_loss":
+            return "Any risk is reached at no cost: the loss grows faster than the cost."
+        then = risk_in_words(self.risk, self.settings, self.base_risk)
+        if budget is not None:
+            return f"At worst {then} within a budget of {format_number(budget)}: {self.shift_in_words()}."
+        start = then[0].upper() + then[1:]
+        if not self.rms_move:
+            return f"{start} by reweighting alone: once {self._growth_in_words(self.weights)}."
+        alone = self.weights_alone
+        growth = "" if alone is None else f"; by reweighting alone, once {self._growth_in_words(alone)}"
+        return f"{start} once {self.shift_in_words()}{growth}."
+
+    def _growth_in_words(self, weights: FloatArray | None) -> str:
+        if weights is None or self.base_losses is None:
+            return self.shift_in_words()
+        words = growth_in_words(weights, self.base_losses, bool(self.settings.get("errors")))
+        if self.growth is None:
+            return words
+        return f"{words} (so class {self.growth[0]} {times_in_words(self.growth[1])})"
 
     def without_rows(self) -> Self:
         """Return the result without what it holds of each row: smaller in memory and on disk.
@@ -278,11 +286,43 @@ class StabilityResult(Drawn, Result):
 
     def shift_in_words(self) -> str:
         """Say what the shift does to the rows."""
-        return shift_in_words(self.rms_move, self.share_moved, self.effective_sample_fraction)
+        longest = None if self.moved_distances is None else float(self.moved_distances.max())
+        return shift_in_words(
+            self.rms_move, self.share_moved, self.effective_sample_fraction, longest, self.distance_unit
+        )
+
+    @property
+    def distance_unit(self) -> str:
+        """The unit of a distance, to write after a number."""
+        return ""
+
+    def yardsticks(self) -> list[str]:
+        """Return sentences to compare the shift with: random halves of the sample, rows that stand equally far."""
+        sentences = []
+        if self.base_losses is not None and self.n_samples > 1:
+            sentences.append(halves_in_words(self.base_losses, self.settings))
+        if self.mean_distance is not None and self.rms_move > 0.0 and "budget" not in self.settings:
+            sentences.append(
+                f"If all rows that are right stood equally far from an error ({format_number(self.mean_distance)}"
+                f"{self.distance_unit}, their mean), {100 * (self.risk - self.base_risk):.3g} % would move that far."
+            )
+        return sentences
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
-        sentences = super().notes()
+        first, *sentences = super().notes()
+        prices = ", ".join(f"{name} = {self.settings.get(name, 0.4):g}" for name in ("theta1", "theta2"))
+        value = format_number(self.value)
+        if "budget" in self.settings:
+            value = f"Worst-case risk {value} at the prices {prices} of moves and weights."
+        else:
+            threshold = format_number(self.settings.get("threshold", self.risk))
+            value = (
+                f"Stability {value} at risk threshold {threshold}: the least cost, at the prices {prices}."
+            )
+        sentences.insert(0, f"{value} {first}")
+        if self.status.code == "converged":
+            sentences += self.yardsticks()
         if self.kind == "upper_bound":
             sentences.insert(1, "An upper bound: the true value may be lower, never higher.")
         elif self.kind == "lower_bound":

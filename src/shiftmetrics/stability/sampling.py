@@ -1,66 +1,159 @@
-"""Sampling intervals: normal from the influence function, exact binomial where only the error rate matters."""
+"""Sampling intervals of stability, from the influence of each row; exact binomial where only the error rate matters.
+
+The stability is biased upwards and far from normal near the risk as it is, where it is about a square. The worst-case
+risk of a budget is its inverse and about normal: so its interval is inverted. The ends are the least costs of the
+threshold less and plus the sampling error of the worst-case risk there.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from shiftmetrics._core.confidence import binomial_interval, normal_interval
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.confidence import binomial_interval, skewed_errors
 from shiftmetrics._core.result import Interval
 from shiftmetrics.stability.losses.fixed import FixedLoss
-from shiftmetrics.stability.problem import Problem
+from shiftmetrics.stability.passes import AtDual
+from shiftmetrics.stability.plan import Part
+from shiftmetrics.stability.problem import Problem, Shift
+
+METHOD = "inverted worst-case risk"
+MOST_SKEWED = 0.5
+"""Skewness of the influence over the root of the number of rows, above which too few of them show the tail."""
+LEAST_ROWS = 45.0
+"""Effective rows of the shifted sample below which intervals cover too seldom."""
+_STEP = math.log(4.0)
+_MOST_STEPS = 60
+_PRECISION = 1e-3  # of the dual price; the cost there is stationary in it
 
 
-def sampling_error(
-    problem: Problem, value: float, standard_error: float | None, value_at: Callable[[Problem], float]
-) -> tuple[float | None, Interval | None, tuple[str, ...]]:
-    """Return the standard error of a value, its interval, and warnings.
+def interval_of_risk(
+    shift: Shift, value: float, influence: FloatArray
+) -> tuple[Interval | None, tuple[str, ...]]:
+    """Return the interval of a worst-case risk from its influence function, or a warning that there is none."""
+    problem, refused = shift.problem, _refused(shift, influence)
+    if refused:
+        return None, refused
+    assert problem.level is not None
+    below, above = skewed_errors(influence, problem.n_units, problem.level)
+    low = max(value - below, 0.0)
+    return Interval(low=low, high=value + above, level=problem.level, method="influence function"), ()
+
+
+def interval_of_cost(
+    shift: Shift, threshold: float, dual: float, influence: FloatArray | None
+) -> tuple[Interval | None, tuple[str, ...]]:
+    """Return the interval of the least cost of a threshold, or a warning that there is none.
 
     Parameters
     ----------
-    problem : Problem
-        The sample.
-    value : float
-        The least cost, or the highest risk.
-    standard_error : float or None
-        From the influence function.
-    value_at : callable
-        Computes the value of another sample.
+    shift : Shift
+        The plan of the solution.
+    threshold : float
+        The risk.
+    dual : float
+        The dual price of the solution; 0 where the sample is at risk already.
+    influence : ndarray or None
+        Of each row, or group of rows, on the least cost; None where the cost is 0.
     """
-    counts_errors, level = problem.counts_errors, problem.level
-    no_error = counts_errors and problem.dual.baseline.risk == 0.0
-    if no_error:
-        standard_error = None  # 0 would be an artefact
-    if level is None or (standard_error is None and not counts_errors):
-        return standard_error, None, ()
-    if not counts_errors:
-        assert standard_error is not None
-        interval = normal_interval(value, standard_error, level, "influence function", least=0.0)
-        return standard_error, interval, ()
-    interval = _error_rate_interval(problem, level, value_at)
-    if not no_error:
-        return standard_error, interval, ()
-    warning = (
-        f"None of the {problem.whole.n_samples} rows is an error and rows may not move, so the sample alone "
-        f"cannot be broken; with the error rates that it does not rule out, the value lies in {interval}."
+    problem = shift.problem
+    refused = _refused(shift, np.zeros(1) if influence is None else influence)
+    if refused:
+        return None, refused
+    assert problem.level is not None
+    low, high = (_end(problem, threshold, dual, side) for side in (0, 1))
+    return Interval(low=low, high=max(low, high), level=problem.level, method=METHOD), ()
+
+
+def _refused(shift: Shift, influence: FloatArray) -> tuple[str, ...]:
+    """Say why there is no interval, where the worst case rests on a few rows."""
+    spread = float(np.hypot.reduce(influence))
+    skewness = abs(float(np.sum((influence / spread) ** 3))) if spread > 0.0 else 0.0
+    rows = shift.problem.n_units * shift.effective_sample_fraction
+    if skewness <= MOST_SKEWED and rows >= LEAST_ROWS:
+        return ()
+    found = f"it rests on {rows:.3g} effective rows, below {LEAST_ROWS:g}"
+    if skewness > MOST_SKEWED:
+        found = (
+            f"a few rows carry it (the skewness of their influence is {skewness:.2g}, above {MOST_SKEWED:g})"
+        )
+    return (
+        f"No sampling interval of the worst case: {found}. Take more rows, or a lower threshold or budget.",
     )
-    return None, interval, (warning,)
 
 
-def _error_rate_interval(problem: Problem, level: float, value_at: Callable[[Problem], float]) -> Interval:
+def _end(problem: Problem, threshold: float, start: float, side: int) -> float:
+    """Return the least cost of the threshold less (side 0) or plus (side 1) the error of the risk there."""
+    from scipy.optimize import brentq
+
+    dual, level, known = problem.dual, problem.level or 0.95, {}
+
+    def target(price: float) -> float:
+        """Return the threshold with the sampling error at a dual price."""
+        if price not in known:
+            moment = dual.moment(price)
+            shift = problem.realise((Part(AtDual(price, dual.theta1), moment),))
+            errors = skewed_errors(-shift.influence / price, problem.n_units, level)
+            # the error upwards of the risk is what the threshold may be too low by
+            known[price] = threshold - errors[1] if side == 0 else threshold + errors[0]
+        return known[price]
+
+    def missing(price: float) -> float:
+        return dual.moment(price).risk - target(price)
+
+    def between(place: float) -> float:
+        """Return a dual price: on a logarithmic scale, below the largest one."""
+        if math.isinf(dual.upper):
+            return math.exp(place)
+        return min(dual.upper / (1.0 + math.exp(-place)), math.nextafter(dual.upper, 0.0))
+
+    first = start if 0.0 < start < dual.upper and math.isfinite(start) else min(1.0, 0.5 * dual.upper)
+    place = math.log(first) if math.isinf(dual.upper) else -math.log(dual.upper / first - 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = _STEP if missing(between(place)) < 0.0 else -_STEP
+        for _ in range(_MOST_STEPS):
+            risk = dual.moment(between(place)).risk
+            if step > 0.0 and not target(between(place)) <= dual.highest_risk:
+                return math.inf
+            if step < 0.0 and risk - dual.baseline.risk <= 1e-3 * abs(risk - target(between(place))):
+                return 0.0  # the risk as it is may be the threshold
+            if (missing(between(place + step)) >= 0.0) == (step > 0.0):
+                break
+            place += step
+        else:
+            return math.inf if step > 0.0 else 0.0
+        ends = sorted((place, place + step))
+        place = brentq(lambda place: missing(between(place)), *ends, xtol=_PRECISION, rtol=1e-6)
+        price = between(place)
+        return max(price * target(price) - dual.moment(price).conjugate, 0.0)
+
+
+def interval_of_error_rate(
+    problem: Problem, value_at: Callable[[Problem], float]
+) -> tuple[Interval | None, tuple[str, ...]]:
     """Carry the binomial interval of the error rate over to a value, which is monotone in it.
 
     A 0/1 loss with ``theta1 = inf`` enters through its error rate alone, and two weighted rows have any rate.
     Weighted rows count as their effective number.
     """
-    rates = binomial_interval(problem.dual.baseline.risk, effective_samples(problem), level)
+    assert problem.level is not None
+    rates = binomial_interval(problem.dual.baseline.risk, effective_samples(problem), problem.level)
     two_rows, prices, computing = FixedLoss([0.0, 1.0]), problem.prices, problem.computing
     samples = [Problem.of(two_rows, [1.0 - rate, rate], prices, computing=computing) for rate in rates]
     edges = [value_at(sample) for sample in samples]
     exact = problem.weights is None and problem.units is None
     method = "exact binomial" if exact else "binomial with the effective sample size"
-    return Interval(low=min(edges), high=max(edges), level=level, method=method)
+    interval = Interval(low=min(edges), high=max(edges), level=problem.level, method=method)
+    if problem.dual.baseline.risk > 0.0:
+        return interval, ()
+    warning = (
+        f"None of the {problem.whole.n_samples} rows is an error and rows may not move, so the sample alone "
+        f"cannot be broken; with the error rates that it does not rule out, the value lies in {interval}."
+    )
+    return interval, (warning,)
 
 
 def effective_samples(problem: Problem) -> float:
@@ -77,5 +170,4 @@ def effective_samples(problem: Problem) -> float:
     variance = float(between @ between)
     if variance > 0.0:
         return min(rate * (1.0 - rate) / variance, baseline.effective_samples)
-    shares = problem.unit_sums(np.ones_like(errors))
-    return float(1.0 / (shares @ shares))
+    return problem.n_units

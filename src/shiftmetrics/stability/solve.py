@@ -73,7 +73,8 @@ def least_cost(dual: Dual, threshold: float) -> Solution:
             precise = bracket.gap <= dual.tolerance(bracket, threshold)
             status = CONVERGED if precise else MAX_ITER
             parts = parts_of(bracket, dual.theta1)
-            return Solution(status, parts, _root_of(bracket), -bracket.least, has_influence=True)
+            bound = max(-end.value - dual.rounding(end.x, end.state) for end in (bracket.low, bracket.high))
+            return Solution(status, parts, _root_of(bracket), bound, has_influence=True)
         if bracket.evaluations >= dual.max_iter:
             last = (Part(AtDual(bracket.low.x, dual.theta1), bracket.low.state),)
             return Solution(MAX_ITER, last, bracket.low.x, math.inf, value=-bracket.least)
@@ -82,7 +83,8 @@ def least_cost(dual: Dual, threshold: float) -> Solution:
             return Solution(BOUNDARY, lift, dual.upper, -bracket.least)
     moment = dual.moment_at_reach()
     reach = (Part(dual.reach, moment),)
-    return Solution(BOUNDARY, reach, math.inf, -moment.conjugate, has_influence=True)
+    bound = -moment.conjugate - dual.rounding(0.0, moment)
+    return Solution(BOUNDARY, reach, math.inf, bound, has_influence=True)
 
 
 def most_risk(dual: Dual, budget: float) -> Solution:
@@ -102,7 +104,10 @@ def most_risk(dual: Dual, budget: float) -> Solution:
         precise = bracket.gap <= dual.rtol * abs(bracket.least)
         status = CONVERGED if precise else MAX_ITER
         parts = parts_of(bracket, theta1)
-        return Solution(status, parts, 1.0 / _root_of(bracket), bracket.least, has_influence=True)
+        bound = min(
+            end.value + end.x * dual.rounding(1.0 / end.x, end.state) for end in (bracket.low, bracket.high)
+        )
+        return Solution(status, parts, 1.0 / _root_of(bracket), bound, has_influence=True)
     last = bracket.low
     if last.slope < 0.0:  # even the first unit of risk is too dear for floating-point numbers
         return Solution(MAX_ITER, rest, last.state.dual, bracket.least)
@@ -117,9 +122,9 @@ def parts_of(bracket: Bracket[Moment], theta1: float) -> tuple[Part, ...]:
     """Return the plans at both ends of a bracket, in the shares that make its slope zero."""
     ends = [(bracket.low, bracket.share)]
     if bracket.low is not bracket.high:
-        ends.append((bracket.high, 1.0 - bracket.share))
+        ends.append((bracket.high, bracket.rest))
     return tuple(Part(AtDual(end.state.dual, theta1), end.state, share) for end, share in ends if share > 0.0)
 
 
 def _root_of(bracket: Bracket[Moment]) -> float:
-    return bracket.low.x + (1.0 - bracket.share) * bracket.width
+    return bracket.low.x + bracket.rest * bracket.width

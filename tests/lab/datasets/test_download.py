@@ -96,10 +96,11 @@ def test_a_passing_fault_is_tried_again_and_a_missing_file_is_not(server, tmp_pa
     assert len(server.requests) == 3
 
 
-def test_progress_is_shown_and_can_be_switched_off(server, tmp_path, capsys):
+def test_progress_is_shown_and_can_be_switched_off(server, tmp_path, capsys, monkeypatch):
     server.files["/a"] = CONTENT
     download(server.url + "/a", tmp_path / "quiet", checksum=SHA, progress=False)
     assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     download(server.url + "/a", tmp_path / "loud", checksum=SHA)
     assert "loud" in capsys.readouterr().err
 

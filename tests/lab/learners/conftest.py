@@ -1,11 +1,14 @@
 """A small network and the interval of a paired difference over seeds."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import t
+
+from optional import torch
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_irm_ignores_a_feature_that_flips(network, paired_interval):
         train = make_spurious_feature(1000, flips=(0.1, 0.3), rng=seed)
         test = make_spurious_feature(2000, flips=(0.9,), rng=100 + seed)
         erm, irm = (
-            ValidationScore(measure="accuracy", X=test.X, y=test.y)(
+            ValidationScore(criterion="accuracy", X=test.X, y=test.y)(
                 fit(
                     network(seed=seed),
                     train.X,

@@ -17,7 +17,7 @@ Y = (X[:, 0] + 0.3 * RNG.standard_normal(200) > 0).astype(int)
 def test_the_loss_falls_and_the_rule_is_learnt(network):
     result = fit(network(), X, Y, epochs=100, optimizer=0.02, rng=0, progress=False)
     assert result.losses[-1] < 0.5 * result.losses[0]
-    assert ValidationScore(measure="accuracy", X=X, y=Y)(result.model) > 0.9
+    assert ValidationScore(criterion="accuracy", X=X, y=Y)(result.model) > 0.9
     assert result.best_epoch == len(result.losses) == 100
     assert not result.stopped
     assert not result.model.training
@@ -106,9 +106,9 @@ def test_early_stopping_keeps_the_best_model(network):
 def test_early_stopping_by_three_scores(network):
     shifted = X + 0.3 * np.random.default_rng(5).standard_normal(X.shape)
     for score in (
-        ValidationScore(measure="accuracy", X=shifted, y=Y),
-        ValidationScore(measure="agreement_rate", X_shifted=shifted, X=X),
-        ValidationScore(measure="posterior_agreement", X_shifted=shifted, X=X),
+        ValidationScore(criterion="accuracy", X=shifted, y=Y),
+        ValidationScore(criterion="agreement_rate", X_shifted=shifted, X=X),
+        ValidationScore(criterion="agreement", X_shifted=shifted, X=X),
     ):
         stopping = EarlyStopping(score=score, patience=5)
         result = fit(network(), X, Y, epochs=30, optimizer=0.02, stopping=stopping, rng=0, progress=False)
@@ -123,11 +123,39 @@ def test_agreement_scores_are_those_of_the_measure(network):
     a, b = predict_scores(model, shifted), predict_scores(model, X)
     for prior in ("predicted", None):
         expected = posterior_agreement(a, b, prior=prior).value
-        assert ValidationScore(measure="posterior_agreement", X_shifted=shifted, X=X, prior=prior)(
+        assert ValidationScore(criterion="agreement", X_shifted=shifted, X=X, prior=prior)(
             model
         ) == pytest.approx(expected)
     rate = np.mean(a.argmax(1) == b.argmax(1))
-    assert ValidationScore(measure="agreement_rate", X_shifted=shifted, X=X)(model) == rate
+    assert ValidationScore(criterion="agreement_rate", X_shifted=shifted, X=X)(model) == rate
+
+
+def test_the_criterion_of_a_score_follows_from_what_is_given(network):
+    from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+
+    model, shifted = network(), X + 0.5
+    a, b = predict_scores(model, shifted), predict_scores(model, X)
+    by_labels = ValidationScore(X=X, X_shifted=shifted, y=Y)
+    f1 = f1_score(Y, a.argmax(1), average="macro")
+    assert by_labels.criterion == "accuracy_and_f1"
+    assert by_labels(model) == pytest.approx((accuracy_score(Y, a.argmax(1)) + f1) / 2)
+    assert ValidationScore(criterion="accuracy", X=X, y=Y)(model) == accuracy_score(Y, b.argmax(1))
+    ranked = ValidationScore(criterion="roc_auc", X=X, X_shifted=shifted, y=Y)(model)
+    assert ranked == pytest.approx(roc_auc_score(Y, a[:, 1] - a[:, 0]))
+    free = ValidationScore(X=X, X_shifted=shifted)
+    assert free.criterion == "agreement_over_ceiling"
+    assert 0.0 <= free(model) <= 1.0
+    for arguments, message in (
+        (
+            {"criterion": "accuracy", "X_shifted": shifted},
+            "labels must be given for the criterion 'accuracy'",
+        ),
+        ({"criterion": "agreement"}, "X_shifted must be given for 'agreement'"),
+        ({"criterion": "vote", "X_shifted": shifted}, "for fewer than three models"),
+        ({}, "X_shifted must be given for 'agreement_over_ceiling'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ValidationScore(X=X, **arguments)
 
 
 def test_a_collapsed_model_is_not_selected():
@@ -135,12 +163,10 @@ def test_a_collapsed_model_is_not_selected():
     with torch.no_grad():
         constant.weight.zero_()
         constant.bias.copy_(torch.tensor([1.0, 0.0]))
-    assert ValidationScore(measure="posterior_agreement", X_shifted=X, X=X)(constant) == pytest.approx(
-        0.0, abs=1e-9
+    assert ValidationScore(criterion="agreement", X_shifted=X, X=X)(constant) == pytest.approx(0.0, abs=1e-9)
+    assert ValidationScore(criterion="agreement", X_shifted=X, X=X, prior=None)(constant) == pytest.approx(
+        np.log(2)
     )
-    assert ValidationScore(measure="posterior_agreement", X_shifted=X, X=X, prior=None)(
-        constant
-    ) == pytest.approx(np.log(2))
 
 
 def test_prediction_in_batches_restores_the_mode(network):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from shiftmetrics.agreement import channel_capacity
+from shiftmetrics.agreement.channel import channel_capacity
 from shiftmetrics.lab.published import label_agreement
 
 RNG = np.random.default_rng(11)

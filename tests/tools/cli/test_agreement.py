@@ -14,7 +14,8 @@ def test_rows_are_matched_by_id_and_columns_by_name(run, folder):
     with np.load(folder / "runs.npz") as arrays:
         expected = posterior_agreement(arrays["noisy"], arrays["clean"])
     assert expected.headline() in result.stdout
-    assert "equivalent error" in result.stdout
+    for figure in (f"{expected.value:.4g}", f"{100 * expected.equivalent_error:.3g} %"):
+        assert result.stdout.count(f" {figure}") == 1, figure
 
 
 def test_ids_matter(run, folder):

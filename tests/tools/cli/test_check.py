@@ -120,7 +120,7 @@ def test_what_it_refuses(gate, fails, tmp_path):
     assert "must have a bound" in refused("[[rule]]\nname = 'x'")
     assert "something that passes" in refused("[[rule]]\nat_least = 2\nat_most = 1")
     assert "would overwrite RESULTS" in refused(PASSES, "--junit", results / "stability.json")
-    assert "would overwrite RESULTS" in refused(PASSES, "--report", results / "stability.npz")
+    assert "must not end like a data file" in refused(PASSES, "--report", results / "stability.npz")
     assert "would overwrite --rules" in refused(PASSES, "--json", rules)
     assert "in a folder that exists" in refused(PASSES, "--junit", tmp_path / "nowhere" / "j.xml")
     assert "must be two files" in refused(PASSES, "--junit", tmp_path / "a", "--json", tmp_path / "a")

@@ -28,12 +28,13 @@ def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "calm is the best of 2 models" in result.stdout
-    assert "rank 1, equivalent error" in result.stdout
+    assert "rank 1, accuracy" in result.stdout
     clean = pd.read_csv(folder / "clean.csv", index_col="image")[["cat", "dog", "eel"]]
     tables = {name: pd.read_csv(folder / f"{name}.csv", index_col="image") for name in ("upset", "calm")}
     expected = compare_agreement(
         {name: table[list(clean)] for name, table in tables.items()},
         clean,
+        labels=np.array(list(clean))[tables["upset"]["truth"]],
         resampling=Resampling(groups=tables["upset"]["scene"], n_draws=200, rng=0),
     )
     written = Result.from_json(folder / "out.json")
@@ -60,7 +61,56 @@ def test_each_model_may_have_its_reference(run, folder, models):
 def test_files_give_their_names(run, folder, models):
     result = run("compare", folder / "calm.csv", folder / "upset.csv", "--columns", "cat,dog,eel", "--reference",
                  folder / "clean.csv", "--id", "image", "--draws", 50)  # fmt: skip
-    assert "calm.csv is the best" in result.stdout
+    assert "calm.csv is the steadiest of 2 models by agreement over its ceiling" in result.stdout
+
+
+@pytest.fixture
+def three(folder, models):
+    """What is typed for three models, with rows of known classes beside them."""
+    rng = np.random.default_rng(5)
+    clean = pd.read_csv(folder / "clean.csv")
+    guess = clean.assign(**{name: rng.normal(size=60) for name in ("cat", "dog", "eel")})
+    guess.to_csv(folder / "guess.csv", index=False)
+    references = [
+        part for name in ("clean", "clean", "guess") for part in ("--reference", folder / f"{name}.csv")
+    ]
+    return [*models, f"guess={folder / 'guess.csv'}", *references, "--id", "image", "--draws", 50]
+
+
+def test_three_models_vote_unless_there_are_labels(run, folder, three):
+    plain = run("compare", *three, "--columns", "cat,dog,eel")
+    assert "calm is the best of 3 models by match with the models' weighted vote" in plain.stdout
+    assert "No labels: each model is set against the vote of all before the shift" in plain.stdout
+    assert "accuracy" not in plain.stdout
+    labelled = run("compare", *three, "--columns", "cat,dog,eel", "--label", "truth")
+    assert (
+        "calm is the best of 3 models by mean of accuracy and macro F1 after the shift: 0." in labelled.stdout
+    )
+    by_name = run("compare", *three, "--columns", "cat,dog,eel", "--label", "truth", "--criterion", "roc_auc_ovr",
+                  "--kind", "scores")  # fmt: skip
+    assert "by roc_auc_ovr after the shift" in by_name.stdout
+    named = run("compare", *three, "--columns", "cat,dog,eel", "--criterion", "agreement")
+    assert "guess is the steadiest of 3 models by posterior agreement: 1." in named.stdout
+
+
+def test_labels_of_other_rows_estimate_the_accuracy(run, folder, three):
+    others = [part for name in ("clean", "clean", "guess") for part in ("--labelled", folder / f"{name}.csv")]
+    result = run(
+        "compare",
+        *three,
+        "--columns",
+        "cat,dog,eel",
+        *others,
+        "--label",
+        "truth",
+        "--report",
+        folder / "r.html",
+    )
+    assert result.exit_code == 0, result.output
+    assert "macro F1 after the shift, estimated: 0." in result.stdout
+    assert "rank 1, estimated accuracy " in " ".join(result.stdout.split())
+    assert "Estimated from 60 labelled rows" in " ".join(result.stdout.split())
+    assert "Of its ceiling" in (folder / "r.html").read_text()
 
 
 def test_errors_name_what_was_typed(fails, folder, models):
@@ -70,6 +120,12 @@ def test_errors_name_what_was_typed(fails, folder, models):
     assert "--reference" in fails("compare", *models)
     three = ["--reference", folder / "clean.csv"] * 2
     assert "got 3 times" in fails("compare", *models, *clean, *three)
+    assert "--labelled must be given once for each" in fails(
+        "compare", *models, *clean, "--labelled", folder / "a.csv"
+    )
+    assert "--label must be given for the criterion" in fails(
+        "compare", *models, *clean, "--criterion", "accuracy"
+    )
     assert "--groups must name a column" in fails("compare", *models, *clean, "--groups", "nothing")
     assert "--confidence must be" in fails("compare", *models, *clean, "--confidence", "95")
     assert "--draws must be" in fails("compare", *models, *clean, "--draws", "1")
@@ -90,7 +146,7 @@ def test_results_of_stability_are_ranked(run, folder):
         folder / "out.json", "--report", folder / "out.html",
     )  # fmt: skip
     assert ranked.exit_code == 0, ranked.output
-    assert "Stability: flat is the best of 2 models" in ranked.stdout
+    assert "flat is the best of 2 models by stability" in ranked.stdout
     written = Result.from_json(folder / "out.json")
     assert [model.name for model in written.models] == ["flat", "steep"]
     page = (folder / "out.html").read_text()

@@ -78,6 +78,7 @@ def test_the_whole_demonstration(run, tmp_path):
 @pytest.mark.parametrize("name", ["config.toml", "rules.toml"])
 def test_files_of_others_are_not_replaced(name, fails, small, tmp_path):
     (tmp_path / name).write_text("mine = 1")
-    assert f"without a {name} of yours" in fails("demo", "--output", tmp_path)
+    message = fails("demo", "--output", tmp_path)
+    assert f"{name} must not replace a file that shiftmetrics did not write" in message
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine = 1"

@@ -62,7 +62,7 @@ def test_every_command_explains_itself(run, command):
     ("arguments", "message"),
     [
         (["agreemnt"], "No such command 'agreemnt'. Did you mean 'agreement'? Try 'shiftmetrics --help'."),
-        (["--loud"], "No such option: --loud"),
+        (["--loud"], "No such option"),
         (["agreement"], "Missing argument 'SHIFTED'. Try 'shiftmetrics agreement --help'."),
         (["novelty", "a.csv", "b.csv", "--eta", "much"], "'--eta'"),
     ],
@@ -111,3 +111,67 @@ def test_an_error_that_nobody_reads_is_still_an_error(tmp_path):
     command = f"{check} 2>&1 | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, check=False)
     assert done.returncode == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of a POSIX shell")
+@pytest.mark.parametrize(
+    "arguments", ["--help", "agreement --help", "agreement runs.npz:noisy runs.npz:clean"]
+)
+@pytest.mark.parametrize("output", ["| head -1", "| true", ">&-"])
+def test_an_output_that_nobody_reads_is_no_failure(folder, arguments, output):
+    command = f"{sys.executable} -m shiftmetrics {arguments} {output}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("> /dev/full", "Standard output cannot be written"), ("--json /dev/full", "/dev/full")],
+)
+def test_a_full_disk_is_named(folder, output, message):
+    command = f"{sys.executable} -m shiftmetrics agreement runs.npz:noisy runs.npz:clean {output}"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("module", ["typer", "numpy", "shiftmetrics.agreement", "shiftmetrics.views"])
+def test_an_interrupt_ends_with_130_also_while_a_module_is_imported(folder, module):
+    code = f"""
+import os, signal, sys
+
+class Interrupter:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from shiftmetrics.tools.cli import main
+sys.meta_path.insert(0, Interrupter())
+sys.argv = ["shiftmetrics", "agreement", "runs.npz:noisy", "runs.npz:clean"]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interrupt_leaves_no_file_half_written(tmp_path):
+    code = """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from shiftmetrics.tools import cli
+from shiftmetrics._core.files import atomic_path
+signal.signal(signal.SIGINT, cli._interrupted)
+with atomic_path("out.json") as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert done.returncode == 130
+    assert list(tmp_path.iterdir()) == []

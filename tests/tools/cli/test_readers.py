@@ -1,4 +1,6 @@
 import gzip
+import os
+import re
 import sys
 from pathlib import Path
 
@@ -6,7 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shiftmetrics._core.validation import check_matrix
+from shiftmetrics.tools.cli.options import OPENING, Opening
 from shiftmetrics.tools.cli.readers import read_source
+from shiftmetrics.tools.cli.samples import read_sample
 from shiftmetrics.tools.cli.sources import parse_source
 
 SCORES = np.arange(12.0).reshape(4, 3) / 7
@@ -125,3 +130,155 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"pip install 'shiftmetrics\[parquet\]'"):
         read(tmp_path / "s.parquet")
+
+
+def scores(path: Path, **options) -> np.ndarray:
+    return read_sample(str(path), "SHIFTED", role="scores", **options).numbers()
+
+
+@pytest.fixture
+def opening():
+    """Return a function that sets how files are opened, as options of a command do."""
+    token = OPENING.set(Opening())
+    yield lambda **options: OPENING.set(Opening(**options))
+    OPENING.reset(token)
+
+
+def test_ten_thousand_columns(tmp_path):
+    values = np.random.default_rng(0).normal(size=(100, 10_000))
+    pd.DataFrame(values).add_prefix("c").to_csv(tmp_path / "s.csv", index=False)
+    assert scores(tmp_path / "s.csv").shape == values.shape
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n0.1,0.2\n0.3,oops\n", "got 'oops' in column 'y', row 1"),
+        ("x;y\n0,1;0,2\n0,3;0,4\n", "got '0,1' in column 'x', row 0. For a decimal comma give --decimal ,"),
+        ('x,y\n"0,1",1\n"0,3",2.5\n', "For a decimal comma give --decimal ,"),
+        ("x;y\n1,000;0.2\n2,500;0.4\n", "got '1,000' in column 'x', row 0. Write thousands without a mark"),
+        ("x,y\n5%,0.5\n7%,0.5\n", "got '5%' in column 'x', row 0. Write percentages as plain numbers"),
+        ("x,y\n2024-01-31,0.5\n2024-02-01,0.5\n", "'2024-01-31' in column 'x', row 0. Turn dates into numbers"),
+        ("x,y\n31.01.2024,0.5\n1.2.2024,0.5\n", "Turn dates into numbers"),
+        ("x y\n0.5 0.5\n0.1 0.9\n", "Say what stands between cells with --sep"),
+        ("x,y\n1,2,3\n4,5,6\n", "which cannot be read as one"),
+        ("x,y\n0,1,0,2\n0,3,0,4\n", "which cannot be read as one"),
+        (f"x,y\n{'9' * 310},1.5\n1.5,2.5\n", "SHIFTED"),
+        ("x,y\n" + "a" * 200_000 + ",1\n", "SHIFTED must"),
+        ("x" * 200_000 + ",x\n1,oops\n", "SHIFTED must"),
+    ],
+)  # fmt: skip
+def test_the_cell_that_is_no_number_is_named_with_what_reads_it(tmp_path, text, message):
+    (tmp_path / "s.csv").write_text(text)
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        check_matrix(scores(tmp_path / "s.csv"), "SHIFTED")
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("x;y\n0,1;0,2\n0,3;0,4\n", {"decimal": ","}),
+        ("0,1;0,2\n0,3;0,4\n", {"decimal": ","}),
+        ("x|y\n0.1|0.2\n0.3|0.4\n", {}),
+        ('"x;1"|z\n0.1|0.2\n0.3|0.4\n', {}),
+        ("x\ty\n0.1\t0.2\n0.3\t0.4\n", {}),
+        ("x:y\n0.1:0.2\n0.3:0.4\n", {"sep": ":"}),
+        ("x y\n0.1 0.2\n0.3 0.4\n", {"sep": " "}),
+        ("\n\nx,y\n0.1,0.2\n0.3,0.4\n", {}),
+        ("x,y,\n0.1,0.2,\n0.3,0.4,\n", {"columns": "x,y"}),
+    ],
+)
+def test_separators_and_decimal_marks(tmp_path, opening, text, options):
+    chosen = {name: options.pop(name) for name in ("columns",) if name in options}
+    opening(**options)
+    (tmp_path / "s.csv").write_text(text)
+    np.testing.assert_allclose(scores(tmp_path / "s.csv", **chosen), [[0.1, 0.2], [0.3, 0.4]])
+
+
+def test_options_say_what_they_take(fails, folder):
+    (folder / "comma.csv").write_text("x;y\n0,1;0,2\n0,3;0,4\n")
+    assert "--sep must be one character" in fails("agreement", "a.csv", "b.csv", "--sep", "ab")
+    assert "--max-gib must be" in fails("agreement", "a.csv", "b.csv", "--max-gib", "0")
+    assert "--decimal ," in fails("agreement", folder / "comma.csv", folder / "comma.csv")
+
+
+def test_what_unpacks_to_too_much_is_refused(tmp_path, opening, run, monkeypatch):
+    pd.DataFrame({"x": np.zeros(200_000), "y": 1.5}).to_csv(tmp_path / "s.csv.gz", index=False)
+    np.savez_compressed(tmp_path / "s.npz", np.zeros((1000, 200)))
+    pd.DataFrame({"x": np.zeros(200_000), "y": 1.5}).to_parquet(tmp_path / "s.parquet")
+    (tmp_path / "line.csv.gz").write_bytes(gzip.compress(b"1" * 10**6))
+    opening(max_gib=2**-10)
+    for name in ("s.csv.gz", "s.npz", "s.parquet"):
+        with pytest.raises(
+            ValueError, match=rf"{name}', which cannot be read as one \(it unpacks to more than"
+        ):
+            read(tmp_path / name)
+    monkeypatch.setattr("shiftmetrics.tools.cli.readers.LONGEST_LINE", 10**5)
+    with pytest.raises(ValueError, match="a line of it is longer than 100,000 bytes"):
+        read(tmp_path / "line.csv.gz")
+    limited = run("novelty", tmp_path / "s.npz", tmp_path / "s.npz", "--memory-limit", 10**6)
+    assert "it unpacks to more than 0.000931323 GiB; --max-gib allows more" in limited.stderr
+
+
+def header(path: Path, text: bytes) -> None:
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+
+
+def test_damaged_arrays_are_named(tmp_path):
+    header(tmp_path / "token.npy", b"{'descr': '<f8', 'shape': (3, ((\n")
+    header(
+        tmp_path / "huge.npy",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 9), }\n",
+    )
+    np.savez(tmp_path / "zip.npz", SCORES)
+    content = (tmp_path / "zip.npz").read_bytes()
+    start = content.index(b"PK\x01\x02")
+    for name, place, value in (("encrypted.npz", 8, 1), ("packed.npz", 10, 99)):
+        damaged = bytearray(content)
+        damaged[start + place] = damaged[place - 2] = value
+        (tmp_path / name).write_bytes(damaged)
+    (tmp_path / "corrupt.npz").write_bytes(content[:200] + b"x" * 50 + content[250:])
+    for name in ("token.npy", "huge.npy", "encrypted.npz", "packed.npz", "corrupt.npz"):
+        with pytest.raises(ValueError, match=rf"SHIFTED must be an .*{name}', which cannot be read") as error:
+            read(tmp_path / name)
+        assert "\n" not in str(error.value)
+
+
+def test_a_damaged_parquet_is_named(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"x": np.arange(2000.0)}).to_parquet(tmp_path / "s.parquet")
+    content = (tmp_path / "s.parquet").read_bytes()
+    (tmp_path / "s.parquet").write_bytes(content[:100] + b"\xff" * 400 + content[500:])
+    with pytest.raises(ValueError, match=r"s.parquet', which cannot be read"):
+        read(tmp_path / "s.parquet")
+    pd.DataFrame({"x": [[1.0], [2.0]], "y": [0.5, 0.25]}).to_parquet(tmp_path / "lists.parquet")
+    with pytest.raises((TypeError, ValueError), match="SHIFTED.*'x'"):
+        scores(tmp_path / "lists.parquet")
+
+
+def test_a_single_value_is_no_sample(tmp_path):
+    np.save(tmp_path / "s.npy", SCORES)
+    np.savez(tmp_path / "s.npz", np.float64(1.0))
+    for text in (f"{tmp_path / 's.npy'}[0,0]", f"{tmp_path / 's.npz'}"):
+        with pytest.raises(ValueError, match="SHIFTED must hold rows, got .*, a single value"):
+            read(text)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_is_refused_as_one(tmp_path):
+    os.mkfifo(tmp_path / "s.csv")
+    with pytest.raises(ValueError, match="a pipe or a device: save it to a file first"):
+        read(tmp_path / "s.csv")
+
+
+def test_files_of_others_are_not_replaced(fails, run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "package.json").write_text('{"name": "mine"}')
+    (folder / "page.html").write_text("<p>mine</p>")
+    for option, name in (("--json", "package.json"), ("--report", "page.html")):
+        before = (folder / name).read_text()
+        message = fails("agreement", "runs.npz:noisy", "runs.npz:clean", option, name)
+        assert f"{option} must not replace a file that shiftmetrics did not write, got '{name}'" in message
+        assert (folder / name).read_text() == before
+    for _ in range(2):  # its own it does
+        assert run("agreement", "runs.npz:noisy", "runs.npz:clean", "--json", "o.json", "-q").exit_code == 0

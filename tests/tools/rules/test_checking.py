@@ -214,7 +214,7 @@ def test_rules_hold_for_results_read_back(results, tmp_path):
     rules = [
         Rule(measure="posterior_agreement", field="normalized", at_least=0.1),
         Rule(result="compare", row={"first": "upset", "second": "calm"}, field="difference", below=0),
-        Rule(result="novelty", field="n_significant", at_least=1),
+        Rule(result="novelty", field="modes.count", at_least=1),
         Rule(result="curve", row={"threshold": 0.7}, field="stability", at_least=0),
     ]
     for name, result in results.items():

@@ -59,12 +59,10 @@ def test_points_of_a_curve_are_rows_with_errors_and_intervals(results):
 
 
 def test_modes_are_rows(results):
-    (outcome,) = outcomes(results["novelty"], row={"index": 0}, field="modes.frequency", at_most=0.9)
-    assert outcome.value == results["novelty"].modes[0].frequency
-    (lost,) = outcomes(results["novelty"], row={"index": 0}, field="lost_modes.frequency", at_most=0.9)
-    assert lost.value == results["novelty"].lost_modes[0].frequency
-    found = outcomes(results["novelty"], row={"significant": True}, field="frequency", at_most=0.9)
-    assert len(found) == sum(mode.significant for mode in results["novelty"].modes) > 0
+    (outcome,) = outcomes(results["novelty"], row={"index": 0}, field="modes.share", at_most=0.9)
+    assert outcome.value == results["novelty"].modes[0].share
+    found = outcomes(results["novelty"], row={"lost": False}, field="share", at_most=0.9)
+    assert len(found) == len(results["novelty"].modes) > 0
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,11 @@ def test_models_stand_in_their_order_with_their_ranks():
     comparison = compare_agreement(
         {"constant": constant, "upset": clean + noise, "calm": clean + 0.1 * noise},
         {"constant": constant, "upset": clean, "calm": clean},
+        criterion="agreement_over_ceiling",
         resampling=Resampling(rng=0),
     )
     ax = plot(comparison)
+    assert ax.get_xlabel() == "agreement over its ceiling"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["calm", "upset", "constant"]
     assert [text.get_text() for text in ax.texts] == ["1", "2", "3", "rank"]
     bars, dots = ax.lines[::2], ax.lines[1::2]

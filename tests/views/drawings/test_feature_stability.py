@@ -23,16 +23,20 @@ def _close():
     plt.close("all")
 
 
-def test_bars_are_the_sorted_values(result) -> None:
+def test_bars_are_the_worst_cases_and_dots_the_shuffles(result) -> None:
     ax = result.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == [part.feature for part in result.features]
     np.testing.assert_allclose(
-        [bar.get_width() for bar in ax.patches], [part.value for part in result.features]
+        [bar.get_x() + bar.get_width() for bar in ax.patches],
+        [part.worst_case_risk for part in result.features],
+    )
+    (dots,) = (line for line in ax.lines if line.get_label() == "random shuffle")
+    np.testing.assert_allclose(
+        dots.get_xdata(), [part.base_risk + part.permutation_importance for part in result.features]
     )
     heights = [bar.get_y() for bar in ax.patches]
     assert heights == sorted(heights)
-    assert ax.yaxis_inverted()  # the most sensitive on top
-    assert any("reweighting" in text.get_text() for text in ax.texts)
+    assert ax.yaxis_inverted()  # the most harmful on top
     assert len(plot(result, top=2).patches) == 2
 
 
@@ -42,15 +46,15 @@ def test_subgroups_have_intervals_to_compare(result) -> None:
         shown = [part for part in result.subgroups if part.feature == feature]
         assert len(ax.patches) == len(shown) == 3
         spans = [line.get_xdata().tolist() for line in ax.lines]
-        assert spans == [[part.comparison_interval.low, part.comparison_interval.high] for part in shown]
+        assert spans == [[part.interval.low, part.interval.high] for part in shown]
 
 
 def test_values_out_of_reach_are_told(result) -> None:
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)
-    never = feature_stability(model, X, y, 0.9, theta2=np.inf)
-    assert sum("not reached" in text.get_text() for text in plot(never).texts) == sum(
-        np.isinf(part.value) for part in never.features
-    )
+    never = feature_stability(model, X, y, 0.9, moves=Moves(by=np.arange(150) % 2, bounds={2: (4.0, 5.0)}))
+    shown = plot(never, kind="subgroups", feature="x0")
+    assert sum("not reached" in text.get_text() for text in shown.texts) == 2
+    whole = feature_stability(model, X, y, 0.9)
     with pytest.raises(ValueError, match="by=..."):
-        plot(never, kind="subgroups")
+        plot(whole, kind="subgroups")

@@ -11,13 +11,12 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import shiftmetrics
-from shiftmetrics._core.drawing import drawing_of
+from shiftmetrics._core.drawing import kinds_of
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.views import plot
-from shiftmetrics.views.drawings.kinds import kinds_of
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=(80, 3))
@@ -108,8 +107,11 @@ def test_the_spectrum_shows_gain_and_loss():
 
 def test_frequencies_of_modes():
     test, reference = plot(NOVELTY, kind="frequencies").lines
-    np.testing.assert_allclose(test.get_xdata(), [mode.frequency for mode in NOVELTY.modes])
-    np.testing.assert_allclose(reference.get_xdata(), [mode.reference_frequency for mode in NOVELTY.modes])
+    np.testing.assert_allclose(
+        test.get_xdata(), [mode.share for mode in (*NOVELTY.modes, *NOVELTY.lost_modes)]
+    )
+    modes = (*NOVELTY.modes, *NOVELTY.lost_modes)
+    np.testing.assert_allclose(reference.get_xdata(), [mode.reference_share for mode in modes])
 
 
 @pytest.mark.parametrize("value", [None, 3.0, "result"])
@@ -139,7 +141,6 @@ def result_classes() -> list[type[Result]]:
 
 
 def test_every_result_class_draws_or_has_no_plot():
-    drawing_of(type(AGREEMENT))  # registers the drawings
     for cls in result_classes():
         assert hasattr(cls, "plot") == bool(kinds_of(cls)), cls.__name__
 

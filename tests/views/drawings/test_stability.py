@@ -8,7 +8,14 @@ import pytest
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from shiftmetrics.stability import FixedLoss, HingeLoss, ZeroOneLoss, stability_criterion, stability_curve
+from shiftmetrics.stability import (
+    FixedLoss,
+    HingeLoss,
+    ZeroOneLoss,
+    stability_criterion,
+    stability_curve,
+    trade_off,
+)
 from shiftmetrics.views import plot
 
 POINTS = np.random.default_rng(0).normal([1.0, 0.0], 1.0, size=(60, 2))
@@ -117,9 +124,9 @@ def test_categories_have_no_boundary():
 
 
 def test_curves_over_thresholds_and_prices_draw_themselves():
-    margins = np.linspace(-0.5, 2.4, 30)
+    margins = np.linspace(-0.5, 2.4, 90)
     curve = stability_curve(HingeLoss(margins, 1.5))
-    surface = stability_curve(HingeLoss(margins, 1.5), 1.0, shares=np.linspace(0, 1, 21))
+    surface = trade_off(HingeLoss(margins, 1.5), 1.0, shares=np.linspace(0, 1, 21))
     for result in (curve, surface):
         axes = result.plot()
         assert axes.get_title(loc="left")
@@ -140,5 +147,5 @@ def test_infinite_points_are_left_out():
     loss = FixedLoss([0.0, 0.5, 1.0])
     plot(stability_curve(loss, [0.6, 2.0])).figure.canvas.draw()
     plot(stability_curve(loss, [2.0]), kind="risk").figure.canvas.draw()
-    plot(stability_curve(loss, 2.0, shares=[0.0, 0.5, 1.0])).figure.canvas.draw()
-    plot(stability_curve(loss, 0.7, shares=[0.0, 0.5, 1.0]), kind="excess_risk").figure.canvas.draw()
+    plot(trade_off(loss, 2.0, shares=[0.0, 0.5, 1.0])).figure.canvas.draw()
+    plot(trade_off(loss, 0.7, shares=[0.0, 0.5, 1.0]), kind="excess_risk").figure.canvas.draw()

@@ -297,3 +297,26 @@ def test_other_results_of_the_same_house():
     result = worst_case_risk(loss, 0.1)
     text = Page(render_report(result, context=Context(rows={result.title: Rows(loss=loss)}))).text
     assert result.headline() in text
+
+
+def test_names_of_any_length_and_content_are_printed(results):
+    name = "x" * 200
+    page = render_report({name: results["mild"], "a\x00b\x1f": results["strong"]})
+    assert f'<span title="{name}">{"x" * 40}…</span>' in page
+    assert "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}" not in page
+    assert "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}" in page
+    assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
+
+
+def test_a_number_stays_with_its_unit(page):
+    assert re.search(r"\d\N{NO-BREAK SPACE}%", page)
+    assert not re.search(r"\d (%|nats)", page)
+
+
+def test_a_card_leads_with_its_sentence_and_says_no_value_twice(page, results):
+    cards = re.findall(r'<article class="verdict">(.*?)</article>', page, re.DOTALL)
+    assert len(cards) == len(results)
+    for card, result in zip(cards, results.values(), strict=True):
+        text, value = Page(card).text, document.format_number(result.value)
+        assert text.index(result.headline()) < text.index("igher is ")
+        assert len(re.findall(rf"(?<![\d.]){re.escape(value)}(?![\d.]\d)", text)) == 1

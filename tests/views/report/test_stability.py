@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models import Moves, Search, feature_stability, model_stability
-from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve
+from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve, trade_off
 from shiftmetrics.views import Context, Rows
 from shiftmetrics.views.report import render_report
 from shiftmetrics.views.report.shifted_rows import changes
@@ -91,7 +91,7 @@ def test_features_and_groups(people):
         tree, *people, 0.4, moves=Moves(by=np.where(people[0]["age"] > 60, EVIL, "young"))
     )
     page = render_report({"tree": result, "moves": model_stability(tree, *people, 0.4)})
-    assert "Stability by feature" in page
+    assert "What moves of one feature can do" in page
     assert "Groups, the least stable first." in page
     assert EVIL not in page
     without = render_report(feature_stability(tree, *people, 0.4))
@@ -103,7 +103,7 @@ def test_features_and_groups(people):
 def test_curves_and_surfaces_stand_in_the_stability_section(result):
     curve, surface = (
         stability_curve(result.loss, [0.3, 0.4]),
-        stability_curve(result.loss, 0.4, shares=[0, 0.25, 0.5, 0.75, 1]),
+        trade_off(result.loss, 0.4, shares=[0, 0.25, 0.5, 0.75, 1]),
     )
     page = render_report([result, curve, surface])
     assert page.count("How little does it take to break the model?") == 1
@@ -124,7 +124,7 @@ def test_categories_and_weights_count(people):
         result, context=Context(rows={"Stability": Rows(table=facts, sample_weight=weight, labels=y)})
     )
     share = 100 * weight[near].sum() / weight.sum()
-    assert f'ward = near</td><td class="n">{share:.1f} %' in page
+    assert f'ward = near</td><td class="n">{share:.1f}\N{NO-BREAK SPACE}%' in page
     assert "name = person" not in page  # a level of one row says nothing
 
 

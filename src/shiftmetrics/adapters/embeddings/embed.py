@@ -6,8 +6,6 @@ import contextlib
 import hashlib
 import os
 import warnings
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -166,7 +164,7 @@ def _encode(items: Items, encode: Any, batch_size: int, progress: bool) -> Float
 
     starts, output = range(0, len(items), batch_size), "The encoder's output"
     blocks: list[FloatArray] = []
-    for start in tqdm(starts, desc="embedding", delay=2.0, disable=not progress, leave=False):
+    for start in tqdm(starts, desc="embedding", delay=2.0, disable=not progress or None, leave=False):
         rows = slice(start, min(start + batch_size, len(items)))
         given = as_array(encode(items.take(rows)), output)
         if given.ndim != 2 or given.shape[0] != rows.stop - rows.start:
@@ -224,7 +222,7 @@ class EmbeddingCache:
         try:
             with np.load(file, allow_pickle=False) as arrays:
                 features: FloatArray = np.asarray(arrays["features"], dtype=np.float64)
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
+        except Exception:  # each kind of damage has its own in zipfile, zlib and NumPy
             return None  # absent, or damaged: it is computed again and written over
         with contextlib.suppress(OSError):  # a folder that may be read only still serves
             os.utime(file)  # used just now

@@ -1,4 +1,4 @@
-"""Clusters of what a sample has more of than a reference: the significant modes of novelty, as an estimator."""
+"""Clusters of what is new in a sample against a reference: the modes of novelty, as an estimator."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import Computing
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import check_choice, check_number, check_rng, describe
 from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty
-from shiftmetrics.novelty.modes import MEMBERSHIP
+from shiftmetrics.novelty.kinds import MEMBERSHIP
 
 NONE = -1
 """The label of rows that belong to no novel mode."""
 
 
 class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Cluster what a sample shows more often than a reference.
+    """Cluster what is new in a sample against a reference.
 
-    Each cluster is a significant, varimax-rotated mode of `kernel_entropic_novelty`. Rows that both samples hold as
-    often belong to none.
+    Each cluster is a mode of `kernel_entropic_novelty`, which finds and tests them. Rows of kinds that both samples
+    hold belong to none.
 
     Parameters
     ----------
@@ -32,12 +32,13 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         Similarity of two rows, as for `kernel_entropic_novelty`.
     bandwidth : float, "auto" or "median", default "auto"
         Bandwidth of the Gaussian kernel.
-    n_modes : int, default 10
-        Most clusters; at least 1, and no more than 20 are found.
-    threshold : float, default 0.25
-        Least membership of a row in a cluster, from 0 to 1.
-    n_permutations : int, default 20
-        Relabellings that tell which modes are significant; at least 1.
+    threshold : float, default 2/3
+        Least membership of a row in a cluster, from 0.5 to 1: the share of such rows that are of the sample, were
+        both samples equally large.
+    n_draws : int, default 199
+        Relabellings that tell which modes are new; at least 19.
+    level : float, default 0.95
+        A mode counts as new where fewer than 1 - level of the relabellings show as much.
     random_state : int, Generator or RandomState, optional
         Draws rows, labels and whatever else is random. Default: a fixed seed.
 
@@ -50,7 +51,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
     result_ : NoveltyResult
         The novelty behind them.
     modes_ : tuple of Mode
-        The significant modes, one for each cluster.
+        The modes, one for each cluster.
     n_features_in_, feature_names_in_
         As in every estimator of scikit-learn.
 
@@ -71,17 +72,17 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         eta: float = 1.0,
         kernel: Any = "gaussian",
         bandwidth: float | str = "auto",
-        n_modes: int = 10,
         threshold: float = MEMBERSHIP,
-        n_permutations: int = 20,
+        n_draws: int = 199,
+        level: float = 0.95,
         random_state: Any = None,
     ) -> None:
         self.eta = eta
         self.kernel = kernel
         self.bandwidth = bandwidth
-        self.n_modes = n_modes
         self.threshold = threshold
-        self.n_permutations = n_permutations
+        self.n_draws = n_draws
+        self.level = level
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, reference: Any = None) -> Self:
@@ -107,9 +108,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
             If neither or both of ``y`` and ``reference`` are given, ``y`` holds other values than 0 and 1 or fewer
             than two of either, or an option is out of range.
         """
-        check_number(self.threshold, "threshold", low=0.0, high=1.0, open_low=True)
-        check_integer(self.n_modes, "n_modes", low=1)
-        check_integer(self.n_permutations, "n_permutations", low=1)  # the null tells which modes are clusters
+        check_number(self.threshold, "threshold", low=0.5, high=1.0)
         if not callable(self.kernel):
             check_choice(self.kernel, "kernel", ("gaussian", "cosine"))
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -128,10 +127,12 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
             eta=self.eta,
             kernel=self.kernel,
             bandwidth=self.bandwidth,  # type: ignore[arg-type]
-            resampling=NoveltyResampling(n_permutations=self.n_permutations, rng=_seed(self.random_state)),
+            resampling=NoveltyResampling(
+                n_draws=self.n_draws, level=self.level, rng=_seed(self.random_state)
+            ),
             computing=Computing(progress=False),
         )
-        self.modes_ = tuple(mode for mode in self.result_.modes if mode.significant)[: self.n_modes]
+        self.modes_ = self.result_.modes
         self.n_clusters_ = len(self.modes_)
         memberships = np.zeros((len(rows), self.n_clusters_))
         for column, mode in enumerate(self.modes_):

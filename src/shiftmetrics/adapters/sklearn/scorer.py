@@ -1,4 +1,4 @@
-"""A scorer for scikit-learn: whether the predictions of a fitted classifier survive a shift of the sample."""
+"""A scorer for scikit-learn: what a fitted classifier is worth on a shifted sample."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import numpy as np
 
 from shiftmetrics._core.validation import check_choice, describe, seed_of
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
+from shiftmetrics.comparison.judges import AGREEMENT, OVER_CEILING
 
 RESPONSES = ("auto", "decision_function", "predict_proba", "predict_log_proba")
 
 
 @dataclass(frozen=True)
 class AgreementScorer:
-    """Scorer of fitted classifiers: how well do predictions survive a shift? No labels are used.
+    """Scorer of fitted classifiers on a shifted sample; higher is better.
 
-    Pass it to ``cross_val_score``, ``GridSearchCV`` or any other function with a ``scoring`` callable. It returns
-    nats per sample; higher is better. It can be pickled.
+    Pass it to ``cross_val_score``, ``GridSearchCV`` or any other function with a ``scoring`` callable. By default it
+    uses no labels: how far predictions stay as they were says how robust they are, not whether they are right. It can
+    be pickled.
 
     Parameters
     ----------
@@ -31,9 +33,12 @@ class AgreementScorer:
         How much of the shift.
     response_method : {"auto", "decision_function", "predict_proba", "predict_log_proba"}, default "auto"
         What to take as scores; "auto" is the decision function where there is one, else probabilities.
+    criterion : str, default "agreement_over_ceiling"
+        That, or "agreement" in nats per sample, as in the papers. With labels "accuracy_and_f1" (the mean of accuracy
+        and macro F1), or any scorer of scikit-learn by its name, of the shifted sample, whose labels the shift keeps.
     prior : array, "predicted" or None, default "predicted"
-        Class prior. With the predicted one a constant classifier scores 0; with None it would score highest.
-    rng : int, Generator or None, default 0
+        Class prior of the agreement. With the predicted one a constant classifier scores 0; with None highest.
+    random_state : int, Generator, RandomState or None, default 0
         Seed of the shift, the same for every estimator.
 
     Raises
@@ -59,8 +64,9 @@ class AgreementScorer:
     shift: Callable[..., Any]
     strength: float | None = None
     response_method: str = "auto"
+    criterion: str = OVER_CEILING
     prior: Any = "predicted"
-    rng: Any = 0
+    random_state: Any = 0
 
     def __post_init__(self) -> None:
         if not callable(self.shift):
@@ -69,11 +75,13 @@ class AgreementScorer:
         if self.strength is None and "strength" in inspect.signature(self.shift).parameters:
             remedy = f"Shift: {self.shift!r}."
             raise ValueError(describe("strength", "given for a shift that has one", "None", remedy))
-        object.__setattr__(self, "rng", seed_of(self.rng))
+        object.__setattr__(self, "random_state", seed_of(self.random_state))
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """Return the agreement of a fitted estimator with itself, in nats per sample; ``y`` is not used."""
-        return self.measure(estimator, X).value
+        """Return the score of a fitted estimator; labels ``y`` are used if the criterion is one of theirs."""
+        if self.criterion in (AGREEMENT, OVER_CEILING):
+            return score_by(self.criterion, self.measure(estimator, X), estimator, X, y)
+        return score_by(self.criterion, None, estimator, self.pair(X)[0], y)
 
     def measure(self, estimator: Any, X: Any, **options: Any) -> PosteriorAgreementResult:
         """Return the whole result; ``options`` go to `posterior_agreement`."""
@@ -87,13 +95,25 @@ class AgreementScorer:
         if self.strength is not None:
             from shiftmetrics.lab.shifts import apply_shift
 
-            pair = apply_shift(self.shift, X, strength=self.strength, rng=self.rng)
+            pair = apply_shift(self.shift, X, strength=self.strength, rng=self.random_state)
             return pair.sample, pair.reference
         sample = self.shift(X)
         n_rows, n_shifted = (part.shape[0] if hasattr(part, "shape") else len(part) for part in (X, sample))
         if n_shifted != n_rows:
             raise ValueError(describe("shift", f"a function that keeps the {n_rows} rows", n_shifted))
         return sample, X
+
+
+def score_by(criterion: str, result: Any, estimator: Any, sample: Any, y: Any) -> float:
+    """Return a score by a criterion: from the result of agreement, or of an estimator by labels."""
+    from sklearn.metrics import get_scorer
+
+    if criterion in (AGREEMENT, OVER_CEILING):
+        return float(result.value if criterion == AGREEMENT else result.normalized)
+    if y is None:
+        raise ValueError(describe("y", f"given for the criterion {criterion!r}", "None"))
+    parts = ("accuracy", "f1_macro") if criterion == "accuracy_and_f1" else (criterion,)
+    return float(np.mean([get_scorer(part)(estimator, sample, y) for part in parts]))
 
 
 def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[Any, str]:

@@ -1,4 +1,4 @@
-"""A search over hyper-parameters that uses no labels to judge a candidate."""
+"""A search over hyper-parameters for use under a shift."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import (
     GridSearchCV,
     ParameterGrid,
@@ -17,16 +17,20 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
-from shiftmetrics.adapters.sklearn.scorer import AgreementScorer, response_of
+from shiftmetrics.adapters.sklearn.scorer import AgreementScorer, response_of, score_by
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.comparison.ranking import has_collapsed
+from shiftmetrics.agreement.predictions import predicted_columns
+from shiftmetrics.agreement.result import has_collapsed
+from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.comparison.criteria import accuracy_and_f1, confusion, weighted_vote
+from shiftmetrics.comparison.judges import AGREEMENT, OVER_CEILING, VOTE, choose_criterion
 
-MEASURED = ("equivalent_error", "disagreement", "effective_classes")
+MEASURED = ("disagreement", "kappa", "normalized", "equivalent_error")
 
 FIT = Status("fit", "It uses the classes, so that its agreement can be compared.")
 COLLAPSED = Status(
@@ -38,11 +42,11 @@ COLLAPSED = Status(
 
 
 class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
-    """Search hyper-parameters by agreement on held-out rows; labels train the candidates but do not judge them.
+    """Search hyper-parameters for use under a shift, judged on held-out rows.
 
-    With a ``shift``, each candidate's predictions for held-out rows are compared with those for the shifted copies.
-    Without one, two copies of it are fitted on disjoint halves of the training rows, and must agree on the held-out
-    ones.
+    With a ``shift``, each candidate predicts held-out rows and their shifted copies, and is judged by the labels that
+    the shift keeps. Without one, two copies of it are fitted on disjoint halves of the training rows, and candidates
+    are judged without labels by what both predict for the held-out rows, one taking the place of the shifted.
 
     Parameters
     ----------
@@ -51,11 +55,15 @@ class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
     param_grid : mapping, sequence of mappings, or iterable of settings
         As in ``GridSearchCV``; any other iterable, such as a ``ParameterSampler``, is tried as it stands.
     shift : callable, optional
-        As in `AgreementScorer`. Default: agreement between models fitted on disjoint halves.
+        As in `AgreementScorer`. Default: models fitted on disjoint halves are compared.
     strength : float, optional
         How much of the shift.
     response_method : {"auto", "decision_function", "predict_proba", "predict_log_proba"}, default "auto"
         As in `AgreementScorer`.
+    criterion : str, default "auto"
+        Of `AgreementScorer`, or "vote": the match with the weighted vote of three or more candidates, without labels,
+        as in `compare_agreement`. By default "accuracy_and_f1" with a shift; without one "vote", or for fewer
+        candidates "agreement_over_ceiling".
     prior : array, "predicted" or None, default "predicted"
         As in `AgreementScorer`.
     cv : int, splitter or iterable, default 5
@@ -70,10 +78,13 @@ class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
     Attributes
     ----------
     cv_results_ : dict of arrays
-        As in ``GridSearchCV``, with ``mean_equivalent_error``, ``mean_disagreement``, ``mean_effective_classes`` and
-        ``status`` ("fit" or "collapsed") beside the scores. ``rank_test_score`` puts collapsed candidates last.
+        As in ``GridSearchCV``, without times, and with ``mean_disagreement`` (changed predictions), ``mean_kappa``,
+        ``mean_normalized`` (agreement over its ceiling), ``mean_equivalent_error`` and ``status`` ("fit" or
+        "collapsed") beside the scores. By agreement ``rank_test_score`` puts collapsed candidates last.
+    criterion_ : str
+        What candidates were judged by.
     best_index_, best_params_, best_score_ : int, dict, float
-        The candidate of the highest mean agreement (nats per sample) among those that have not collapsed.
+        The candidate of the highest mean score; by agreement, among those that have not collapsed.
     best_estimator_, classes_, n_features_in_, feature_names_in_
         Of the refitted estimator.
     status_ : Status
@@ -99,6 +110,7 @@ class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
         shift: Any = None,
         strength: float | None = None,
         response_method: str = "auto",
+        criterion: str = "auto",
         prior: Any = "predicted",
         cv: Any = 5,
         refit: bool = True,
@@ -110,6 +122,7 @@ class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
         self.shift = shift
         self.strength = strength
         self.response_method = response_method
+        self.criterion = criterion
         self.prior = prior
         self.cv = cv
         self.refit = refit
@@ -141,22 +154,26 @@ class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         scorer = None
         if self.shift is not None:
-            scorer = AgreementScorer(self.shift, self.strength, self.response_method, self.prior, seed)
+            scorer = AgreementScorer(
+                self.shift, self.strength, self.response_method, prior=self.prior, random_state=seed
+            )
         candidates = _candidates(self.param_grid)
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
-        search = GridSearchCV(
-            _Copies(self.estimator, halves=scorer is None, seed=seed),
-            [{f"estimator__{name}": [value] for name, value in params.items()} for params in candidates],
-            scoring=_Score(scorer, self.response_method, self.prior),
-            refit=False,
-            cv=splits,
-            n_jobs=self.n_jobs,
-            error_score="raise",
+        by_labels = scorer is not None or self.criterion != "auto"
+        self.criterion_ = choose_criterion(
+            self.criterion, len(candidates), labels=by_labels, other_rows=False
         )
-        # Under names of their own: scikit-learn warns of a sample_weight that the scoring does not use.
-        search.fit(X, y, rows_together=groups, **{f"fit_{name}": part for name, part in fit_params.items()})
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        options = (self.criterion_, scorer, self.response_method, self.prior, seed)
+        fitted = [clone(self.estimator).set_params(**clone(params, safe=False)) for params in candidates]
+        work, data = delayed(_held_out), (X, y, groups, fit_params)
+        found = Parallel(n_jobs=self.n_jobs)(
+            work(estimator, *data, split, *options) for estimator in fitted for split in splits
+        )
+        if self.criterion_ == VOTE:
+            for part in range(len(splits)):
+                _vote(found[part :: len(splits)])
         self.n_splits_ = len(splits)
-        self.cv_results_ = _results_table(candidates, search.cv_results_)
+        self.cv_results_ = _results_table(candidates, found, self.criterion_)
         self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -175,54 +192,54 @@ class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
 
-class _Copies(BaseEstimator):  # type: ignore[misc]
-    """A copy of an estimator fitted on all rows, or two that are fitted on disjoint halves of them."""
+def _halves(rows: Any, y: Any, groups: Any, seed: int) -> list[Any]:
+    """Return two disjoint halves of rows with the same classes; rows of one group stay together."""
+    y, groups = np.asarray(y)[rows], None if groups is None else np.asarray(groups)[rows]
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    halves = next(kind(2, shuffle=True, random_state=seed).split(np.empty(len(y)), y, groups))
+    classes = [np.unique(y[half]).tolist() for half in halves]
+    if classes[0] != classes[1]:
+        expected = "labels of which both halves of each training fold have every class"
+        got = f"the classes {classes[0]} and {classes[1]}"
+        remedy = "Merge rare classes, give fewer folds, or judge by a shift."
+        raise ValueError(describe("y", expected, got, remedy))
+    return [rows[half] for half in halves]
 
-    def __init__(self, estimator: Any, *, halves: bool, seed: int) -> None:
-        self.estimator, self.halves, self.seed = estimator, halves, seed
 
-    def fit(self, X: Any, y: Any, rows_together: Any = None, **fit_params: Any) -> Self:
-        self.fitted_ = []
-        for rows in self._parts(np.asarray(y), rows_together):
-            part = {name.removeprefix("fit_"): value for name, value in fit_params.items()}
-            part = _check_method_params(X, part, rows)
-            fitted = clone(self.estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **part)
-            self.fitted_.append(fitted)
-        return self
-
-    def _parts(self, y: Any, groups: Any) -> tuple[Any, ...]:
-        if not self.halves:
-            return (np.arange(len(y)),)
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        halves: tuple[Any, ...] = next(
-            kind(2, shuffle=True, random_state=self.seed).split(np.empty(len(y)), y, groups)
+def _held_out(
+    estimator: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any], split: Any,
+    criterion: str, scorer: AgreementScorer | None, response_method: str, prior: Any, seed: int,
+) -> dict[str, Any]:  # fmt: skip
+    """Fit one copy, or two on halves, and return what it makes of held-out rows: its score, or what it predicts."""
+    train, test = split
+    fitted = [
+        clone(estimator).fit(
+            _safe_indexing(X, rows), _safe_indexing(y, rows), **_check_method_params(X, fit_params, rows)
         )
-        classes = [np.unique(y[half]).tolist() for half in halves]
-        if classes[0] != classes[1]:
-            expected = "labels of which both halves of each training fold have every class"
-            got = f"the classes {classes[0]} and {classes[1]}"
-            remedy = "Merge rare classes, give fewer folds, or judge by a shift."
-            raise ValueError(describe("y", expected, got, remedy))
-        return halves
+        for rows in (_halves(train, y, groups, seed) if scorer is None else [train])
+    ]
+    X_test, y_test = _safe_indexing(X, test), np.asarray(_safe_indexing(y, test))
+    sample, reference = (X_test, X_test) if scorer is None else scorer.pair(X_test)
+    scores, kind = response_of(fitted[0], sample, response_method)
+    reference_scores, _ = response_of(fitted[-1], reference, response_method)
+    result = posterior_agreement(scores, reference_scores, kind=kind, prior=prior)
+    found = {what: getattr(result, what) for what in MEASURED}
+    expected = np.unique(y_test, return_counts=True)[1] / len(y_test)
+    found["collapsed"] = float(has_collapsed(result.shares, expected))
+    if criterion == VOTE:
+        pair = predicted_columns(prepare_pairs(scores, reference_scores, kind=kind))
+        return {**found, "predicted": fitted[0].classes_[np.stack(pair)]}
+    return {**found, "score": score_by(criterion, result, fitted[0], sample, y_test)}
 
 
-class _Score:
-    """Agreement of the copies on held-out rows; labels only count how many classes there are."""
-
-    def __init__(self, scorer: AgreementScorer | None, response_method: str, prior: Any) -> None:
-        self.scorer, self.response_method, self.prior = scorer, response_method, prior
-
-    def __call__(self, copies: _Copies, X: Any, y: Any) -> dict[str, float]:
-        sample, reference = (X, X) if self.scorer is None else self.scorer.pair(X)
-        scores, kind = response_of(copies.fitted_[0], sample, self.response_method)
-        reference_scores, _ = response_of(copies.fitted_[-1], reference, self.response_method)
-        result = posterior_agreement(scores, reference_scores, kind=kind, prior=self.prior)
-        shares = np.unique(np.asarray(y), return_counts=True)[1] / len(y)
-        return {
-            "score": result.value,
-            **{what: getattr(result, what) for what in MEASURED},
-            "expected_classes": float(np.exp(entropy(shares))),
-        }
+def _vote(found: list[dict[str, Any]]) -> None:
+    """Judge the candidates of one split by the vote among them."""
+    classes, codes = np.unique(np.stack([part.pop("predicted") for part in found]), return_inverse=True)
+    shifted, before = codes.reshape(len(found), 2, -1).transpose(1, 0, 2)
+    weights = np.ones(shifted.shape[1])
+    vote, _ = weighted_vote(before, len(classes), weights)
+    for part, row in zip(found, shifted, strict=True):
+        part["score"] = accuracy_and_f1(confusion(vote, row, len(classes), weights))
 
 
 def _candidates(param_grid: Any) -> list[dict[str, Any]]:
@@ -239,24 +256,27 @@ def _candidates(param_grid: Any) -> list[dict[str, Any]]:
     return candidates
 
 
-def _results_table(candidates: list[dict[str, Any]], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of ``cv_results_`` from those of the search over `_Copies`."""
-    times = {f"{how}_{what}_time" for how in ("mean", "std") for what in ("fit", "score")}
-    results: dict[str, Any] = {name: found[name] for name in found if name in times}
-    results |= {
-        f"param_{name.removeprefix('param_estimator__')}": column
-        for name, column in found.items()
-        if name.startswith("param_")
+def _results_table(
+    candidates: list[dict[str, Any]], found: list[dict[str, Any]], criterion: str
+) -> dict[str, Any]:
+    """Return the columns of ``cv_results_``; ``found`` holds the splits of each candidate one after the other."""
+    figures = {
+        name: np.array([part[name] for part in found]).reshape(len(candidates), -1) for name in found[0]
     }
+    results: dict[str, Any] = {}
+    for name in sorted({name for params in candidates for name in params}):
+        column = np.full(len(candidates), None)
+        for place, params in enumerate(candidates):
+            column[place] = params.get(name)
+        results[f"param_{name}"] = np.ma.MaskedArray(column, [name not in params for params in candidates])
     results["params"] = candidates
-    results |= {name: found[name] for name in found if name.endswith("test_score") and name[:4] != "rank"}
-    results |= {f"mean_{what}": found[f"mean_test_{what}"] for what in MEASURED}
-    expected = float(np.mean(found["mean_test_expected_classes"]))
-    collapsed = np.asarray(
-        [has_collapsed(float(used), expected) for used in results["mean_effective_classes"]]
-    )
+    scores = figures["score"]
+    results |= {f"split{part}_test_score": column for part, column in enumerate(scores.T)}
+    results |= {"mean_test_score": scores.mean(axis=1), "std_test_score": scores.std(axis=1)}
+    results |= {f"mean_{what}": figures[what].mean(axis=1) for what in MEASURED}
+    collapsed = figures["collapsed"].mean(axis=1) > 0.5  # in most of the splits
     results["status"] = np.where(collapsed, COLLAPSED.code, FIT.code)
-    mean = results["mean_test_score"]
-    ahead = (collapsed < collapsed[:, None]) | ((collapsed == collapsed[:, None]) & (mean > mean[:, None]))
+    mean, last = results["mean_test_score"], collapsed & (criterion in (AGREEMENT, OVER_CEILING))
+    ahead = (last < last[:, None]) | ((last == last[:, None]) & (mean > mean[:, None]))
     results["rank_test_score"] = (1 + ahead.sum(axis=1)).astype(np.int32)
     return results

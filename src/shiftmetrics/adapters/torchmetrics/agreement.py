@@ -27,10 +27,8 @@ from shiftmetrics.agreement.grid import (
 )
 from shiftmetrics.agreement.posterior import posterior_agreement as certified_agreement
 from shiftmetrics.agreement.result import PosteriorAgreementResult
-from shiftmetrics.agreement.scores import prepare_pairs
+from shiftmetrics.agreement.scores import KINDS, named_prior, prepare_pairs
 from shiftmetrics.agreement.shards import batch_pairs
-
-KINDS = ("scores", "probabilities")
 
 
 class PosteriorAgreement(LabelFreeMetric):
@@ -41,11 +39,11 @@ class PosteriorAgreement(LabelFreeMetric):
 
     Parameters
     ----------
-    num_classes : int
-        Number of classes, at least 2.
-    kind : {"scores", "probabilities"}, default "scores"
+    num_classes : int, optional
+        Number of classes, at least 2. Not needed with a prior for each class or ``exact=True``.
+    kind : {"scores", "probabilities", "proportions"}, default "scores"
         Probabilities become scores by their logarithm.
-    prior : array of shape (num_classes,) or "predicted", optional
+    prior : array of shape (num_classes,), "uniform" or "predicted", optional
         Class prior. Default: uniform, for which a constant classifier agrees perfectly. To choose models, take
         "predicted", for which it scores 0; it needs ``exact=True``, since it is known only when all rows are.
     floor : float, optional
@@ -86,7 +84,7 @@ class PosteriorAgreement(LabelFreeMetric):
 
     def __init__(
         self,
-        num_classes: int,
+        num_classes: int | None = None,
         *,
         kind: str = "scores",
         prior: Any = None,
@@ -96,20 +94,25 @@ class PosteriorAgreement(LabelFreeMetric):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.num_classes = check_integer(num_classes, "num_classes", low=2)
+        prior = named_prior(prior)
+        given = prior is not None and not isinstance(prior, str)
+        if num_classes is None and given:
+            num_classes = len(prior)
+        if num_classes is None and not exact:
+            raise TypeError(describe("num_classes", "given unless exact=True", "None", "Pass num_classes."))
+        self.num_classes = None if num_classes is None else check_integer(num_classes, "num_classes", low=2)
         self.kind = check_choice(kind, "kind", KINDS)
         self.floor = None if floor is None else check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
         self.beta_range = check_range(beta_range)
         self.exact = bool(exact)
-        if exact and isinstance(prior, str):
-            check_choice(prior, "prior", ("predicted",))
-        elif isinstance(prior, str):
+        if isinstance(prior, str) and not exact:
             raise ValueError(
-                describe("prior", "an array or None unless exact=True", repr(prior), "Pass exact=True.")
+                describe("prior", 'an array or "uniform" unless exact=True', repr(prior), "Pass exact=True.")
             )
-        blank = np.zeros((1, self.num_classes))
-        given = prior is not None and not isinstance(prior, str)
-        self.prior = prepare_pairs(blank, blank, prior=prior).prior if given else prior
+        if given:
+            blank = np.zeros((1, self.num_classes or 0))
+            prior = prepare_pairs(blank, blank, prior=prior).prior
+        self.prior = prior
         self.add_state("signature", default=self._signature(), dist_reduce_fx=_one_signature)
         if self.exact:
             self.add_state("scores", default=[], dist_reduce_fx="cat")
@@ -136,15 +139,15 @@ class PosteriorAgreement(LabelFreeMetric):
             kind=self.kind,
             prior=None if isinstance(self.prior, str) else self.prior,
             floor=self.floor,
-            n_classes=self.num_classes,
+            n_classes=self._n_classes() or None,
         )
         if self._update_count == 1 and self.kind == "scores" and look_like_probabilities(pairs.scores):
             warnings.warn(
                 'scores look like probabilities. If they are, pass kind="probabilities".', stacklevel=3
             )
         if self.exact:
-            self.scores.append(_two_columns(scores.detach(), self.kind))
-            self.reference_scores.append(_two_columns(reference_scores.detach(), self.kind))
+            self.scores.append(_two_columns(scores, self.kind))
+            self.reference_scores.append(_two_columns(reference_scores, self.kind))
         else:
             added = torch.from_numpy(grid_statistic(pairs, grid_betas(*self.beta_range)).pack())
             self.sums = self.sums + added.to(self.sums.device)
@@ -189,7 +192,9 @@ class PosteriorAgreement(LabelFreeMetric):
             gather = dist_sync_fn or gather_all_tensors
             _one_signature(torch.stack(gather(self.signature, group=process_group or self.process_group)))
             if self.exact:  # one type and one shape everywhere, also where there are no rows
-                blank = torch.zeros((0, self.num_classes), dtype=torch.float64, device=self.device)
+                own = torch.tensor([self._n_classes()], device=self.device)
+                n_columns = int(torch.stack(gather(own, group=process_group or self.process_group)).max())
+                blank = torch.zeros((0, n_columns), dtype=torch.float64, device=self.device)
                 self.scores = [torch.cat([blank, *(part.double() for part in self.scores)])]
                 self.reference_scores = [
                     torch.cat([blank, *(part.double() for part in self.reference_scores)])
@@ -212,19 +217,27 @@ class PosteriorAgreement(LabelFreeMetric):
         statistic = self._empty_statistic().unpack(self.sums.cpu().numpy())
         check_seen(statistic.weight)
         uniform = self.prior is None
-        prior = np.full(self.num_classes, 1.0 / self.num_classes) if uniform else np.asarray(self.prior)
+        n_classes = self._n_classes()
+        prior = np.full(n_classes, 1.0 / n_classes) if uniform else np.asarray(self.prior)
         betas = grid_betas(*self.beta_range)
         return grid_result(statistic, betas, prior, kind=self.kind, floor=self.floor, uniform=uniform)
 
     def _empty_statistic(self) -> AgreementGridStatistic:
         blank = np.zeros(len(grid_betas(*self.beta_range)))
-        return AgreementGridStatistic(0.0, blank, blank, blank, 0.0, 0.0, 0.0, np.zeros(self.num_classes))
+        classes = np.zeros(self._n_classes())
+        return AgreementGridStatistic(0.0, 0.0, classes, classes, blank, blank, blank, 0.0, 0.0)
+
+    def _n_classes(self) -> int:
+        """Return the number of classes, 0 as long as nothing tells."""
+        if self.num_classes is not None or not self.exact or not len(self.scores):
+            return self.num_classes or 0
+        return int(self.scores[0].shape[-1])
 
     def _signature(self) -> Tensor:
         """Return numbers that stand for the settings."""
         code = zlib.crc32(repr(None if self.prior is None else np.asarray(self.prior).tolist()).encode())
         floor = -1.0 if self.floor is None else self.floor
-        settings = (self.exact, self.num_classes, KINDS.index(self.kind), floor, code, *self.beta_range)
+        settings = (self.exact, self.num_classes or 0, KINDS.index(self.kind), floor, code, *self.beta_range)
         return torch.tensor([float(part) for part in settings], dtype=torch.float64)
 
 
@@ -284,7 +297,8 @@ def _one_signature(stacked: Tensor) -> Tensor:
 
 
 def _two_columns(scores: Tensor, kind: str) -> Tensor:
-    """Return binary margins, or probabilities of class 1, as one column for each class."""
+    """Return a copy, of binary margins or probabilities of class 1 with one column for each class."""
+    scores = scores.detach().clone()
     if scores.ndim == 2:
         return scores
     other = torch.zeros_like(scores) if kind == "scores" else 1.0 - scores

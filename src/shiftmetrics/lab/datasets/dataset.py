@@ -175,7 +175,7 @@ class ImageFiles(Sequence[Path]):
         ValueError
             If a file is not an image or has 32 bits a pixel, or the images differ in size.
         """
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
 
         side = None if size is None else check_integer(size, "size", low=1)
         images = []
@@ -188,7 +188,9 @@ class ImageFiles(Sequence[Path]):
             try:
                 with Image.open(path) as image:
                     picture = _in_colour(image, path)
-            except (UnidentifiedImageError, OSError) as error:
+            except Exception as error:  # each format of images has its own for damaged files
+                if isinstance(error, ValueError) and str(path) in str(error):
+                    raise
                 raise ValueError(
                     f"The file {str(path)!r} must be an image, got one that cannot be read ({error}). "
                     "Extract the data again."

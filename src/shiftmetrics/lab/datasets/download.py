@@ -186,5 +186,11 @@ def _bar(name: str, start: int, total: int | None, progress: bool) -> Any:
     from tqdm.auto import tqdm
 
     return tqdm(
-        desc=name, initial=start, total=total, unit="B", unit_scale=True, disable=not progress, leave=False
+        desc=name,
+        initial=start,
+        total=total,
+        unit="B",
+        unit_scale=True,
+        disable=not progress or None,
+        leave=False,
     )

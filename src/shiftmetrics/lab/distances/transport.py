@@ -91,7 +91,9 @@ class TransportCost:
             "linear program": self._programs,
         }[self.route]
         title = f"transport by {self.route}"
-        with tqdm(total=pairs.n_samples, desc=title, delay=2.0, disable=not progress, leave=False) as bar:
+        with tqdm(
+            total=pairs.n_samples, desc=title, delay=2.0, disable=not progress or None, leave=False
+        ) as bar:
 
             def rows_of(p: Array, _log_p: Array, q: Array, _log_q: Array) -> FloatArray:
                 found = kernel(to_float64(p), to_float64(q))

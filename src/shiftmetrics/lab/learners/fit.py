@@ -205,4 +205,4 @@ def _take(values: Tensor | None, rows: Tensor) -> Tensor | None:
 def _bar(epochs: int, progress: bool) -> Any:
     from tqdm.auto import tqdm
 
-    return tqdm(total=epochs, desc="fit", unit="epoch", delay=2.0, disable=not progress, leave=False)
+    return tqdm(total=epochs, desc="fit", unit="epoch", delay=2.0, disable=not progress or None, leave=False)

@@ -85,7 +85,7 @@ def grid_search(
         raise ValueError(describe("values", "a sequence of at least one value", "none"))
     best: tuple[float, Model] | None = None
     scores: list[float] = []
-    for value in tqdm(values, desc="grid", unit="fit", delay=2.0, disable=not progress, leave=False):
+    for value in tqdm(values, desc="grid", unit="fit", delay=2.0, disable=not progress or None, leave=False):
         model = train(value)
         scores.append(float(score(model)))
         if math.isnan(scores[-1]):

@@ -11,9 +11,13 @@ import torch
 from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray, as_array
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
+from shiftmetrics._core.validation import check_integer, check_number, describe
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
+from shiftmetrics.comparison.criteria import SCORES, confusion
+from shiftmetrics.comparison.judges import AGREEMENT, OVER_CEILING, choose_criterion
+
+NEED_PAIRS = ("agreement_rate", AGREEMENT, OVER_CEILING)
 
 
 def predict_scores(model: nn.Module, X: Any, *, batch_size: int = 4096) -> FloatArray:
@@ -65,55 +69,73 @@ class ValidationScore:
 
     Parameters
     ----------
-    measure : {"accuracy", "agreement_rate", "posterior_agreement"}
-        "accuracy" needs ``y``. The others compare the shifted rows with their originals and need no labels: the share
-        of pairs predicted alike (AFR_P), and posterior agreement in nats.
+    criterion : str, default "auto"
+        With labels "accuracy_and_f1" (the mean of accuracy and macro F1, the default), "accuracy",
+        "balanced_accuracy", "f1_macro", or any scorer of scikit-learn by its name: of the shifted rows if there are
+        some. Without labels "agreement_over_ceiling" (the default), "agreement" in nats, as in the papers, or
+        "agreement_rate", the share of pairs predicted alike (AFR_P): how far predictions stay as they were.
     X : array of shape (n_samples, ...)
         Inputs.
     y : array of shape (n_samples,), optional
-        Labels.
+        Labels: positions of the outputs.
     X_shifted : array of shape (n_samples, ...), optional
         The same rows, shifted.
     prior : array, "predicted" or None, default "predicted"
-        Class prior of posterior agreement. With None, as in the papers, a constant classifier agrees perfectly with
+        Class prior of the agreement. With None, as in the papers, a constant classifier agrees perfectly with
         itself, so that selection may pick one that has collapsed; with the predicted prior it scores 0.
 
     Raises
     ------
     ValueError
-        If the measure is unknown, or what it needs is missing.
+        If what the criterion needs is missing.
 
     Examples
     --------
     >>> import torch
-    >>> 0.0 <= ValidationScore(measure="accuracy", X=[[0.0], [1.0]], y=[0, 1])(torch.nn.Linear(1, 2)) <= 1.0
+    >>> 0.0 <= ValidationScore(X=[[0.0], [1.0]], y=[0, 1])(torch.nn.Linear(1, 2)) <= 1.0
     True
-    >>> score = ValidationScore(measure="posterior_agreement", X=[[-1.1], [1.0]], X_shifted=[[-1.0], [1.1]])
-    >>> score(torch.nn.Linear(1, 2, bias=False)) > 0.69
-    True
+    >>> score = ValidationScore(X=[[-1.1], [1.0]], X_shifted=[[-1.0], [1.1]])
+    >>> score.criterion, score(torch.nn.Linear(1, 2, bias=False)) > 0.9
+    ('agreement_over_ceiling', True)
     """
 
-    measure: str
+    criterion: str = "auto"
     X: Any
     y: Any = None
     X_shifted: Any = None
     prior: Any = "predicted"
 
     def __post_init__(self) -> None:
-        check_choice(self.measure, "measure", ("accuracy", "agreement_rate", "posterior_agreement"))
-        needed = "y" if self.measure == "accuracy" else "X_shifted"
-        if getattr(self, needed) is None:
-            raise ValueError(describe(needed, f"given for {self.measure!r}", "None"))
+        labels = self.y is not None
+        if self.criterion != "agreement_rate":
+            chosen = choose_criterion(self.criterion, 1, labels=labels, other_rows=False)
+            object.__setattr__(self, "criterion", chosen)
+        if self.X_shifted is None and self.criterion in NEED_PAIRS:
+            raise ValueError(describe("X_shifted", f"given for {self.criterion!r}", "None"))
 
     def __call__(self, model: nn.Module) -> float:
         """Return the score of the model."""
-        scores = predict_scores(model, self.X)
-        if self.measure == "accuracy":
-            return float(np.mean(scores.argmax(axis=1) == np.asarray(self.y)))
-        shifted = predict_scores(model, self.X_shifted)
-        if self.measure == "agreement_rate":
-            return float(np.mean(shifted.argmax(axis=1) == scores.argmax(axis=1)))
-        return float(posterior_agreement(shifted, scores, prior=self.prior).value)
+        scores = predict_scores(model, self.X if self.X_shifted is None else self.X_shifted)
+        if self.criterion not in NEED_PAIRS:
+            return _by_labels(self.criterion, scores, np.asarray(self.y))
+        reference = predict_scores(model, self.X)
+        if self.criterion == "agreement_rate":
+            return float(np.mean(scores.argmax(axis=1) == reference.argmax(axis=1)))
+        result = posterior_agreement(scores, reference, prior=self.prior)
+        return float(result.value if self.criterion == AGREEMENT else result.normalized)
+
+
+def _by_labels(criterion: str, scores: FloatArray, labels: Any) -> float:
+    """Return a score of confusions, or one of scikit-learn."""
+    n_rows, n_classes = scores.shape
+    if criterion in SCORES:
+        known = max(n_classes, int(labels.max()) + 1)
+        return SCORES[criterion](confusion(labels, scores.argmax(axis=1), known, np.ones(n_rows)))
+    from sklearn.metrics import get_scorer
+
+    from shiftmetrics.comparison.scorers import KnownScores
+
+    return float(get_scorer(criterion)(KnownScores(scores, np.arange(n_classes)), np.arange(n_rows), labels))
 
 
 @dataclass(frozen=True, kw_only=True)

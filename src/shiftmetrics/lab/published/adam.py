@@ -269,7 +269,7 @@ class _Run:
         """Return what one more row like each adds to the value, to first order, and the weight of each row."""
         value = _transformed(self.moment.dual, theta1, self.losses, self.squared)
         density = price.density(value, self.moment)
-        influence = price.influence(value, density)
+        influence = price.influence(value, self.moment)
         share = np.full(len(value), 1.0 / len(value)) if weights is None else weights / weights.sum()
         return -share * (influence - share @ influence), density
 
@@ -295,7 +295,7 @@ def _take_steps(
     losses, gradients = loss(points)
     squared = np.zeros_like(losses)
     trace: list[tuple[float, float, float]] = []
-    for _ in tqdm(range(steps.n_steps), desc="Adam", delay=2.0, disable=not progress, leave=False):
+    for _ in tqdm(range(steps.n_steps), desc="Adam", delay=2.0, disable=not progress or None, leave=False):
         if math.isfinite(theta1):
             for _ in range(steps.n_inner):
                 gradients = gradients * (dual * unit)

@@ -18,7 +18,7 @@ from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, seed_of
 from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.result import PosteriorAgreementResult
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, named_prior, prepare_pairs
 from shiftmetrics.agreement.statistic import AgreementStatistic, evaluator, survey
 from shiftmetrics.lab.published.steps import Adam
 from shiftmetrics.views.drawings.kinds import drawing
@@ -143,7 +143,7 @@ def posterior_agreement_adam(
     computing = computing_of(computing)
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     pairs = prepare_pairs(scores, reference_scores, **options)
-    pairs, _ = survey(pairs, predicted=isinstance(prior, str), executor=computing.executor)
+    pairs, _ = survey(pairs, predicted=isinstance(named_prior(prior), str), executor=computing.executor)
     size = pairs.n_samples if batch_size is None else check_integer(batch_size, "batch_size", low=1)
     betas, values = _descend(
         pairs, step, beta0, epochs, min(size, pairs.n_samples), reduction, seed, computing
@@ -192,7 +192,9 @@ def _descend(
     rng = np.random.default_rng(seed)
     beta, adam = beta0, Adam((1,), step)
     betas, values = [beta], []
-    for _ in tqdm(range(epochs), desc="epochs", delay=2.0, disable=not computing.progress, leave=False):
+    for _ in tqdm(
+        range(epochs), desc="epochs", delay=2.0, disable=not computing.progress or None, leave=False
+    ):
         for batch in _batches(pairs, batch_size, rng):
             statistic: AgreementStatistic = evaluator(batch, executor=computing.executor)(
                 [beta / pairs.scale]

@@ -18,7 +18,7 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.posterior import posterior_agreement
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, named_prior, prepare_pairs
 from shiftmetrics.agreement.solver import rounding_error
 from shiftmetrics.agreement.statistic import survey
 
@@ -127,7 +127,7 @@ def description_length(
         fitted = posterior_agreement(scores, reference_scores, prior=prior, computing=computing, **options)
         beta, used = fitted.beta, fitted.prior
     pairs = prepare_pairs(scores, reference_scores, prior=used, **options)
-    pairs, limits = survey(pairs, predicted=isinstance(used, str), executor=executor)
+    pairs, limits = survey(pairs, predicted=isinstance(named_prior(used), str), executor=executor)
     inner = beta / pairs.scale
     slices = pairs.slices()
     lengths, overlaps = np.empty(pairs.n_samples), np.empty(pairs.n_samples)

@@ -17,7 +17,7 @@ from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
 from shiftmetrics.agreement.result import status_of
-from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
 from shiftmetrics.agreement.statistic import survey
 from shiftmetrics.lab.published.one_sided import one_sided_rows, solve_one_side
 
@@ -114,6 +114,7 @@ def label_agreement(
     """
     computing = computing_of(computing, atol=1e-6, max_iter=200)
     confidence = check_number(confidence, "confidence", low=0.0, high=1.0)
+    prior = named_prior(prior)
     if isinstance(prior, str):
         raise ValueError(
             describe("prior", "None or an array", repr(prior), "Labels have frequencies: pass those.")

@@ -109,7 +109,9 @@ def run_blocks(fill: Any, n_images: int, image_size: int, *, what: str, progress
     from tqdm.auto import tqdm
 
     blocks = row_blocks(n_images, 8 * image_size)
-    with tqdm(total=n_images, desc=what, unit="image", delay=2.0, disable=not progress, leave=False) as bar:
+    with tqdm(
+        total=n_images, desc=what, unit="image", delay=2.0, disable=not progress or None, leave=False
+    ) as bar:
         for done in map_blocks(fill, blocks):
             bar.update(done)
 

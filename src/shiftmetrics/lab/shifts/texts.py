@@ -54,7 +54,9 @@ class TextShift(SampleShift):
     def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
         from tqdm.auto import tqdm
 
-        texts = tqdm(X, desc=type(self).__name__, unit="text", delay=2.0, disable=not progress, leave=False)
+        texts = tqdm(
+            X, desc=type(self).__name__, unit="text", delay=2.0, disable=not progress or None, leave=False
+        )
         edited = [
             self._edit(text, int(strength), row, streams.generator(row))
             for row, text in enumerate(texts, start=first_row)

@@ -88,7 +88,12 @@ def nearest_counterexamples(
     wide = 8 * max(rows.shape[1], 1) * max(64, min(rows.shape[1], n_queries)) + 16 * len(pool)
     size = int(np.clip(_BLOCK_BYTES // wide, 16, 4096))
     with tqdm(
-        total=len(rows), desc="counter-examples", unit=" rows", delay=2.0, disable=not progress, leave=False
+        total=len(rows),
+        desc="counter-examples",
+        unit=" rows",
+        delay=2.0,
+        disable=not progress or None,
+        leave=False,
     ) as bar:
         for start in range(0, len(rows), size):
             block = np.arange(start, min(start + size, len(rows)))

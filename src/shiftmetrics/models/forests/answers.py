@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,8 +19,6 @@ MOST_VISITS = 30_000_000
 """Trees visited by combinations of cells, beyond which they are searched instead."""
 MOST_PAIRS = 100_000_000
 """Rows times combinations."""
-SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
-"""As in `class_log_probabilities` of a model."""
 
 Place = Callable[[IntArray, IntArray], FloatArray]
 """From rows and their choices to the points where they then stand."""
@@ -42,7 +40,7 @@ def losses_of(forest: Forest, outputs: FloatArray, y: Array, loss: LossName) -> 
     if loss == "log_loss":
         probabilities = forest.probabilities(outputs)
         probability = np.take_along_axis(probabilities, y.reshape(*shape, 1), axis=-1)[..., 0]
-        return np.maximum(-np.log(np.maximum(probability, SMALLEST_PROBABILITY)), 0.0)
+        return np.maximum(-np.log(np.maximum(probability, forest.clip)), 0.0)
     margins = forest.margins(outputs, y)
     if loss == "hinge":
         return np.maximum(1.0 - margins, 0.0)
@@ -65,6 +63,10 @@ class Choices:
         The rows that are errors where they stand, for the 0/1 loss.
     parts : list
         Squared distances, losses and choices of each block of rows so far, each of shape (n_rows, n_kept).
+    shares : array of shape (n_choices,) or None
+        The share of the rows that stand at each choice, where that is of interest.
+    shuffled : list
+        The mean loss of each row over these shares, by blocks of rows.
     """
 
     question: Question
@@ -72,6 +74,8 @@ class Choices:
     place: Place
     wrong: BoolArray
     parts: list[tuple[FloatArray, FloatArray, IntArray]] = field(default_factory=list)
+    shares: FloatArray | None = None
+    shuffled: list[FloatArray] = field(default_factory=list)
 
     def add(self, rows: slice, squared: FloatArray, outputs: FloatArray, stay: IntArray) -> None:
         """Look at the choices of the next block of rows.
@@ -89,14 +93,18 @@ class Choices:
         """
         y = self.question.y[rows]
         if self.question.loss == "zero_one":
+            margins = self.forest.margins(outputs, y)
+            losses = np.asarray(margins <= self.forest.tolerance, dtype=np.float64)
             squared[self.wrong[rows]] = np.inf
             squared[np.arange(len(stay)), stay] = np.inf  # known to be right there
-            nearest, choice = self._nearest(rows, squared, self.forest.margins(outputs, y))
+            nearest, choice = self._nearest(rows, squared, margins)
             choice = np.where(np.isfinite(nearest), choice, stay)
             self.parts.append((nearest[:, None], np.ones((len(stay), 1)), choice[:, None]))
         else:
             losses = losses_of(self.forest, outputs, y, self.question.loss)
             self.parts.append(worthwhile(squared, losses, stay))
+        if self.shares is not None:
+            self.shuffled.append(losses @ self.shares)
 
     def _nearest(self, rows: slice, squared: FloatArray, margins: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the least squared distance to an error of each row, and the choice that leads there."""
@@ -226,13 +234,17 @@ def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> I
 
     wrong = _errors(question)
     choices = {axis: Choices(question, grid.forest, place_on(axis), wrong) for axis in axes}
+    for axis in axes:
+        if not np.isnan(start[:, grid.axes[axis].columns]).any():
+            choices[axis].shares = np.bincount(cells[:, axis], minlength=grid.axes[axis].n_cells) / len(cells)
     positions = np.array(list(axes), dtype=int)
     row_bytes = 400 * grid.forest.n_trees + 32 * grid.forest.n_outputs * int(grid.n_cells.max())
     for rows in grid.row_blocks(question.n_samples, row_bytes):
         for axis, outputs in zip(axes, grid.along(cells[rows], positions), strict=True):
             choices[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, cells[rows, axis])
     for axis in axes:
-        yield axis, choices[axis].answer()
+        shuffled = np.concatenate(choices[axis].shuffled) if choices[axis].shuffled else None
+        yield axis, replace(choices[axis].answer(), shuffled=shuffled)
 
 
 def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
-from shiftmetrics.models.forests.answers import SMALLEST_PROBABILITY
 from shiftmetrics.models.forests.axes import NumberAxis
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import LossName, Question
@@ -100,7 +99,7 @@ def _bounds_of_block(
         losses = np.maximum(residuals[0] ** 2, residuals[1] ** 2)
     elif loss == "log_loss" and forest.link == "probability":
         least = -highest(-values[y]) - rounding
-        losses = -np.log(np.clip(least, SMALLEST_PROBABILITY, 1.0))
+        losses = -np.log(np.clip(least, forest.clip, 1.0))
     else:
         ahead = np.full((forest.n_outputs, *squared.shape), -np.inf)  # how far each rival may get ahead
         for rival in range(forest.n_outputs):

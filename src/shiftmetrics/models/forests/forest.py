@@ -80,6 +80,8 @@ class Forest(Tree):
         Factor of the logits under the softmax.
     rounding : float
         Relative error of the sum of the model, which may add in float32.
+    clip : float
+        Least probability that counts in the log loss.
     """
 
     roots: IntArray
@@ -89,6 +91,7 @@ class Forest(Tree):
     factor: float = 1.0
     slope: float = 1.0
     rounding: float = float(np.finfo(np.float64).eps)
+    clip: float = float(np.finfo(np.float64).eps)
 
     @property
     def n_trees(self) -> int:

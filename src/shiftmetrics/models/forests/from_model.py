@@ -16,11 +16,14 @@ from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Boxes, Grid, Splits
 from shiftmetrics.models.forests.reading import category_codes, forest_of, last_step
 from shiftmetrics.models.question import Question
+from shiftmetrics.models.rules import Cut
 
 Encode = Callable[[FloatArray], FloatArray]
 """From coded rows to the inputs of the forest, of shape (n_rows, forest.n_features)."""
 
 _PROBES = 12
+_BESIDE = (1 << 10, 1 << 24)
+"""How many floats away a threshold is sought first."""
 _N_CHECKED = 256
 _LOSS_ERROR = 1e-4
 """Relative error of losses: models that compute probabilities in float32 are this far off."""
@@ -32,12 +35,23 @@ def grid_of_question(question: Question) -> Grid | None:
     None where the model is not made of trees, where a step before them mixes columns, or where the losses of trees
     and model differ on a few rows.
     """
-    model = getattr(question.model, "best_estimator_", question.model)
+    model = question.model
     forest = forest_of(last_step(model))
     if forest is None:
         return None
+    forest = replace(forest, clip=question.clip)
+    if question.cut is not None:
+        forest = _cut_at(forest, question.cut)
     grid = grid_of(forest, question.domain, question.codes, _encoder(model, question))
     return grid if grid is not None and _agrees(question, grid) else None
+
+
+def _cut_at(forest: Forest, cut: Cut) -> Forest:
+    """Return the forest whose second class leads from a cut of its probabilities, or scores, on."""
+    lead = cut.logit if cut.response == "decision_function" else cut.logit / forest.slope
+    if forest.link == "probability":
+        lead = 2.0 * cut.value - 1.0
+    return replace(forest, base=forest.base - [0.0, lead])
 
 
 def _encoder(model: Any, question: Question) -> Encode | None:
@@ -108,12 +122,12 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
         edge[inner], swapped[inner] = _edges_before(forest, inner, owner, axes, X, encode)
     cut, missing_left = np.full(len(edge), LEAF), forest.missing_left.copy()
     states_left: dict[int, BoolArray] = {}
+    at_states = _encoded_states(axes, X, encode)
     for position, axis in enumerate(axes):
         nodes = np.flatnonzero(axis_of == position)
         if isinstance(axis, StateAxis):
-            seen = _encoded_states(axis, X, encode)
             for node in nodes.tolist():
-                states = seen[:, forest.feature[node]]
+                states = at_states[position][:, forest.feature[node]]
                 states_left[node] = forest.goes_left(np.full(len(states), node), states)
             continue
         edges = np.unique(edge[nodes])
@@ -145,7 +159,7 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
     probes = np.linspace(0, len(X) - 1, _PROBES).astype(int)
     rows = X[np.unique(np.concatenate([probes, missing[:, missing.any(axis=0)].argmax(axis=0)]))]
     smallest, largest = _ranges(X)
-    before, moved = encode(rows), []
+    tried = [rows]
     for axis in axes:
         if isinstance(axis, StateAxis):  # every state, since its encoded column may be that of no other
             size = len(rows) * -(-axis.n_cells // len(rows))
@@ -160,9 +174,11 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
             if axis.some_missing:
                 changed = np.concatenate([changed, rows])
                 changed[len(rows) :, axis.column] = np.nan
-        unchanged = before[np.arange(len(changed)) % len(rows)]
-        moved.append(differs(encode(changed), unchanged).any(axis=0))
-    return np.stack(moved)
+        tried.append(changed)
+    # In one call: pipelines take as long for a few rows as for many.
+    before, *after = np.split(encode(np.concatenate(tried)), np.cumsum([len(part) for part in tried])[:-1])
+    moved = (differs(part, before[np.arange(len(part)) % len(rows)]).any(axis=0) for part in after)
+    return np.stack(list(moved))
 
 
 def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -171,10 +187,18 @@ def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
 
 
-def _encoded_states(axis: StateAxis, X: FloatArray, encode: Encode | None) -> FloatArray:
-    points = np.repeat(X[:1], axis.n_cells, axis=0)
-    axis.flip.put(points, np.arange(axis.n_cells))
-    return points if encode is None else encode(points)
+def _encoded_states(axes: Sequence[Axis], X: FloatArray, encode: Encode | None) -> dict[int, FloatArray]:
+    """Return the inputs of the trees at each state, by the position of the axis."""
+    points = {}
+    for position, axis in enumerate(axes):
+        if isinstance(axis, StateAxis):
+            points[position] = np.repeat(X[:1], axis.n_cells, axis=0)
+            axis.flip.put(points[position], np.arange(axis.n_cells))
+    if encode is None or not points:
+        return points
+    encoded = encode(np.concatenate(list(points.values())))
+    ends = np.cumsum([len(part) for part in points.values()])[:-1]
+    return dict(zip(points, np.split(encoded, ends), strict=True))
 
 
 def _edges_before(
@@ -204,15 +228,19 @@ def _bisect(
     slot = np.arange(len(column)) - np.searchsorted(column, column)
     base = np.repeat(X[:1], slot.max() + 1, axis=0)
 
-    def is_left(numbers: FloatArray) -> BoolArray:
+    def encoded(numbers: FloatArray) -> FloatArray:
         probe = base.copy()
         probe[slot, column] = numbers
-        return np.asarray(encode(probe)[slot, feature] <= threshold)
+        return np.asarray(encode(probe)[slot, feature])
+
+    def is_left(numbers: FloatArray) -> BoolArray:
+        return np.asarray(encoded(numbers) <= threshold)
 
     low, high = (limit[column] for limit in _ranges(X))
     width = np.maximum(high - low, 1.0)
     low, high = low - 16.0 * width, high + 16.0 * width
-    at_low, at_high = is_left(low), is_left(high)
+    first, last = encoded(low), encoded(high)
+    at_low, at_high = first <= threshold, last <= threshold
     never = at_low == at_high
     a, b = _ordered(low), _ordered(high)
     # Most pipelines pass some columns on as they are: then the threshold itself is the edge.
@@ -220,6 +248,15 @@ def _bisect(
     raw = np.where(inside, threshold, low)
     as_it_is = inside & (is_left(raw) != is_left(np.nextafter(raw, np.inf)))
     a, b = np.where(as_it_is, _ordered(raw), a), np.where(as_it_is, _ordered(raw) + 1, b)
+    # Others scale: then the threshold is beside the place between both ends where a straight line has it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip(np.nan_to_num((threshold - first) / (last - first)), 0.0, 1.0)
+    line = _ordered(low + share * (high - low))
+    for beside in _BESIDE:
+        left, right = np.maximum(line - beside, a), np.minimum(line + beside, b)
+        found = (is_left(_floats(left)) == at_low) & (is_left(_floats(right)) == at_high)
+        a, b = np.where(found, left, a), np.where(found, right, b)
+    b = np.where(never, a + 1, b)
     while (b > a + 1).any():
         middle = (a >> 1) + (b >> 1) + (a & b & 1)
         same = is_left(_floats(middle)) == at_low

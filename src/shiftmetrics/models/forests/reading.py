@@ -44,7 +44,7 @@ def forest_of(model: Any) -> Forest | None:
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     if "xgboost" in libraries and hasattr(model, "get_booster"):
         from shiftmetrics.models.forests.from_xgboost import read_xgboost as read
-    elif "lightgbm" in libraries and hasattr(model, "booster_"):
+    elif hasattr(model, "booster_"):
         from shiftmetrics.models.forests.from_lightgbm import read_lightgbm as read
     elif "sklearn" in libraries:
         from shiftmetrics.models.forests.from_sklearn import read_sklearn as read

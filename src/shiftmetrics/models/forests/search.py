@@ -14,13 +14,14 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.bounds import lower_loss
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import CandidateLoss, Loss, ZeroOneLoss
+from shiftmetrics.stability.losses import Loss, ZeroOneLoss
 
 _MOST_STEPS = 24
 _FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on
@@ -307,12 +308,11 @@ def _first_candidates(question: Question, grid: Grid) -> Answer:
     """Climb at a few dual prices, each from where the last one led, so that the first solution has a choice."""
     here = grid.cells(question.codes)
     base = losses_of(grid.forest, grid.outputs(here), question.y, question.loss)
-    loss = CandidateLoss(base[:, None], np.zeros((len(base), 1)))
-    candidates = _Candidates(question, grid, [here], loss, lower_loss(question, grid))
+    search = _Search(question, grid, lower_loss(question, grid), Columns.of(question, base))
     for price in _PRICES:
         here = _climbed(question, grid, here, price * question.theta1 / max(float(base.mean()), 1e-3))
-        candidates = candidates.with_cells(here)
-    return candidates.answer()
+        search.columns = search.columns.appended(*search.at(here))
+    return search.answer()
 
 
 def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float) -> IntArray:
@@ -328,56 +328,46 @@ def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float)
     return np.concatenate(climbed)
 
 
-@dataclass(frozen=True)
-class _Candidates:
-    """Candidates of each row, by their cells; the first is the row itself."""
+@dataclass
+class _Search:
+    """The points found so far, and the way to more."""
 
     question: Question
     grid: Grid
-    cells: list[IntArray]
-    loss: CandidateLoss
     lower: Loss | None
+    columns: Columns
 
-    def with_cells(self, cells: IntArray) -> _Candidates:
-        """Append a candidate for each row."""
-        return replace(self, cells=[*self.cells, cells], loss=self.loss.appended(*self._at(cells)))
-
-    def _at(self, cells: IntArray) -> tuple[FloatArray, FloatArray]:
+    def at(self, cells: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the points of cells, with their losses and distances."""
         question, grid = self.question, self.grid
         points = grid.points(question.codes, cells)
         losses = losses_of(grid.forest, grid.outputs(cells), question.y, question.loss)
-        return losses, question.domain.distances(points, question.codes)
+        return points, losses, question.domain.distances(points, question.codes)
 
     def answer(self) -> Answer:
-        """Return the answer with the candidates so far."""
-        return Answer(loss=self.loss, points=self._points, lower=self.lower, refine=self._refine)
-
-    def _points(self, rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
-        assert choices is not None
-        cells = np.stack([column[rows] for column in self.cells])[choices, np.arange(len(rows))]
-        return self.grid.points(self.question.codes[rows], cells)
+        """Return the answer with these points."""
+        return self.columns.answer(self._refine, lower=self.lower)
 
     def _refine(self, dual: float) -> Answer | None:
-        """Climb at this price, from the best candidates, from the rows themselves and from other first moves."""
+        """Climb at this price, from the best points, from the rows themselves and from other first moves."""
         if not 0.0 < dual < np.inf:
             return None
-        question, theta1 = self.question, self.question.theta1
-        best = self.loss.transform(dual, theta1, slice(0, question.n_samples))
-        assert best.choice is not None
-        held = np.stack(self.cells)[best.choice, np.arange(question.n_samples)]
-        candidates, value, better = self, best.value, False
-        for start in (held, self.cells[0], *range(2, 2 + _FIRST_MOVES)):
-            cells = _climbed(question, self.grid, start, dual)
-            losses, distances = self._at(cells)
-            worth = dual * losses - theta1 * distances * distances
+        question, grid = self.question, self.grid
+        points, value = self.columns.best(dual, question.theta1)
+        better = False
+        for start in (grid.cells(points), grid.cells(question.codes), *range(2, 2 + _FIRST_MOVES)):
+            points, losses, distances = self.at(_climbed(question, grid, start, dual))
+            worth = dual * losses - question.theta1 * distances * distances
             if (worth > value + _GAIN * (1.0 + np.abs(value))).any():
-                candidates, better = candidates.with_cells(cells), True
+                self.columns, better = self.columns.appended(points, losses, distances), True
                 value = np.maximum(value, worth)
-        return candidates.answer() if better else None
+        return self.answer() if better else None
 
 
 def _bar(question: Question, what: str, total: int) -> Any:
     """Return a progress bar for work of more than two seconds."""
     from tqdm.auto import tqdm
 
-    return tqdm(total=total, desc=what, unit=" rows", delay=2.0, leave=False, disable=not question.progress)
+    return tqdm(
+        total=total, desc=what, unit=" rows", delay=2.0, leave=False, disable=not question.progress or None
+    )

@@ -37,7 +37,7 @@ class LinearRoute:
 
     def answer(self, question: Question) -> Answer | None:
         """Answer in closed form where there is one; None when the scores are no such sum."""
-        scores = AdditiveScores.of(question)
+        scores = question.once("scores", AdditiveScores.of)
         if scores is None:
             return None
         geometry = Geometry(question, scores)

@@ -1,9 +1,8 @@
 """The scores of a linear model as a function of the raw columns: weights of numbers and a table for each category.
 
 Scalers, projections, imputers and encoders before a linear model leave its scores a sum over raw columns, to which a
-missing cell adds a number of its own. The sum is read off the coefficients where they act on the columns themselves,
-else off the scores at chosen points; either way it must reproduce the scores of the model, at the rows and far away
-from them.
+missing cell adds a number of its own. The sum is read off the scores at chosen points, and must reproduce those of
+the model at the rows and far away from them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.outputs import steps_of
 from shiftmetrics.models.question import Question
 
 _STEP = 64.0  # standard deviations
@@ -46,35 +44,8 @@ class AdditiveScores:
     @classmethod
     def of(cls, question: Question) -> Self | None:
         """Return the scores of a model, or None when they are no such sum."""
-        scores = cls._read(question) or cls._probed(question)
+        scores = cls._probed(question)
         return scores if scores.reproduces(question) else None
-
-    @classmethod
-    def _read(cls, question: Question) -> Self | None:
-        """Take the coefficients where they act on the raw columns."""
-        model = question.model
-        if next(steps_of(model), None) is not None or question.table.n_categories:
-            return None
-        if np.isnan(question.codes).any():  # what a missing cell adds is in no coefficient
-            return None
-        coefficients = getattr(model, "coef_", None)
-        if coefficients is None or not hasattr(model, "intercept_"):
-            return None
-        if hasattr(coefficients, "toarray"):  # after sparsify()
-            coefficients = coefficients.toarray()
-        weights = np.atleast_2d(np.asarray(coefficients, dtype=np.float64)).T
-        if weights.shape[0] != question.domain.n_features:
-            return None
-        intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), weights.shape[1:])
-        if question.classes is not None and weights.shape[1] == 1:
-            weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
-            intercept = np.concatenate([np.zeros(1), intercept])
-        tables = []
-        weights = weights.copy()
-        for flip in question.domain.flips:
-            tables.append(flip.states @ weights[flip.columns])
-            weights[flip.columns] = 0.0
-        return cls(intercept, weights, tuple(tables), np.zeros_like(weights))
 
     @classmethod
     def _probed(cls, question: Question) -> Self:

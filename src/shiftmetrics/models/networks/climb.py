@@ -66,7 +66,7 @@ class NetworkClimb:
         from tqdm.auto import tqdm
 
         quiet = not self.question.progress
-        for guess in tqdm(self.guesses, desc="ascent", delay=2.0, disable=quiet, leave=False):
+        for guess in tqdm(self.guesses, desc="ascent", delay=2.0, disable=quiet or None, leave=False):
             self._round(guess)
         return self._answer()
 

@@ -54,6 +54,7 @@ class Network:
 
     def __init__(self, model: Any, question: Question, *, row_shape: tuple[int, ...] | None = None) -> None:
         self.module, self.row_shape, self._count = module_of(model), row_shape, question.count
+        self.cut = 0.0 if question.cut is None else question.cut.logit
         self.classifies = question.loss != "squared"  # one column of scores is the margin of the second class
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
@@ -80,10 +81,10 @@ class Network:
             raise ValueError(describe("model", f"a module with {points.shape[0]} outputs, one a row", got))
         output = output.to(points.dtype)
         if self.classifies:
-            if output.ndim == 2 and output.shape[1] > 1:
-                return output
-            margin = output.reshape(len(points))
-            return torch.stack([torch.zeros_like(margin), margin], dim=1)
+            if output.ndim != 2 or output.shape[1] == 1:
+                margin = output.reshape(len(points))
+                output = torch.stack([torch.zeros_like(margin), margin], dim=1)
+            return output if self.cut == 0.0 else output - output.new_tensor([0.0, self.cut])
         if output.numel() != len(points):
             raise ValueError(
                 describe("model", "a module with one value for each row", f"shape {tuple(output.shape)}")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
-from shiftmetrics._core.validation import check_choice, check_vector
+from shiftmetrics._core.validation import LARGEST, check_choice, check_vector, refuse_where
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 
 
@@ -25,7 +25,7 @@ class FixedLoss(Loss):
     Raises
     ------
     ValueError
-        If a loss is negative or not finite.
+        If a loss is negative, not finite, or so large that its square overflows.
 
     Examples
     --------
@@ -39,7 +39,10 @@ class FixedLoss(Loss):
     losses: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "losses", check_vector(self.losses, "losses", low=0.0))
+        losses = check_vector(self.losses, "losses", low=0.0)
+        remedy = "Divide losses and threshold by one number."
+        refuse_where(losses > LARGEST, losses, "losses", f"at most {LARGEST:g} everywhere", remedy)
+        object.__setattr__(self, "losses", losses)
 
     @property
     def n_samples(self) -> int:

@@ -86,7 +86,7 @@ class HingeLoss(_MarginLoss):
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         step = dual * self.weight_norm / (2.0 * theta1)  # how far a row with a loss moves
         gain = step * self.weight_norm
-        loss: FloatArray = (1.0 + gain) - self.margins[rows]
+        loss: FloatArray = (1.0 - self.margins[rows]) + gain  # exact where a margin is near 1
         value = loss - 0.5 * gain
         value *= dual  # h u + h^2 |a|^2 / (4 theta1)
         active = value > 0.0  # the other piece is zero

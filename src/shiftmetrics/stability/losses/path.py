@@ -113,11 +113,10 @@ class ScorePath:
 
     def place_of_squared(self, squared: FloatArray) -> FloatArray:
         """Return where each row has moved by this squared distance, or as far as it can."""
-        k = (self.squared[:, 1:] < squared[:, None]).sum(axis=1)
+        k = ((self.squared[:, 1:] < squared[:, None]) & np.isfinite(self.starts[:, 1:])).sum(axis=1)
         start, _, before, slope = self._segment(k)
         missing = np.maximum(squared - before, 0.0)
         more = np.divide(missing, slope, out=np.zeros_like(missing), where=slope > 0.0)
-        start = np.where(np.isfinite(start), start, 0.0)
         return np.asarray(np.sqrt(start**2 + more))
 
     def squared_of_gain(self, gain: FloatArray) -> FloatArray:

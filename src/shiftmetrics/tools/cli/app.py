@@ -18,6 +18,7 @@ from shiftmetrics.tools.cli.errors import (
     discard_output,
     fail,
     message_of,
+    reader_may_leave,
 )
 from shiftmetrics.tools.cli.options import SETTINGS
 
@@ -26,7 +27,7 @@ COMMANDS = {
     "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
     "stability": "Find how little it takes to break the model: the least shift that lifts its risk to a threshold.",
     "novelty": "Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.",
-    "compare": "Rank models by how well their predictions survive a shift; no labels needed.",
+    "compare": "Rank models for use under a shift, with or without labels.",
     "check": "Check results against rules, as the gate of a release.",
     "run": "Measure all that a file lists, and check it by rules.",
     "report": "Write one self-contained HTML page of any number of results.",
@@ -53,8 +54,14 @@ class CommandGroup(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line and leave with its exit code."""
+        if sys.stdout is None:  # closed by the shell
+            discard_output()
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
+            with reader_may_leave():
+                sys.stdout.flush()
+        except OSError as error:  # a full disk, say
+            fail(message_of(error))
         except UsageError as error:
             context = getattr(error, "ctx", None)
             command = context.command_path if context is not None else "shiftmetrics"
@@ -64,16 +71,24 @@ class CommandGroup(TyperGroup):
             sys.exit(EXIT_INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse the command line; help that nobody reads to its end is no error."""
+        with reader_may_leave():
+            return super().make_context(*args, **options)
+        raise typer.Exit(0)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command; a job that it returns is finished, and an exception becomes a message."""
         try:
-            job = super().invoke(ctx)
-            return None if job is None else job.finish()
+            with reader_may_leave():
+                job = super().invoke(ctx)
+                return None if job is None else job.finish()
         except (UsageError, typer.Exit, typer.Abort):
             raise
-        except BrokenPipeError:
-            discard_output()
-            raise typer.Exit(0) from None
+        except SystemExit as error:
+            if not error.code:  # by code that was opened, before there is an answer
+                fail("The program was ended, with exit code 0, by code that it opened.")
+            raise
         except Exception as error:
             if os.environ.get(DEBUG_VARIABLE):
                 raise
@@ -103,9 +118,9 @@ def shiftmetrics(
 
     Files are csv, csv.gz, parquet, npy or npz; write `runs.npz:scores` for an array inside an npz file and
     `runs.npz:scores[3,1]` for a part of it. Or they are Python objects, `scores.joblib` and `module:attribute`:
-    opening these runs the code inside, so trust them first. The sample under test comes first, the baseline second.
+    opening these runs the code inside, which needs `--trust`. The sample under test comes first, the baseline second.
 
-    Exit codes: 0 done, 1 a rule failed, 2 an error.
+    Exit codes: 0 done, 1 a rule failed, 2 an error, 130 interrupted.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

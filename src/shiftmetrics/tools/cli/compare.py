@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from shiftmetrics._core.collection import read_results
 from shiftmetrics._core.tables import Align
 from shiftmetrics.comparison import compare_agreement, compare_results
 from shiftmetrics.tools.cli.outputs import Answer, Job
-from shiftmetrics.tools.cli.samples import read_scores, shared
+from shiftmetrics.tools.cli.samples import align_samples, read_scores, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.views import Context
@@ -16,7 +19,12 @@ from shiftmetrics.views import Context
 
 @measuring(
     {compare_agreement: None},
-    words={"scores": "SHIFTED", "reference_scores": "--reference"},
+    words={
+        "scores": "SHIFTED",
+        "reference_scores": "--reference",
+        "labels": "--label",
+        "labelled_scores": "--labelled",
+    },
     leave_out=["rtol", "memory_limit"],
 )
 def compare(
@@ -24,6 +32,7 @@ def compare(
     *,
     call: Call,
     reference: list[str] | None = None,
+    labelled: list[str] | None = None,
     groups: str | None = None,
     id_column: str | None = None,
     columns: str | None = None,
@@ -31,13 +40,16 @@ def compare(
     weight: str | None = None,
     align: Align = "labels",
 ) -> Job:
-    """Rank models by how well their predictions survive a shift; no labels needed.
+    """Rank models for use under a shift, with or without labels.
 
-    Prints intervals, paired differences and ranks. All files hold the same rows. A model is called by its file, or by
-    the NAME before it. Results of `stability` or `agreement --confidence`, written with --json, are ranked by their
-    measure and need no --reference.
+    Without labels three or more models are ranked by the vote among them, two by how far each agrees with itself.
+    With --label it is by accuracy and F1; with --labelled these are estimated from other rows. All files of SHIFTED
+    and --reference hold the same rows. A model is called by its file, or by the NAME before it. Results of
+    `stability` or `agreement --confidence`, written with --json, are ranked by their measure.
 
     Example: `shiftmetrics compare small=a.csv large=b.csv --reference a0.csv --reference b0.csv --id image`
+
+    Example: `shiftmetrics compare a.npy b.npy c.npy --reference a0.npy --reference b0.npy --reference c0.npy`
 
     Example: `shiftmetrics compare forest=forest.json logistic=logistic.json --report report.html`
 
@@ -47,6 +59,10 @@ def compare(
         Scores of each model on the shifted sample, two files or more; or results, written with --json.
     reference : FILE
         Scores of the same rows, unshifted: once for all models, or once for each, in their order.
+    labelled : FILE
+        Scores of other rows, unshifted, whose classes --label names: once for each model, in their order.
+    label : COLUMN|FILE
+        True classes, of the shifted rows or of those of --labelled: names of columns, or their places from 0.
     """
     if len(shifted) < 2:
         raise ValueError(
@@ -63,14 +79,23 @@ def compare(
             f"got {len(references)} times."
         )
     typed = [*((source, "SHIFTED") for _, source in named), *((text, "--reference") for text in references)]
-    samples = read_scores(
-        typed, align=align, id_column=id_column, columns=columns, label=label, weight=weight, groups=groups
-    )
+    if labelled and len(labelled) != len(shifted):
+        raise ValueError(
+            f"--labelled must be given once for each of the {len(shifted)} models, got {len(labelled)} times."
+        )
+    columns_and_rows = {
+        "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
+    }  # fmt: skip
+    samples = read_scores(typed, align=align, **columns_and_rows)
+    others = [(text, "--labelled") for text in labelled or []]
+    known = read_scores(others, align=align, **columns_and_rows) if others else []
+    for sample in known:
+        align_samples(samples[0], sample, align=align, rows=False)
     models, baselines = samples[: len(named)], samples[len(named) :]
     names = _distinct(
         [name or str(part.source) for (name, _), part in zip(named, models, strict=True)], shifted
     )
-    shared("--label", label, *samples)
+    labels = _class_places(shared("--label", label, *(known or samples)), samples[0].columns)
     weights, row_groups = shared("--weight", weight, samples[0]), shared("--groups", groups, samples[0])
 
     def compute() -> Answer:
@@ -79,6 +104,10 @@ def compare(
             compare_agreement,
             {name: sample.scores() for name, sample in zip(names, models, strict=True)},
             {name: sample.scores() for name, sample in zip(names, each, strict=True)},
+            labels=labels,
+            labelled_scores={name: part.scores() for name, part in zip(names, known, strict=True)}
+            if known
+            else None,
             sample_weight=weights,
             groups=row_groups,
         )
@@ -89,12 +118,12 @@ def compare(
                 "Reference": ", ".join(str(part.source) for part in baselines),
             },
         )
-        notes = [note for sample in samples for note in sample.notes]
+        notes = [note for sample in [*samples, *known] for note in sample.notes]
         return Answer(
             results={result.title: result}, title="Models under shift", context=context, notes=notes
         )
 
-    return Job(inputs=[sample.source for sample in samples], compute=compute)
+    return Job(inputs=[sample.source for sample in [*samples, *known]], compute=compute)
 
 
 def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
@@ -119,6 +148,13 @@ def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
     return Job(
         inputs=[Source(argument="SHIFTED", path=Path(path)) for path in paths.values()], compute=compute
     )
+
+
+def _class_places(labels: Any, columns: list[str] | None) -> Any:
+    """Return the column of each class: where labels are not names of columns, they are places."""
+    if labels is None or columns is None or not set(map(str, labels)) <= set(columns):
+        return labels
+    return np.array([columns.index(str(label)) for label in labels])
 
 
 def _distinct(names: list[str], shifted: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ from shiftmetrics.tools.rules.rule import read_toml
 KINDS = {"agreement": agreement, "stability": stability, "novelty": novelty, "compare": compare}
 """Tables of a configuration, with the command that each calls."""
 
-KEYS = ("title", "output", "seed", "rules", "rule", *KINDS)
+KEYS = ("title", "output", "seed", "trust", "rules", "rule", *KINDS)
 OUTPUT = "results"
 SET_BY_RUN = ("json", "report", "quiet", "help")
 """Options of a command that say where its answer goes."""
@@ -83,6 +83,8 @@ class Config:
         Title of the page, and folder of the results.
     seed : int or None
         For every measurement that takes a seed and has none.
+    trust : bool
+        Whether Python objects may be opened, which runs their code.
     rules : str or None
         A file of rules.
     inline_rules : list of mapping
@@ -95,6 +97,7 @@ class Config:
     title: str
     output: Path
     seed: int | None
+    trust: bool
     rules: str | None
     inline_rules: list[Mapping[str, Any]]
     measurements: tuple[Measurement, ...]
@@ -113,6 +116,9 @@ def read_config(path: Path) -> Config:
     seed = document.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise TypeError(describe(f"{path.name}: seed", "a whole number of at least 0", repr(seed)))
+    trust = document.get("trust", False)
+    if not isinstance(trust, bool):
+        raise TypeError(describe(f"{path.name}: trust", "true or false", repr(trust)))
     measurements = tuple(
         _measurement(kind, table, number, seed, path.name)
         for kind in document
@@ -134,6 +140,7 @@ def read_config(path: Path) -> Config:
         title=_text(document, "title", path.name) or TITLE,
         output=Path(_text(document, "output", path.name) or OUTPUT),
         seed=seed,
+        trust=trust,
         rules=_text(document, "rules", path.name),
         inline_rules=_tables(document, "rule", path.name) if "rule" in document else [],
         measurements=measurements,
@@ -221,9 +228,12 @@ def _text_of(value: Any, argument: str) -> str:
     return str(value)
 
 
-def prepare(measurement: Measurement, *, quiet: bool) -> Any:
-    """Read and check the inputs of a measurement, and return the job of its command."""
+def prepare(measurement: Measurement, *, quiet: bool, trust: bool | None = None) -> Any:
+    """Read and check the inputs of a measurement, and return the job of its command.
+
+    ``trust`` tells whether Python objects are opened; None leaves that to the measurement.
+    """
     command = click_command(KINDS[measurement.kind])
-    values = {**measurement.values, "quiet": quiet}
+    values = {**measurement.values, "quiet": quiet, **({} if trust is None else {"trust": trust})}
     with command.make_context(measurement.kind, [], default_map=values) as context:
         return command.invoke(context)

@@ -33,13 +33,9 @@ def demo(*, output: Path = Path("demo-output"), seed: int = 0, digit: int = 4, q
         raise ValueError(f"--output must be a folder, got the file {str(output)!r}.")
     output.mkdir(parents=True, exist_ok=True)
     page, results = output / "report.html", output / "results.json"
-    check_outputs({"--json": results, "--report": page}, ())
-    for file in (output / "config.toml", output / "rules.toml"):
-        if file.exists() and "shiftmetrics" not in file.read_text(encoding="utf-8", errors="replace"):
-            raise ValueError(
-                f"--output must be a folder without a {file.name} of yours, got {str(output)!r}. "
-                "Choose another folder."
-            )
+    check_outputs(
+        {file.name: file for file in (results, page, output / "config.toml", output / "rules.toml")}, ()
+    )
     if not quiet:
         say("Fitting a classifier of handwritten digits, shifting its data and measuring three ways ...")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import typer
@@ -23,12 +23,18 @@ def reader_may_leave() -> Iterator[None]:
     """Discard the output once the reader of a pipe has closed it, as in ``| head``."""
     try:
         yield
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if (
+            getattr(error, "code", 1) != 1
+        ):  # the code with which rich ends a program then, and nothing else here
+            raise
         discard_output()
 
 
 def discard_output() -> None:
-    """Send everything that is still printed nowhere."""
+    """Send everything that is still printed nowhere, what waits in the buffer included."""
+    with suppress(AttributeError, OSError, ValueError):  # stdout may be closed, or no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - stays open until the process ends
 
 
@@ -38,6 +44,8 @@ def message_of(error: Exception) -> str:
         return str(error.format_message()).rstrip(".") + "."
     if isinstance(error, MemoryError):
         return f"Out of memory. {error}".strip()
+    if isinstance(error, OSError) and error.strerror and error.filename is None:  # files have a name
+        return f"Standard output cannot be written: {error.strerror}."
     if isinstance(error, ValueError | TypeError | OSError | EOFError | ImportError):
         return str(error) or type(error).__name__
     return (

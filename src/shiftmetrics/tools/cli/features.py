@@ -13,11 +13,8 @@ from shiftmetrics.tools.cli.samples import Sample, read_row_values, require_colu
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
 from shiftmetrics.views.report import is_image_batch
 
-COMPONENTS = 50
+COMPONENTS = 20
 """Dimensions of the features."""
-
-UNEVEN = 100.0
-"""Ratio of the spreads of two columns above which a note recommends --scale."""
 
 ARGUMENTS = ("TEST", "REFERENCE")
 
@@ -133,10 +130,7 @@ def _encoded(
 
     fitted = fit_encoder(encoder, both, n_components=COMPONENTS)
     values = [embed(part, encoder=fitted, cache=False, progress=progress) for part in items]
-    return [
-        Sample(source=source, values=part, notes=source.notes)
-        for source, part in zip(sources, values, strict=True)
-    ]
+    return [Sample(source=source, values=part) for source, part in zip(sources, values, strict=True)]
 
 
 def images_of(sample: Sample, text: str | None, option: str) -> Any:
@@ -173,28 +167,16 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
     return values if pictures is None else pictures
 
 
-def scaled(first: Sample, second: Sample, *, scale: bool, quiet: bool) -> list[Any]:
-    """Return the numbers of both samples, on one scale if ``scale``.
-
-    Without it, a note names columns of a table whose spreads differ widely, unless ``quiet``.
-    """
+def scaled(first: Sample, second: Sample, *, scale: bool) -> list[Any]:
+    """Return the numbers of both samples, on one scale if ``scale``."""
     values = [first.numbers(), second.numbers()]
     width = values[0].shape[-1]
     if any(part.ndim != 2 or part.shape[1] != width or not np.isfinite(part).all() for part in values):
         return values  # the measure refuses them, in its own words
-    both = np.concatenate(values)
     if scale:
         from shiftmetrics.adapters.embeddings import fit_encoder
 
-        encoder = fit_encoder("table", both)
-        first.notes.append("Columns are on one scale: mean 0 and deviation 1 over both samples.")
+        encoder = fit_encoder("table", np.concatenate(values))
+        first.notes.append("Each column is divided by its spread.")
         return [encoder(part) for part in values]
-    if first.columns is not None and not quiet:
-        spreads = both.std(axis=0)
-        low, high = int(np.where(spreads > 0.0, spreads, np.inf).argmin()), int(spreads.argmax())
-        if spreads[high] > UNEVEN * spreads[low] > 0.0:
-            first.notes.append(
-                f"Columns spread from {spreads[low]:.2g} ({first.columns[low]}) to {spreads[high]:.2g} "
-                f"({first.columns[high]}): the widest decide what is alike. --scale brings them to one scale."
-            )
     return values

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -77,15 +77,15 @@ class Option:
 
 
 def parse_bounds(text: str, flag: str = "--bounds") -> Any:
-    """Turn ``age=0:120,pulse=30:`` into pairs by column; ``data`` stays as it is.
+    """Turn ``age=0:120,pulse=30:`` into pairs by column; ``data`` stays as it is, and ``none`` is no bound.
 
     Raises
     ------
     ValueError
         If a part is not of that form.
     """
-    if text == "data":
-        return text
+    if text in ("data", "none"):
+        return text if text == "data" else None
     bounds: dict[str, tuple[float, float]] = {}
     for part in split_names(text):
         name, sign, limits = part.rpartition("=")
@@ -96,10 +96,30 @@ def parse_bounds(text: str, flag: str = "--bounds") -> Any:
             bounds[name.strip()] = (float(low or -math.inf), float(high or math.inf))
         except ValueError:
             raise ValueError(
-                f"{flag} must be data, or COLUMN=LOW:HIGH with commas between columns, got {part!r}. "
+                f"{flag} must be data, none, or COLUMN=LOW:HIGH with commas between columns, got {part!r}. "
                 f"An example is {flag} age=0:120,pulse=30:"
             ) from None
     return bounds
+
+
+def parse_cost(text: str, flag: str = "--cost") -> Any:
+    """Turn ``sex=0.1,age=inf`` into a cost by column; one word, the name of a scale, stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If a part is not of that form.
+    """
+    if "=" not in text:
+        return text
+    pairs = [part.rpartition("=") for part in split_names(text)]
+    try:
+        return {name: float(number) for name, _, number in pairs}
+    except ValueError:
+        raise ValueError(
+            f"{flag} must be a scale, or COLUMN=COST with commas between columns, got {text!r}. "
+            f"An example is {flag} sex=0.1,age=inf"
+        ) from None
 
 
 def class_prior(text: str, flag: str) -> Any:
@@ -118,16 +138,21 @@ def class_prior(text: str, flag: str) -> Any:
     return read_vector(text, flag)
 
 
+def _names(text: str, _flag: str) -> Any:
+    """Split names of columns; ``auto`` stays as it is."""
+    return text if text == "auto" else split_names(text)
+
+
 _NAMES = ("features", "immutable", "integer", "categorical")
 TEXT_FORMS = {
     option.name: option
     for option in (
-        *(Option(name, metavar="A,B,...", convert=lambda text, _: split_names(text)) for name in _NAMES),
+        *(Option(name, metavar="A,B,...", convert=_names) for name in _NAMES),
         Option(
             "one_hot", list[str], metavar="A,B,...", convert=lambda groups, _: list(map(split_names, groups))
         ),
-        Option("bounds", metavar="A=LOW:HIGH,...|data", convert=parse_bounds),
-        Option("cost", Literal["std", "iqr", "range", "unit"]),
+        Option("bounds", metavar="data|none|A=LOW:HIGH,...", convert=parse_bounds),
+        Option("cost", metavar="std|iqr|range|unit|A=COST,...", convert=parse_cost),
         Option("prior", metavar="uniform|predicted|A,B,...|FILE", convert=class_prior),
     )
 }

@@ -1,55 +1,14 @@
-"""Models on the command line: files written by joblib, or objects of a Python module. Opening them runs code."""
+"""Models on the command line: what they are called, and which columns of a table they predict on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.tools.cli.sources import JOBLIB_SUFFIXES, is_attribute, load_attribute, load_file, trust
-
-TRUST = trust("--model", "models")
-
-
-def load_model(text: str) -> tuple[Any, list[str]]:
-    """Return the model that ``--model`` names, and what the user should know about how it was opened.
-
-    Parameters
-    ----------
-    text : str
-        A file written by joblib or pickle, or ``module:attribute``, looked up in the present folder first; checked
-        by `check_model`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such model, or it cannot be opened.
-    """
-    if text.lower().endswith(JOBLIB_SUFFIXES):
-        model, messages = load_file(Path(text), "--model", "a model")
-        return model, [TRUST, *messages]
-    return load_attribute(text, "--model"), [TRUST]
-
-
-def check_model(text: str) -> None:
-    """Make sure that ``text`` can name a model, without opening it.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a file that exists nor ``module:attribute``.
-    """
-    if text.lower().endswith(JOBLIB_SUFFIXES):
-        if not Path(text).is_file():
-            raise ValueError(f"--model must be an existing file, got {text!r}, which is not there.")
-    elif not is_attribute(text):
-        raise ValueError(
-            f"--model must be a file of kind {', '.join(JOBLIB_SUFFIXES)}, or module:attribute, got {text!r}. "
-            "Write a model with joblib.dump(model, path)."
-        )
+from shiftmetrics.models.forests.boosters import estimator_of
 
 
 def name_of(model: Any) -> str:
@@ -69,6 +28,7 @@ def columns_of(model: Any, frame: Any, target: str, aside: Sequence[str | None])
     ValueError
         If the table lacks a column of the model, or the target is one of them.
     """
+    model = estimator_of(model)
     known = getattr(model, "feature_names_in_", None)
     if known is not None:
         if target in set(known):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shiftmetrics._core.validation import check_number, describe
 
 SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "markdown",
@@ -11,6 +15,26 @@ SETTINGS: dict[str, Any] = {
     "pretty_exceptions_enable": False,
 }
 """Of the application and of each command, for typer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """How inputs are opened; ``ask`` tells whether somebody at a terminal can be asked for trust."""
+
+    trust: bool = False
+    sep: str | None = None
+    decimal: Literal[".", ","] = "."
+    max_gib: float = 4.0
+    ask: bool = False
+
+    def __post_init__(self) -> None:
+        check_number(self.max_gib, "--max-gib", low=0.0, open_low=True, allow_inf=True)
+        if self.sep is not None and (len(self.sep) != 1 or self.sep == self.decimal):
+            raise ValueError(describe("--sep", "one character, other than the decimal mark", repr(self.sep)))
+
+
+OPENING = ContextVar("OPENING", default=Opening())  # noqa: B039 - frozen
+"""Set by each command that reads data, from its options."""
 
 TITLE = "How this model holds under shift"
 """Of pages of several measures."""
@@ -32,6 +56,14 @@ align
     Match rows and columns by their names, or take them as they stand.
 seed
     Seed of everything random; recorded in the result.
+trust
+    Open Python objects, such as joblib files and module:attribute, which runs the code inside them.
+sep : MARK
+    What stands between the cells of csv files. Default: a tab, ; | or , as the first line has it.
+decimal
+    Decimal mark of csv files.
+max_gib : NUMBER
+    Most GiB that an input may unpack to.
 json : FILE.json
     Write the result as JSON; arrays go to FILE.npz beside it.
 report : FILE.html

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.collection import write_results
+from shiftmetrics._core.collection import is_ours, write_results
 from shiftmetrics._core.result import Result, has_foreign_archive
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 from shiftmetrics.views import Context, write_report
@@ -84,9 +84,6 @@ class Job:
         ValueError
             If a file would overwrite an input, or looks like data.
         """
-        for option, path in (("--json", self.json), ("--report", self.report)):
-            if path is not None and path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
-                raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
         check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
         if self.json is not None and has_foreign_archive(self.json):
             raise ValueError(
@@ -106,7 +103,7 @@ class Job:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) -> None:
-    """Refuse paths that cannot be written, that are one another, or that would replace an input.
+    """Refuse paths that cannot be written, that are one another, or that would replace an input or a foreign file.
 
     Parameters
     ----------
@@ -127,6 +124,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) 
             continue
         if path.is_dir():
             raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
+        if path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
+            raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
         if not path.parent.is_dir():
             raise ValueError(f"{option} must be in a folder that exists, got {str(path)!r}. Create it first.")
         is_device = path.exists() and not path.is_file()
@@ -138,6 +137,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) 
                 raise ValueError(
                     f"{option} {path} would overwrite {argument}, {target.name}. Choose another name."
                 )
+        if path.is_file() and path.stat().st_size and not is_ours(path):
+            raise ValueError(
+                f"{option} must not replace a file that shiftmetrics did not write, got {str(path)!r}. "
+                "Move it away, or choose another name."
+            )
         same = options.setdefault(path.resolve(), option)
         if same != option:
             raise ValueError(f"{same} and {option} must be two files, got {str(path)!r} twice.")
@@ -164,7 +168,7 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
     for name, result in results.items():
         console.print(Text(name if len(results) > 1 else result.title, style="bold"))
         console.print(Text(result.headline()))
-        facts = [(fact.name, fact.value, fact.meaning) for fact in facts_of(result)]
+        facts = [(fact.name, fact.value, fact.meaning) for fact in facts_of(result) if not fact.said]
         print_table(console, ("", "value", "meaning"), facts)
         for sentence in result.notes():
             if sentence.startswith("Interval:"):  # the table has it

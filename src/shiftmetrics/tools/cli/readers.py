@@ -1,15 +1,16 @@
 """Files to arrays and data frames: csv, parquet, npy, npz, and Python objects.
 
-Only what was named as a Python object, ``scores.joblib`` or ``module:attribute``, may run code when it is opened.
+Only what was named as a Python object, ``scores.joblib`` or ``module:attribute``, may run code when it is opened, and
+no file may unpack to more than ``--max-gib``.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
+import io
 import re
-import zipfile
-import zlib
+import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,12 +18,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source, as_content, load_attribute, load_file
+from shiftmetrics.tools.cli.objects import as_content, load_object
+from shiftmetrics.tools.cli.options import OPENING
+from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
+
+LONGEST_LINE = 2**26
+"""Bytes of a line of a csv file: a file without line ends is not read to its end."""
 
 PICKLE_REFUSAL = (
     "holds pickled Python objects, which can run code when they are opened, so it is refused. "
     "Save plain numbers or texts instead, for instance numpy.save(path, array.astype(float))."
 )
+
+
+class TooLargeError(ValueError):
+    """A file that unpacks to more than it may."""
 
 
 def read_source(source: Source) -> Any:
@@ -31,61 +41,111 @@ def read_source(source: Source) -> Any:
     Raises
     ------
     ValueError
-        If the file is empty, truncated, not what its suffix says, or holds pickled objects.
+        If the file is empty, truncated, too large, not what its suffix says, or holds pickled objects.
     """
-    if source.is_attribute:
-        return as_content(load_attribute(str(source.path), source.argument), source.argument)
-    if source.suffix == OBJECT_SUFFIX:
-        return as_content(load_file(source.path, source.argument)[0], source.argument)
     if source.is_table:
-        return _read_parquet(source) if source.suffix == ".parquet" else _read_csv(source)
-    array = _read_array(source)
-    try:
-        return np.asanyarray(array[source.index])
-    except IndexError as error:
-        raise ValueError(
-            f"{source.argument} must have an index inside the shape {array.shape}, got {source} ({error})."
-        ) from error
+        content = _read_parquet(source) if source.suffix == ".parquet" else _read_csv(source)
+    elif source.is_attribute or source.suffix == OBJECT_SUFFIX:
+        content = load_object(str(source.path), source.argument)[0]
+    else:
+        array = _read_array(source)
+        try:
+            content = np.asanyarray(array[source.index])
+        except IndexError as error:
+            raise ValueError(
+                f"{source.argument} must have an index inside the shape {array.shape}, got {source} ({error})."
+            ) from error
+    if not isinstance(content, np.ndarray):
+        content = as_content(content, source.argument)
+    if np.ndim(content) == 0:
+        raise ValueError(f"{source.argument} must hold rows, got {source}, a single value.")
+    if hasattr(content, "columns"):
+        _refuse_repeated(content.columns, source)
+    return content
 
 
 @contextmanager
 def _reading(source: Source, kind: str) -> Iterator[None]:
-    """Turn errors of the readers into one message."""
+    """Turn whatever a library raises into one message that names the file."""
     try:
-        yield
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        with np.errstate(all="ignore"):  # shapes that overflow are told by an exception
+            yield
+    except Exception as error:
         if re.search("Object arrays|Python objects", str(error)):  # in the messages of NumPy
             what = (
                 source.path.name if source.key is None else f"the array {source.key!r} of {source.path.name}"
             )
             raise ValueError(f"{source.argument}: {what} {PICKLE_REFUSAL}") from error
-        cause = " ".join(str(error).split()) or type(error).__name__
+        cause = " ".join(str(error).split())[:300] or type(error).__name__
+        remedy = "" if isinstance(error, TooLargeError) else " It may be truncated or of another kind."
         raise ValueError(
             f"{source.argument} must be {kind}, got {str(source.path)!r}, which cannot be read as one "
-            f"({cause}). It may be truncated or of another kind."
+            f"({cause}).{remedy}"
         ) from error
+
+
+def _check_size(n_bytes: float) -> None:
+    limit = OPENING.get().max_gib
+    if n_bytes > limit * 2**30:
+        raise TooLargeError(f"it unpacks to more than {limit:g} GiB; --max-gib allows more")
+
+
+class _Limited(io.RawIOBase):
+    """The content of a file, unpacked, up to the largest size and the longest line."""
+
+    def __init__(self, source: Source) -> None:
+        self._file = (gzip.open if source.suffix == ".csv.gz" else open)(source.path, "rb")
+        self._size = self._line = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._file.read(len(buffer))
+        buffer[: len(part)] = part
+        self._size += len(part)
+        self._line = len(part) - end - 1 if (end := part.rfind(b"\n")) >= 0 else self._line + len(part)
+        _check_size(self._size)
+        if self._line > LONGEST_LINE:
+            raise TooLargeError(f"a line of it is longer than {LONGEST_LINE:,} bytes")
+        return len(part)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _read_csv(source: Source) -> Any:
     import pandas as pd
 
-    opener = gzip.open if source.suffix == ".csv.gz" else open
-    with _reading(source, "a csv file"):
-        with opener(source.path, "rt", encoding="utf-8-sig", newline="") as file:
-            first_line = file.readline()
-        separator = next((mark for mark in (",", ";", "\t") if mark in first_line), ",")
-        names = next(csv.reader([first_line], delimiter=separator), [])
-        header: int | None = None if _is_data(names) else 0
-        frame = pd.read_csv(source.path, sep=separator, header=header, encoding="utf-8-sig", low_memory=False)
-    repeated = next((name for name in names if name and names.count(name) > 1), None)
-    if header == 0 and repeated is not None:
-        raise ValueError(f"{source.argument} must have columns with distinct names, got {repeated!r} twice.")
-    frame.columns = [str(name) for name in frame.columns]
+    def read(**options: Any) -> Any:
+        with io.BufferedReader(_Limited(source), 2**20) as file:
+            return pd.read_csv(file, encoding="utf-8-sig", index_col=False, **options)
+
+    opening = OPENING.get()
+    with _reading(source, "a csv file"), warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # of cells that would be lost
+        with io.BufferedReader(_Limited(source)) as file:
+            first_line = next((line for line in file if line.strip()), b"").decode("utf-8-sig")
+        marks = re.sub('"[^"]*"', "", first_line)
+        separator = opening.sep or next((mark for mark in "\t;|," if mark in marks), ",")
+        first = read(sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False)
+        names = [str(name).strip() for name in first.iloc[0]]
+        is_data = _is_data([name.replace(opening.decimal, ".") for name in names])
+        frame = read(sep=separator, decimal=opening.decimal, header=None if is_data else 0, low_memory=False)
+    if not is_data:
+        _refuse_repeated(filter(None, names), source)
     if frame.empty:
         raise ValueError(
             f"{source.argument} must hold rows of numbers, got {source.path.name} with none below its header."
         )
     return frame
+
+
+def _refuse_repeated(names: Any, source: Source) -> None:
+    name, times = next(iter(Counter(names).most_common(1)), ("", 0))
+    if times > 1:
+        raise ValueError(f"{source.argument} must have columns with distinct names, got {name!r} twice.")
 
 
 def _is_data(names: list[str]) -> bool:
@@ -102,28 +162,35 @@ def _is_data(names: list[str]) -> bool:
 
 def _read_parquet(source: Source) -> Any:
     try:
-        import pyarrow.parquet
+        from pyarrow import parquet
     except ImportError as error:
         raise ImportError(
             f"{source.argument} is a parquet file, which needs pyarrow: pip install 'shiftmetrics[parquet]'."
         ) from error
-    with _reading(source, "a parquet file"):
-        frame = pyarrow.parquet.read_table(source.path).to_pandas()
-    frame.columns = [str(name) for name in frame.columns]
-    return frame
+    with _reading(source, "a parquet file"), parquet.ParquetFile(source.path) as file:
+        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        _check_size(
+            sum(max(group.total_byte_size, 8 * group.num_rows * group.num_columns) for group in groups)
+        )
+        return file.read().to_pandas()
 
 
 def _read_array(source: Source) -> npt.NDArray[Any]:
-    kind = f"an {source.suffix} file"
-    with _reading(source, kind):
+    with _reading(source, f"an {source.suffix} file"):
         # A memory map of an .npy file: blocks of rows are read as they are needed.
         loaded = np.load(source.path, mmap_mode="r", allow_pickle=False)
-    if source.suffix == ".npy":
-        return np.asanyarray(loaded)
+        if source.suffix == ".npy":
+            return np.asanyarray(loaded)
     with loaded:
         key = _choose_key(source, loaded)
-        with _reading(source, kind):
-            return np.asarray(loaded[key])
+        with _reading(source, "an .npz file"):
+            return np.asarray(_unpacked(loaded, key))
+
+
+def _unpacked(arrays: Any, name: str) -> Any:
+    files = arrays.zip.NameToInfo
+    _check_size(files[name if name in files else f"{name}.npy"].file_size)
+    return arrays[name]
 
 
 def _choose_key(source: Source, arrays: Any) -> str:
@@ -147,6 +214,7 @@ def _choose_key(source: Source, arrays: Any) -> str:
 
 def _shape_of(arrays: Any, name: str) -> str:
     try:
-        return f"{name} {arrays[name].shape} {arrays[name].dtype}"
-    except ValueError:  # pickled objects, or damaged
+        array = _unpacked(arrays, name)
+        return f"{name} {array.shape} {array.dtype}"
+    except Exception:  # pickled objects, damaged or large
         return name

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
+from shiftmetrics._core.collection import is_ours
 from shiftmetrics._core.result import has_foreign_archive, names_arrays
 from shiftmetrics._core.validation import check_keys
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import DEBUG_VARIABLE, EXIT_ERROR, message_of, reader_may_leave, say_error
+from shiftmetrics.tools.cli.objects import UntrustedError
 from shiftmetrics.tools.cli.outputs import Answer, say
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
@@ -34,14 +35,15 @@ def run(
     only: list[str] | None = None,
     output: Path | None = None,
     dry_run: bool = False,
+    trust: bool = False,
     quiet: bool = False,
 ) -> None:
     """Measure all that a file lists, and check it by rules.
 
     The results, report.html and junit.xml go to one folder. CONFIG holds tables [[agreement]], [[stability]],
     [[novelty]] and [[compare]], each with a name and the arguments and options of that command; besides, a title, an
-    output folder, a seed, and rules = "rules.toml" or [[rule]] tables. Paths start at the folder of CONFIG. All
-    inputs are read before anything is computed.
+    output folder, a seed, trust = true to open Python objects, and rules = "rules.toml" or [[rule]] tables. Paths
+    start at the folder of CONFIG. All inputs are read before anything is computed.
 
     Exit codes: 0 done and all rules passed, 1 a rule failed, 2 an error.
 
@@ -56,7 +58,7 @@ def run(
     output : FOLDER
         Where results go, in place of what CONFIG says.
     dry_run
-        Read the inputs and print the commands; compute and write nothing.
+        Read the inputs and print the commands; compute and write nothing, open no Python objects.
     """
     plan = read_config(config)
     folder = Folder((output or config.parent / plan.output).resolve(), plan)
@@ -66,10 +68,13 @@ def run(
     with contextlib.chdir(config.parent):
         folder.check()
         rules = _rules_of(plan, folder)
-        session = Session(plan=plan, folder=folder, chosen=chosen, rules=rules, quiet=quiet, start=start)
-        session.read_inputs()
+        session = Session(
+            plan=plan, folder=folder, chosen=chosen, rules=rules, start=start, quiet=quiet or dry_run,
+            trust=False if dry_run else trust or plan.trust or None,
+        )  # fmt: skip
+        unopened = session.read_inputs()
         if dry_run:
-            session.print_plan()
+            session.print_plan(unopened)
             return
         code = session.measure()
     raise typer.Exit(code)
@@ -125,7 +130,7 @@ class Folder:
         if self.path.exists() and not os.access(self.path, os.W_OK):
             raise ValueError(f"The output must be a folder that can be written, got {str(self.path)!r}.")
         written = [file for file in self.files if file.suffix != ".npz"]
-        foreign = [file for file in written if file.exists() and not _is_ours(file)]
+        foreign = [file for file in written if file.exists() and not is_ours(file)]
         foreign += [file.with_suffix(".npz") for file in self.names.values() if has_foreign_archive(file)]
         if foreign:
             raise ValueError(
@@ -144,9 +149,7 @@ class Folder:
 
     def others(self) -> list[Path]:
         """Return results in the folder that this run does not write."""
-        return [
-            file for file in sorted(self.path.glob("*.json")) if file not in self.files and _is_ours(file)
-        ]
+        return [file for file in sorted(self.path.glob("*.json")) if file not in self.files and is_ours(file)]
 
     def remove(self, name: str) -> None:
         """Remove the result of an earlier run, so that nobody takes it for new."""
@@ -156,19 +159,6 @@ class Folder:
             file.unlink()
             if has_arrays:
                 file.with_suffix(".npz").unlink(missing_ok=True)
-
-
-def _is_ours(file: Path) -> bool:
-    """Tell whether this package wrote a file: by the marks that all its files carry."""
-    try:
-        text = file.read_text(encoding="utf-8")
-        if file.suffix != ".json":
-            return "shiftmetrics" in text[:1000]
-        document = json.loads(text)
-    except (OSError, ValueError):
-        return False
-    is_versioned = isinstance(document, Mapping) and "schema_version" in document
-    return is_versioned and not document.keys().isdisjoint(("measure", "results", "outcomes"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +176,9 @@ class Session:
     rules : sequence of Rule
         What the results must hold.
     quiet : bool
-        Whether to print nothing but errors.
+        Whether to print nothing but errors, and to ask nothing.
+    trust : bool or None
+        Whether Python objects are opened; None leaves that to each measurement.
     start : Path
         The folder in which the run was started; it works in the one of the configuration.
     """
@@ -196,6 +188,7 @@ class Session:
     chosen: Sequence[Measurement]
     rules: Sequence[Rule]
     quiet: bool
+    trust: bool | None
     start: Path
 
     def shown(self, path: Path) -> str:
@@ -208,21 +201,31 @@ class Session:
             with reader_may_leave():
                 say(line)
 
-    def read_inputs(self) -> None:
+    def read_inputs(self) -> list[str]:
         """Read and check the inputs of every measurement, so that errors show before anything is computed.
+
+        Returns
+        -------
+        list of str
+            With ``trust=False``, the measurements that would open Python objects.
 
         Raises
         ------
         ValueError
             The first error, with the measurement that has it.
         """
+        unopened = []
         for part in self.chosen:
             try:
-                self._check_inputs(part, prepare(part, quiet=self.quiet).inputs)
+                self._check_inputs(part, prepare(part, quiet=self.quiet, trust=self.trust).inputs)
             except Exception as error:
+                if self.trust is False and isinstance(error, UntrustedError):
+                    unopened.append(part.name)
+                    continue
                 if os.environ.get(DEBUG_VARIABLE):
                     raise
                 raise ValueError(f"{part.kind} {part.name!r}: {message_of(error)}") from error
+        return unopened
 
     def _check_inputs(self, part: Measurement, inputs: Sequence[Source]) -> None:
         """Refuse inputs that this run would overwrite; results of earlier measurements may be read."""
@@ -241,7 +244,7 @@ class Session:
             if writer is None and not path.exists() and not source.is_attribute:
                 raise ValueError(f"{source.argument} must be there, got {source}, which does not exist.")
 
-    def print_plan(self) -> None:
+    def print_plan(self, unopened: Sequence[str]) -> None:
         """Print what would run, as one would type it."""
         here = Path.cwd()  # the folder of the file
         if here != self.start:
@@ -251,7 +254,10 @@ class Session:
             say(shlex.join(["shiftmetrics", *part.command_line(), "--json", target]))
         beside = f" and {self.shown(self.folder.junit)}" if self.rules else ""
         say(f"Then {self.shown(self.folder.report)}{beside}.")
-        say(f"Measurements with their inputs in order: {len(self.chosen)}. Nothing was computed or written.")
+        checked = f"Measurements with their inputs in order: {len(self.chosen) - len(unopened)}."
+        say(f"{checked} Nothing was computed or written.")
+        for name in unopened:
+            say(f"Not checked: {name}. It opens Python objects, which runs their code and needs --trust.")
 
     def measure(self) -> int:
         """Measure, write, check; return the exit code. When one measurement fails, the others go on."""
@@ -277,7 +283,7 @@ class Session:
         """Measure and write one result, and print it."""
         self.say(f"[{self.chosen.index(part) + 1}/{len(self.chosen)}] {part.name}: {part.kind}")
         started = time.perf_counter()
-        answer: Answer = prepare(part, quiet=self.quiet).compute()
+        answer: Answer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
         answer.write_json(self.folder.names[part.name])
         for number, result in enumerate(answer.results.values()):
             self.say(f"      {f'{result.title}: ' if number else ''}{result.headline()}")

@@ -15,7 +15,7 @@ from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
-from shiftmetrics.tools.cli.suspects import Role, refuse_suspect_columns
+from shiftmetrics.tools.cli.suspects import Role, refuse_suspect_columns, refuse_text
 
 Values = npt.NDArray[Any]
 
@@ -111,9 +111,9 @@ def read_sample(
                 f"such as {source.example}."
             )
         values = as_array(content, argument)
-        return Sample(source=source, values=values, notes=source.notes, **read_rows(None, row_options))
+        return Sample(source=source, values=values, **read_rows(None, row_options))
 
-    frame, notes = content, source.notes
+    frame, notes = content, list[str]()
     counted = list(frame.columns) == [str(position) for position in range(frame.shape[1])]
     if counted and source.suffix in (".csv", ".csv.gz"):
         notes.append(f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line.")
@@ -124,7 +124,9 @@ def read_sample(
     if columns is not None:
         frame = frame[[require_column(frame, name, "--columns", argument) for name in split_names(columns)]]
     else:
+        refuse_text(frame, argument, among_numbers=True)
         refuse_suspect_columns(frame, argument, role)
+    refuse_text(frame, argument)
     if ids is None:
         return Sample(source=source, values=frame, notes=notes, **rows)
     frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)

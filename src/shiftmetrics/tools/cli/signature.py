@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import re
 import sys
 import types
@@ -22,7 +23,7 @@ import typer
 
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.tools.cli.forms import TEXT_FORMS, Option
-from shiftmetrics.tools.cli.options import SETTINGS, SHARED
+from shiftmetrics.tools.cli.options import OPENING, SETTINGS, SHARED, Opening
 from shiftmetrics.tools.cli.outputs import Job, check_outputs
 
 NEVER = {"executor", "rng", "progress", "align", "pairing", "keep_rows"}
@@ -248,6 +249,7 @@ def measuring(
         A decorator. The command must take a `Call` as ``call``, and return a `Job`.
     """
     declared: dict[str, Option] = {}
+    opening = {option.name: option for option in own_options(Opening) if option.name != "ask"}
     for function, panel in functions.items():
         for option in options_of(function, panel):
             if option.name not in leave_out:
@@ -260,6 +262,9 @@ def measuring(
     def decorate(command: Callable[..., Job]) -> Any:
         def callback(*, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any) -> Job:
             check_outputs({"--json": json, "--report": report}, ())  # before inputs are read
+            chosen = {name: values.pop(name) for name in opening}
+            chosen["max_gib"] = min(chosen["max_gib"], (values.get("memory_limit") or math.inf) / 2**30)
+            OPENING.set(Opening(**chosen, ask=not quiet and at_terminal()))
             typed = {key: values.pop(option.name) for key, option in declared.items()}
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
             return dataclasses.replace(command(call=call, **values), json=json, report=report, quiet=quiet)
@@ -268,9 +273,16 @@ def measuring(
         arguments = [option for option in own if option.is_argument]
         others = [option for option in own if not option.is_argument]
         seed, *output = own_options(of_every_command)
-        return _readable(callback, command, [*arguments, *declared.values(), seed, *others, *output])
+        return _readable(
+            callback, command, [*arguments, *declared.values(), seed, *others, *opening.values(), *output]
+        )
 
     return decorate
+
+
+def at_terminal() -> bool:
+    """Tell whether somebody can read a question and answer it."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _readable(callback: Any, command: Callable[..., Any], options: Iterable[Option]) -> Any:

@@ -1,33 +1,25 @@
 """Inputs as a user types them: a file, perhaps an array inside it and a part of that array, or a Python object.
 
 ``scores.csv``, ``scores.npy``, ``runs.npz:log_probs`` and ``runs.npz:log_probs[3,1]`` are sources; so are
-``scores.joblib`` and ``module:attribute``. Opening the last two runs the code inside.
+``scores.joblib`` and ``module:attribute``, see `shiftmetrics.tools.cli.objects`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import re
-import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from shiftmetrics._core.arrays import is_table, to_numpy
+from shiftmetrics.tools.cli.objects import is_attribute
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 ARRAY_SUFFIXES = (".npy", ".npz")
 OBJECT_SUFFIX = ".joblib"
-JOBLIB_SUFFIXES = (".joblib", ".pkl", ".pickle")
 PICKLE_SUFFIXES = (".pkl", ".pickle", ".pt", ".pth", ".dill")
 KNOWN_SUFFIXES = (*TABLE_SUFFIXES, *ARRAY_SUFFIXES, OBJECT_SUFFIX)
 
 _SOURCE = re.compile(r"(?P<path>.+?\.(?:npz|npy))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?")
-_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 IndexPart = int | slice
 
@@ -58,11 +50,6 @@ class Source:
     index: tuple[IndexPart, ...] = ()
     part: str = ""
     is_attribute: bool = False
-
-    @property
-    def notes(self) -> list[str]:
-        """What the user should know about how it is opened."""
-        return [trust(self.argument)] if self.is_attribute or self.suffix == OBJECT_SUFFIX else []
 
     @property
     def suffix(self) -> str:
@@ -112,7 +99,8 @@ def parse_source(text: str, argument: str) -> Source:
         known = ", ".join(KNOWN_SUFFIXES)
         raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.")
     if not path.is_file():
-        raise ValueError(f"{argument} must be an existing file, got {str(path)!r}, which is not there.")
+        found = "a pipe or a device: save it to a file first" if path.exists() else "which is not there"
+        raise ValueError(f"{argument} must be an existing file, got {str(path)!r}, {found}.")
     if source.key is not None and source.suffix != ".npz":
         raise ValueError(f"{argument} must name an array only inside an .npz file, got {text!r}.")
     return source
@@ -137,82 +125,3 @@ def _parse_index(text: str, argument: str) -> tuple[IndexPart, ...]:
                 "An example is file.npz:log_probs[3,1] or file.npy[:500]."
             )
     return tuple(parts)
-
-
-def is_attribute(text: str) -> bool:
-    """Tell whether ``text`` has the form ``module:attribute``."""
-    return _ATTRIBUTE.fullmatch(text) is not None
-
-
-def trust(argument: str, what: str = "files") -> str:
-    """Return what the user must know of an object that was opened."""
-    return f"Opening {argument} ran the code inside it: give only {what} from people you trust."
-
-
-def load_file(path: Path, argument: str, what: str = "an object") -> tuple[Any, list[str]]:
-    """Return what a file of joblib or pickle holds, and the warnings of other versions that it was written by.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be opened here.
-    """
-    import joblib
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            found = joblib.load(path)
-        except Exception as error:
-            raise ValueError(
-                f"{argument} must be {what} that joblib.load can open here, got {path.name!r} "
-                f"({type(error).__name__}: {error}). The versions that wrote it may be needed."
-            ) from error
-    texts = [str(warning.message) for warning in caught]
-    return found, sorted({text.splitlines()[0] for text in texts if "version" in text})
-
-
-def load_attribute(text: str, argument: str) -> Any:
-    """Return the object that ``module:attribute`` names; modules are looked up in the present folder first.
-
-    Raises
-    ------
-    ValueError
-        If there is no such module or attribute.
-    """
-    module, _, attribute = text.partition(":")
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except Exception as error:
-        is_missing = isinstance(error, ImportError | AttributeError)
-        cause = f" ({error})" if is_missing else f", which fails on import ({type(error).__name__}: {error})"
-        raise ValueError(
-            f"{argument} must name something that can be imported, got {text!r}{cause}."
-        ) from error
-    finally:
-        sys.path.remove(here)
-    return found
-
-
-def as_content(value: Any, argument: str) -> Any:
-    """Return a table of named columns, or an array, as a file of data would give it.
-
-    Raises
-    ------
-    TypeError
-        If the object is neither.
-    """
-    if hasattr(value, "to_pandas"):  # polars, pyarrow
-        value = value.to_pandas()
-    if is_table(value):
-        named = any(name is not None for name in value.index.names)
-        frame = value.reset_index(drop=not named)  # an index with a name is a column of ids
-        frame.columns = [str(name) for name in frame.columns]
-        return frame
-    if hasattr(value, "shape") or hasattr(value, "to_numpy") or isinstance(value, list | tuple):
-        return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else to_numpy(value))
-    raise TypeError(f"{argument} must be a table or an array, got an object of type {type(value).__name__}.")

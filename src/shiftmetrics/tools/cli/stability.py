@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -10,23 +11,24 @@ import numpy as np
 
 from shiftmetrics._core.arrays import as_array
 from shiftmetrics._core.validation import first_few
+from shiftmetrics.models import Decision, model_stability
 from shiftmetrics.models import feature_stability as stability_of_features
-from shiftmetrics.models import model_stability
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
-from shiftmetrics.tools.cli.models import check_model, columns_of, load_model, name_of
+from shiftmetrics.tools.cli.models import columns_of, name_of
+from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import Sample, read_rows, require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
+from shiftmetrics.tools.cli.suspects import refuse_text
 from shiftmetrics.views import Context, Rows
 
 MODEL = "A model"
 PANELS = {
     **dict.fromkeys(["losses", "distances", "kind"], "Losses or distances"),
-    **dict.fromkeys(["model", "target", "feature_stability", "by"], MODEL),
+    **dict.fromkeys(["model", "target", "decide_at", "error_costs", "feature_stability", "by"], MODEL),
 }
-MOST_GROUPS = 50
 TITLE = "Stability of a model"
 
 Kind = Literal["losses", "distances"]
@@ -51,6 +53,8 @@ def stability(
     kind: Kind | None = None,
     model: str | None = None,
     target: str | None = None,
+    decide_at: float | None = None,
+    error_costs: list[str] | None = None,
     feature_stability: bool = False,
     by: str | None = None,
     curve: bool = False,
@@ -67,7 +71,7 @@ def stability(
 
     Example: `shiftmetrics stability patients.csv --distances distance --threshold 0.4 --report report.html`
 
-    Example: `shiftmetrics stability patients.csv --model model.joblib --target died --threshold 0.4 --immutable sex`
+    Example: `shiftmetrics stability patients.csv --model model.joblib --trust --target died --threshold 0.4`
 
     Parameters
     ----------
@@ -80,19 +84,24 @@ def stability(
     kind
         What a file of one value a row holds, in place of --losses or --distances.
     model : MODEL
-        A fitted model: a file of joblib, or module:attribute. Opening it runs the code inside: trusted files only.
+        A fitted model: a file of skops or joblib, or module:attribute. Opening the last two needs --trust.
     target : COLUMN|FILE
         What the model predicts.
+    decide_at
+        The probability from which on a row is of the second class, in place of the model's own decision.
+    error_costs : LABEL=COST
+        Cost of an error on rows of a label, such as ill=10; 1 for the others. May be repeated.
     feature_stability
-        Also the stability when one feature alone may move, for each.
+        Also what moves of each feature alone do; without reweighting unless --theta2 is given.
     by : COLUMN|FILE
-        With --feature-stability: also within each group of rows.
+        With --feature-stability: also within each group of rows; many numbers are cut at quartiles.
     curve
         Also print the stability over risk thresholds.
     """
     beside = {"label": label, "weight": weight, "groups": groups}
     if model is None:
-        _refuse({"--target": target, "--feature-stability": feature_stability, "--by": by}, "go with --model")
+        others = {"--decide-at": decide_at, "--error-costs": error_costs, "--by": by}
+        _refuse({"--target": target, "--feature-stability": feature_stability, **others}, "go with --model")
         call.refuse_all_but(stability_criterion, rule="go with --model")
         return _of_numbers(file, call, losses, distances, kind, id_column, beside, curve=curve)
     _refuse({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
@@ -102,16 +111,21 @@ def stability(
     if not feature_stability:
         _refuse({"--by": by}, "go with --feature-stability")
     check_model(model)
+    costs = _costs(error_costs or [])
     source = parse_source(file, "FILE")
 
     def compute() -> Answer:
-        fitted, notes = load_model(model)
+        fitted, notes = load_object(model, "--model")
         sample = _read(source, id_column, {**beside, "by": by, "target": target}, leave_out=[target, weight])
         if sample.table is not None:
             sample.values, unseen = columns_of(fitted, sample.table, target, (groups, by))
             if unseen:
                 names = first_few(unseen, 6)
                 sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")
+        if decide_at is not None or costs:
+            known = {str(label): label for label in np.asarray(getattr(fitted, "classes_", [])).tolist()}
+            by_label = {known.get(label, label): cost for label, cost in costs.items()}
+            fitted = Decision(fitted, decide_at, by_label or None)
         rows = (fitted, sample.values, sample.target)
         given = {"sample_weight": sample.weight, "groups": sample.groups}
         result = call(model_stability, *rows, **given)
@@ -127,7 +141,9 @@ def stability(
         if curve:
             results |= _curve(call, result, shown, sample.groups)
         if feature_stability:
-            features = call(stability_of_features, *rows, by=_subgroups(sample.by, by), **given)
+            asked = call["theta2"] != call.declared["theta2"].default
+            prices = {} if asked else {"theta2": math.inf}  # features are compared by moves alone
+            features = call(stability_of_features, *rows, by=_named(sample.by, by), **prices, **given)
             results[features.title] = features
         facts = {
             "File": str(source),
@@ -141,6 +157,20 @@ def stability(
         return Answer(results=results, title=TITLE, context=context, notes=[*notes, *sample.notes])
 
     return Job(inputs=[source], compute=compute)
+
+
+def _costs(texts: Sequence[str]) -> dict[str, float]:
+    """Read ``ill=10`` as the cost of an error on rows of a label."""
+    costs: dict[str, float] = {}
+    for text in texts:
+        label, _, cost = text.rpartition("=")
+        try:
+            costs[label] = float(cost)
+        except ValueError:
+            raise ValueError(
+                f"--error-costs must be LABEL=COST, got {text!r}. An example is ill=10."
+            ) from None
+    return costs
 
 
 def _refuse(given: dict[str, Any], rule: str) -> None:
@@ -161,10 +191,10 @@ def _read(
             ids = [str(name) for name in content[require_column(content, id_column, "--id", "FILE")]]
         left_out = [name for name in (id_column, *leave_out) if name in content.columns]
         table, beside_rows = content.drop(columns=left_out), read_rows(content, beside, required=True)
-        return Sample(source=source, values=content, ids=ids, table=table, notes=source.notes, **beside_rows)
+        return Sample(source=source, values=content, ids=ids, table=table, **beside_rows)
     if id_column is not None:
         raise ValueError(f"--id must name a column of a table, but FILE is {source}, an array.")
-    return Sample(source=source, values=content, notes=source.notes, **read_rows(None, beside))
+    return Sample(source=source, values=content, **read_rows(None, beside))
 
 
 def _of_numbers(
@@ -223,6 +253,7 @@ def _one_value_a_row(sample: Sample, what: Kind, column: str | None) -> Any:
                 f"Name the column of {what} with --{what}."
             )
         column = require_column(content, column or str(content.columns[0]), f"--{what}", "FILE")
+        refuse_text(content[[column]], f"--{what}")
         return np.asarray(as_array(content[column], f"--{what}"))
     if column is not None:
         raise ValueError(
@@ -238,18 +269,11 @@ def _one_value_a_row(sample: Sample, what: Kind, column: str | None) -> Any:
     return values
 
 
-def _subgroups(values: Any, by: str | None) -> Any:
-    """Return the group of each row, such as ``SEX = 2``; refuse so many that each holds few rows."""
-    if values is None:
-        return None
-    texts = np.asarray([f"{by} = {value}" for value in values])
-    n_groups = len(np.unique(texts))
-    if n_groups > MOST_GROUPS:
-        raise ValueError(
-            f"--by must name a column of at most {MOST_GROUPS} groups, got {n_groups}. "
-            "Put numbers into ranges first, such as ages into decades."
-        )
-    return texts
+def _named(values: Any, by: str | None) -> Any:
+    """Return the group of each row with the name that groups get, such as ``SEX = 2``."""
+    import pandas as pd
+
+    return None if values is None else pd.Series(np.asarray(values), name=by)
 
 
 def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:

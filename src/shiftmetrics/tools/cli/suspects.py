@@ -1,11 +1,12 @@
-"""Columns that are no scores and no features: ids, labels and weights that slipped in among them.
+"""Columns that are no scores and no features: ids, labels, weights, and numbers written so that they read as text.
 
-They would be measured as one more class, silently. So columns that look like one are refused until the user names
-them.
+The former would be measured as one more class, silently. So columns that look like one are refused until the user
+names them.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any, Literal
 
@@ -22,20 +23,59 @@ LABEL_NAMES = {
 WEIGHT_NAMES = {"weight", "weights", "sample_weight", "sample_weights"}
 
 
+_NUMBER = r"[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?"
+FORMS = {
+    r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?": "Write thousands without a mark; for a decimal comma give --decimal ,",
+    r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?": "For a decimal comma give --decimal ,",
+    r"[-+]?\d+\.\d+": "For a decimal point leave out --decimal.",
+    rf"{_NUMBER}\s*%": "Write percentages as plain numbers.",
+    r"\d{4}-\d\d?-\d\d?.*|\d\d?([./-])\d\d?\1\d{2,4}.*": "Turn dates into numbers, such as days, or leave them out.",
+    rf"{_NUMBER}(?:[;|\s]+{_NUMBER})+": "Say what stands between cells with --sep.",
+}
+"""How numbers that are read as text may be written, and what reads them."""
+
+
+def refuse_text(frame: Any, argument: str, *, among_numbers: bool = False) -> None:
+    """Raise a ValueError at the first cell that is no number, which says where it is and what reads it.
+
+    With ``among_numbers``, columns of words alone pass.
+    """
+    import pandas as pd
+
+    for position in np.flatnonzero([dtype.kind not in "biuf" for dtype in frame.dtypes]):
+        column = frame.iloc[:, position]
+        is_text = column.map(lambda cell: isinstance(cell, str))
+        numbers = pd.to_numeric(column.where(is_text), errors="coerce")
+        bad = np.flatnonzero(is_text & numbers.isna())
+        if not len(bad):
+            continue
+        cell = str(column.iloc[bad[0]]).strip()
+        remedy = next((text for form, text in FORMS.items() if re.fullmatch(form, cell)), None)
+        if among_numbers and remedy is None and len(bad) > len(column) / 2:
+            continue
+        raise ValueError(
+            f"{argument} must hold numbers, got {cell[:60]!r} in column {str(frame.columns[position])!r}, row "
+            f"{bad[0]}. {remedy or 'Correct or leave out such cells.'}"
+        )
+
+
 def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
     """Raise a ValueError that names the first column that looks like an id, a label or a weight."""
-    for position, name in enumerate(frame.columns):
-        column = frame.iloc[:, position]
-        kind = (
-            _suspect_by_name(str(name), frame)
-            or _suspect_text(column)
-            or _suspect_by_values(frame, column, role)
-        )
-        if kind is None:
+    kinds = [dtype.kind for dtype in frame.dtypes]
+    n_fractional = kinds.count("f")
+    for position, (name, kind) in enumerate(zip(frame.columns, kinds, strict=True)):
+        suspect = _suspect_by_name(str(name), frame)
+        if suspect is None and kind not in "biuf":
+            column = frame.iloc[:, position].astype(str)
+            suspect = "a row id" if column.is_unique else "a label"
+        elif suspect is None and kind in "iu" and len(kinds) > 1 and len(frame) >= 3:
+            among_fractions = role == "scores" and n_fractional == len(kinds) - 1
+            suspect = _suspect_by_values(frame.iloc[:, position].to_numpy(), among_fractions, len(kinds))
+        if suspect is None:
             continue
-        option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[kind]
+        option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[suspect]
         raise ValueError(
-            f"{argument} must hold {role} only, got the column {str(name)!r}, which looks like {kind}. "
+            f"{argument} must hold {role} only, got the column {str(name)!r}, which looks like {suspect}. "
             f"Say so with {option} {shlex.quote(str(name))}, or list the columns to take with --columns."
         )
 
@@ -44,32 +84,16 @@ def _suspect_by_name(name: str, frame: Any) -> str | None:
     plain = name.strip().lower().replace(" ", "_").replace("-", "_")
     if plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain:
         return "a row id"
-    if plain == "y" and {"x", "X"} & set(frame.columns):  # coordinates
+    if plain == "y" and ("x" in frame.columns or "X" in frame.columns):  # coordinates
         return None
     if plain in LABEL_NAMES or plain.endswith("_label"):
         return "a label"
     return "a weight" if plain in WEIGHT_NAMES else None
 
 
-def _suspect_text(column: Any) -> str | None:
-    """Words are ids where all differ, and labels where they repeat; numbers with a few slips are neither."""
-    import pandas as pd
-
-    if pd.api.types.is_numeric_dtype(column) or pd.to_numeric(column, errors="coerce").notna().mean() > 0.5:
-        return None
-    return "a row id" if column.nunique() == len(column) else "a label"
-
-
-def _suspect_by_values(frame: Any, column: Any, role: Role) -> str | None:
+def _suspect_by_values(values: Any, among_fractions: bool, n_columns: int) -> str | None:
     """Whole numbers that count the rows are ids; among fractional scores, any whole numbers are suspect."""
-    values = column.to_numpy()
-    if values.dtype.kind not in "iu" or len(values) < 3 or frame.shape[1] < 2:
-        return None
     distinct = len(np.unique(values)) == len(values)
-    counts_rows = distinct and int(values.max()) - int(values.min()) == len(values) - 1
-    others = [dtype.kind for other, dtype in frame.dtypes.items() if other != column.name]
-    among_fractions = role == "scores" and set(others) == {"f"}
-    if counts_rows or (distinct and among_fractions):
+    if distinct and (among_fractions or int(values.max()) - int(values.min()) == len(values) - 1):
         return "a row id"
-    is_class = values.min() >= 0 and 0 < values.max() < frame.shape[1]
-    return "a label" if among_fractions and is_class else None
+    return "a label" if among_fractions and values.min() >= 0 and 0 < values.max() < n_columns else None

@@ -41,7 +41,7 @@ class Rule(Record):
         Results of this name; ``*`` stands for any text, ``?`` for any character.
     field : str, default "value"
         What is bounded: a field, a property or a part of one, such as "normalized", "interval.low",
-        "modes.0.frequency", "settings.threshold" or "modes.count". With ``row``, a column.
+        "modes.0.share", "settings.threshold" or "modes.count". With ``row``, a column.
     row : dict or None
         Rows of a table of the result whose columns hold these values, such as ``{"feature": "age"}``; texts may be
         patterns. The rule holds for each of them.

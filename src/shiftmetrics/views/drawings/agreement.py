@@ -58,12 +58,14 @@ def draw_pairs(result: Any, ax: Any = None) -> Any:
     values = values[np.isfinite(values)]
     counts, edges = np.histogram(values, bins=BINS)
     ax.hist(values, bins=edges, color=TEST, alpha=0.85, rwidth=0.92)
+    ax.set(xlabel="agreement of the pair (nats)", ylabel="pairs")
+    ax.yaxis.get_major_locator().set_params(integer=True)
     filled = counts[counts > 0]
     if filled.size > 3 and filled.max() > 30 * np.median(filled):  # one bar would dwarf all others
         ax.set_ylim(0.7, None)
         plain_log_axis(ax.yaxis)
+        ax.set_ylabel("pairs (log scale)")
     line_at(ax, "x", result.value, f"mean {result.value:.3g}", color=INK, left=True)
-    ax.set(xlabel="agreement of the pair (nats)", ylabel="pairs")
     ax.set_title("Agreement, pair by pair")
     return ax
 
@@ -96,7 +98,7 @@ def draw_beta(result: Any, ax: Any = None) -> Any:
         mark(ax, text, (at, result.value), shift=shift, ha="right" if left else "left")
     ax.axhline(0, color=MUTED, linewidth=0.8)
     plain_log_axis(ax.xaxis)
-    ax.set(ylim=(low, high), xlabel="inverse temperature beta", ylabel="agreement (nats)")
+    ax.set(ylim=(low, high), xlabel="inverse temperature beta (log scale)", ylabel="agreement (nats)")
     ax.set_title("Agreement at each confidence")
     return ax
 
@@ -111,6 +113,7 @@ def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_score
     ax.hist(before, bins=edges, histtype="step", linewidth=1.8, color=REFERENCE, label="reference")
     ax.hist(after, bins=edges, color=TEST, alpha=0.45, label="shifted")
     ax.set(xlim=(edges[0], 1.0), xlabel="probability of the predicted class", ylabel="rows")
+    ax.yaxis.get_major_locator().set_params(integer=True)
     ax.legend(loc="upper left")
     ax.set_title("Confidence before and after")
     return ax
@@ -131,7 +134,7 @@ def _probabilities(values: FloatArray, result: Any) -> FloatArray:
     """Return the softmax at inverse temperature 1, or the probabilities as they are."""
     from scipy.special import softmax
 
-    given = result.settings.get("kind") == "probabilities"
+    given = result.settings.get("kind", "scores") != "scores"
     if values.ndim == 1:
         values = np.stack([1.0 - values if given else np.zeros_like(values), values], axis=1)
     return np.asarray(values / values.sum(axis=1, keepdims=True) if given else softmax(values, axis=1))

@@ -19,7 +19,7 @@ MODEL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9
 MARKERS = ("o", "s", "^", "D")
 
 QUANTITIES = {
-    "normalized": "agreement / log K",
+    "normalized": "agreement / its ceiling",
     "agreement": "agreement (nats)",
     "equivalent_error": "equivalent error",
     "beta": "inverse temperature beta",
@@ -102,8 +102,7 @@ def draw_ranking(result: Any, ax: Any = None) -> Any:
 def _quantity(result: Any, name: str) -> FloatArray:
     """Return an array of the result, or the ends of its interval; those of the normalized agreement are scaled."""
     if name in ("normalized_low", "normalized_high"):
-        end = getattr(result, name.replace("normalized", "agreement"))
-        return np.asarray(end / np.log(result.n_classes)[:, None, None])
+        return np.asarray(result.over_ceiling(getattr(result, name.replace("normalized", "agreement"))))
     return np.asarray(getattr(result, name), dtype=np.float64)
 
 

@@ -24,6 +24,6 @@ def draw_models(result: Any, ax: Any = None) -> Any:
     mark(ax, "rank", (1.03, 1.0), xycoords="axes fraction", shift=(0, 4), color=MUTED)
     ax.locator_params(axis="x", nbins=6)
     unit = f" ({result.compared_unit})" if result.compared_unit else ""
-    ax.set_xlabel(f"{result.compared.lower()}{unit}")
+    ax.set_xlabel(f"{result.criterion}{unit}")
     ax.set_title(f"Models with {100 * models[0].interval.level:g} % intervals")
     return ax

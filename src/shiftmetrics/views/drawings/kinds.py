@@ -1,4 +1,4 @@
-"""The register of drawings: each class of result has one or several kinds, one of them the default."""
+"""`plot`, which draws any result, and the decorator that gives a drawing the house style and registers it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shiftmetrics._core.drawing import drawing_of, draws
+from shiftmetrics._core.drawing import Drawn, drawing_of, draws
 from shiftmetrics._core.result import Result
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import describe
 from shiftmetrics.views.drawings.style import style
-
-_KINDS: dict[type, dict[str, Callable[..., Any]]] = {}
 
 
 def drawing(
     *classes: type, kind: str, default: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as a drawing of these classes and of those derived from them.
+    """Register the decorated function as a drawing of these classes, in the house style.
 
-    A class with several kinds names its ``default``.
-    The function takes the result, the axes or None, and options by keyword. It is called in the house style.
+    It takes the result, the axes or None, and options by keyword; see `shiftmetrics._core.drawing.draws`.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,22 +26,9 @@ def drawing(
             with style():
                 return function(result, ax, **options)
 
-        for cls in classes:
-            known = _KINDS.setdefault(cls, {})
-            _KINDS[cls] = {kind: styled, **known} if default else {**known, kind: styled}
-        draws(*classes)(_draw)
-        return styled
+        return draws(*classes, kind=kind, default=default)(styled)
 
     return register
-
-
-def kinds_of(cls: type) -> dict[str, Callable[..., Any]]:
-    """Return the drawings of a class by their kind, the default first."""
-    kinds: dict[str, Callable[..., Any]] = {}
-    for base in cls.__mro__:
-        for kind, function in _KINDS.get(base, {}).items():
-            kinds.setdefault(kind, function)
-    return kinds
 
 
 def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any) -> Any:
@@ -79,22 +63,12 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     >>> from shiftmetrics.views import plot
     >>> scores = np.random.default_rng(0).normal(size=(100, 3))
     >>> plot(posterior_agreement(scores, scores[::-1]), kind="beta").get_xlabel()
-    'inverse temperature beta'
+    'inverse temperature beta (log scale)'
     """
     if isinstance(result, Mapping) and (kind != "search" or not result):
         remedy = 'Several are drawn together by kind="search".'
         raise ValueError(describe("result", "a result", f"a mapping of {len(result)} results", remedy))
-    shown = _first(result)
-    if not isinstance(shown, Result) and type(shown) not in _KINDS:
+    shown = next(iter(result.values())) if isinstance(result, Mapping) else result
+    if not isinstance(shown, Result | Drawn):
         raise TypeError(describe("result", "a result of a measure", type(shown).__name__))
-    return drawing_of(type(shown))(result, ax, kind=kind, **options)
-
-
-def _draw(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any) -> Any:
-    kinds = kinds_of(type(_first(result)))
-    chosen = next(iter(kinds)) if kind is None else check_choice(kind, "kind", tuple(kinds))
-    return kinds[chosen](result, ax, **options)
-
-
-def _first(result: Any) -> Any:
-    return next(iter(result.values())) if isinstance(result, Mapping) else result
+    return drawing_of(type(shown), kind)(result, ax, **options)

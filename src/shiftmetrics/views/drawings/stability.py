@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, check_integer, describe
-from shiftmetrics.models.result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 from shiftmetrics.views.drawings.kinds import drawing
@@ -80,6 +80,7 @@ def draw_moves(result: Any, ax: Any = None) -> Any:
     ax.text(0.02, 0.97, text, transform=ax.transAxes, va="top", fontsize=9)
     ax.set(xlim=(0, None), xlabel="distance of the move", ylabel="rows that move")
     ax.set_ylim(0, 1.18 * ax.get_ylim()[1])
+    ax.yaxis.get_major_locator().set_params(integer=True)
     ax.set_title("How far the worst case moves rows")
     return ax
 
@@ -186,7 +187,7 @@ def draw_worst_case_risk(curve: Any, ax: Any = None, *, budget: float | None = N
 def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) -> Any:
     """Draw what moves and weights add to the risk as the two prices trade places; ``share`` is marked."""
     if curve.shares is None:
-        remedy = "Pass shares to stability_curve."
+        remedy = "Use trade_off."
         raise ValueError(describe("curve", "over prices", "one over thresholds", remedy))
     ax = new_axes(ax)
     finite = np.isfinite(curve.stability)
@@ -206,51 +207,53 @@ def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) 
 
 @drawing(FeatureStabilityResult, kind="features", default=True)
 def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
-    """Draw features by their stability, the most sensitive on top: short bars break first."""
+    """Draw the worst that moves of each feature do within the budget, with the average over shuffles as a dot."""
     parts = result.features[: check_integer(top, "top", low=1)]
-    ax = _bars(result, ax, parts, names="feature", intervals="interval", colour=TEST)
-    ax.set_title("Stability by feature")
+    ax = new_axes(ax, height=1.5 + 0.28 * len(parts))
+    places, start = name_rows(ax, [part.feature for part in parts]), result.idle_risk
+    risks = np.array([part.worst_case_risk for part in parts])
+    average = [part.base_risk + part.permutation_importance for part in parts]
+    highest = 1.05 * max([*risks[np.isfinite(risks)], *average, start]) or 1.0
+    ends = np.minimum(risks, highest)
+    colours = [TEST if result.harms(part) else FAINT for part in parts]
+    ax.barh(places, ends - start, left=start, height=0.7, color=colours, alpha=0.85, label="worst case")
+    ax.plot(average, places, "o", color=INK, markersize=4, label="random shuffle")
+    line_at(ax, "x", start, "", zorder=1)
+    ax.set_xlim(min(0.0, *average), highest)
+    if result.settings["loss"] == "zero_one":
+        percent_axes(ax, "x")
+    ax.set_xlabel("errors" if result.settings["loss"] == "zero_one" else "mean loss")
+    ax.legend(loc="lower right")
+    ax.set_title("What moves of one feature can do")
     return ax
 
 
 @drawing(FeatureStabilityResult, kind="subgroups")
 def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20, feature: str = EVERYTHING) -> Any:
-    """Draw subgroups by their stability when ``feature`` may move; two differ where intervals do not overlap."""
+    """Draw subgroups by their stability when ``feature`` may move; with intervals."""
     parts = [part for part in result.subgroups if part.feature == feature]
     parts = parts[: check_integer(top, "top", low=1)]
     if not parts:
         remedy = "Compute it with moves=Moves(by=...)."
         raise ValueError(describe("result", f"one with subgroups for {feature!r}", "none", remedy))
-    ax = _bars(result, ax, parts, names="subgroup", intervals="comparison_interval", colour=REFERENCE)
-    ax.set_title("Stability by subgroup" + ("" if feature == EVERYTHING else f", {feature} alone free"))
-    return ax
-
-
-def _bars(result: Any, ax: Any, parts: Any, *, names: str, intervals: str, colour: str) -> Any:
-    """Draw a bar for each part; features that do no more than reweighting alone are pale."""
-    alone = result.reweighting_alone if names == "feature" else np.inf
     ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
-    ends = [getattr(part, intervals) for part in parts]
+    ends = [part.interval for part in parts]
     highs = [part.value for part in parts] + [interval.high for interval in ends if interval is not None]
     reach = 1.05 * max(1e-12, *(high for high in highs if np.isfinite(high)), 0.0)
     labels = {"upper bound"}
-    for place, part, interval in zip(
-        name_rows(ax, [getattr(p, names) for p in parts]), parts, ends, strict=True
-    ):
-        finite, idle = bool(np.isfinite(part.value)), part.value >= alone - part.error_bound
-        bound = part.kind != "exact" and not idle
+    for place, part, interval in zip(name_rows(ax, [p.subgroup for p in parts]), parts, ends, strict=True):
+        finite, bound = bool(np.isfinite(part.value)), part.kind != "exact"
         ax.barh(
-            place, part.value if finite else reach, height=0.7, color=FAINT if idle else colour, linewidth=0,
+            place, part.value if finite else reach, height=0.7, color=REFERENCE, linewidth=0,
             alpha=0.4 if bound else 0.85, label=labels.pop() if bound and labels else None,
         )  # fmt: skip
         if not finite:
             ax.text(reach, place, "not reached ", va="center", ha="right", fontsize=8, color=MUTED)
         elif interval is not None:
             ax.plot([interval.low, interval.high], [place, place], color=INK, linewidth=1.1)
-    if 0.0 < alone <= 1.02 * reach:
-        line_at(ax, "x", alone, "reweighting alone", left=True)
     ax.set_xlim(0, 1.02 * reach)
     ax.set_xlabel(f"stability R at risk {result.settings['threshold']:g} (lower breaks more easily)")
     if not labels:
         ax.legend(loc="upper right")
+    ax.set_title("Stability by subgroup" + ("" if feature == EVERYTHING else f", {feature} alone free"))
     return ax

@@ -20,6 +20,8 @@ REFERENCE = "#1d6f94"
 THIRD = "#7b5ea7"
 FAINT = "#e9edf0"
 
+LONGEST_NAME = 24
+"""Characters of a name beside the axes, which leaves room for them."""
 DASHED = (0, (4, 3))
 
 STYLE_SHEET = Path(__file__).parent / "house.mplstyle"
@@ -69,7 +71,8 @@ def line_at(
 def name_rows(ax: Any, names: Sequence[Any]) -> Any:
     """Name the places 0, 1, ... from the top of the axes down, and return them."""
     places = np.arange(len(names))
-    ax.set_yticks(places, [str(name) for name in names])
+    cut = [name[:LONGEST_NAME] + "…" * (len(name) > LONGEST_NAME) for name in map(str, names)]
+    ax.set_yticks(places, cut)
     ax.tick_params(axis="y", labelcolor=INK)
     ax.set_ylim(len(names) - 0.3, -0.7)
     ax.grid(visible=True, axis="x")
@@ -87,7 +90,7 @@ def percent_axes(ax: Any, which: str) -> None:
 
 
 def plain_log_axis(axis: Any) -> None:
-    """Make an axis logarithmic with few ticks in plain numbers: 0.2, 0.5, 1, 2, 5, 10."""
+    """Make an axis logarithmic with few ticks in plain numbers: 0.2, 0.5, 1, 2, 5, 10; its label should say so."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis._set_axes_scale("log")

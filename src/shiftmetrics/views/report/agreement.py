@@ -66,50 +66,53 @@ class Predictions:
 
 
 def agreement_facts(result: Any) -> list[Fact]:
-    """Return the figures beside the agreement."""
-    classes = f"of {result.n_classes}; 1 is a collapsed model"
-    return [
-        Fact("of the most possible", percent(result.normalized), "0 % is chance, 100 % all kept for sure"),
-        Fact(
-            "equivalent error", percent(result.equivalent_error), "a channel that flips this share of labels"
-        ),
-        Fact("pairs in disagreement", percent(result.disagreement), "no predicted class in common"),
-        Fact("inverse temperature", number(result.beta), "beta, where the two sides agree best"),
-        Fact("log posterior agreement", number(result.log_pa, "nats"), "of the whole sample, at most 0"),
-        Fact("effective classes", number(result.effective_classes), classes),
+    """Return the figures beside the agreement; its sentences hold all but the last."""
+
+    def share(value: float | None) -> Number:
+        return Number("–" if value is None else f"{100 * value:.3g} %")
+
+    channel, classes = "a channel that flips this share agrees as much", f"of {result.n_classes}"
+    said = [
+        ("changed predictions", share(result.disagreement), "no predicted class in common"),
+        ("kappa", Number(f"{result.kappa:.2f}"), "1 is no change, 0 predictions drawn anew"),
+        ("confident changes", share(result.confident_changes), "of those; both posteriors are 0.9 or more"),
+        ("of the most possible", share(result.normalized), "agreement over its ceiling"),
+        ("equivalent error", share(result.equivalent_error), channel),
+        ("inverse temperature", number(result.beta), "beta, where the two sides agree best"),
+        ("effective classes", Number(f"{result.effective_classes:.3g}"), f"{classes}; 1 is a constant model"),
     ]
+    log_pa = Fact("log posterior agreement", number(result.log_pa, "nats"), "of the whole sample, at most 0")
+    return [*(Fact(*parts, said=True) for parts in said), log_pa]
 
 
 def overview(entries: list[Entry]) -> Table | None:
     """Compare several results in a table."""
-    lines = []
+    lines, labelled = [], any(entry.rows.labels is not None for entry in entries)
     for entry in entries:
         result, known = entry.result, Predictions.of(entry)
-        interval = "" if result.interval is None else str(result.interval)
+        interval = "" if result.interval is None else str(result.interval).partition(" (")[0]
         line = {
             "Sample": entry.name,
+            "Changed": percent(result.disagreement),
+            "Kappa": Number(f"{result.kappa:.2f}"),
+            "Confidently": percent(result.confident_changes),
             "Agreement (nats)": number(result.value, interval),
-            "Of the most possible": percent(result.normalized),
+            "Of the most": percent(result.normalized),
             "Equivalent error": percent(result.equivalent_error),
-            "Predictions changed": percent(None if known is None else float(known.changed.mean())),
-            "Accuracy, before → after": number(None) if known is None else known.accuracy(entry.rows),
         }
+        if labelled:
+            line["Accuracy"] = number(None) if known is None else known.accuracy(entry.rows)
         lines.append(line)
     return Table(lines) if len(lines) > 1 else None
 
 
-AGREEMENT = Section(
-    "agreement",
-    "Agreement",
-    "Do predictions survive the shift?",
-    overview=overview,
-)
+AGREEMENT = Section("agreement", "Agreement", "Do predictions survive the shift?", overview=overview)
 
 
 def meter(result: Any) -> tuple[float, str]:
     """Return the share of the largest agreement that is possible."""
     share = min(max(float(result.normalized), 0.0), 1.0)
-    return share, f"{percent(share)} of the most possible"
+    return share, "agreement, of the most possible"
 
 
 @reports(AGREEMENT, PosteriorAgreementResult, facts=agreement_facts, meter=meter)
@@ -118,8 +121,7 @@ def fill_agreement(entry: Entry) -> None:
     result, rows = entry.result, entry.rows
     known = Predictions.of(entry)
     if known is not None:
-        count, n_rows = int(known.changed.sum()), known.changed.size
-        entry.sentences.append(f"{count:,} of {n_rows:,} predictions changed ({percent(count / n_rows)}).")
+        entry.sentences.append(f"{int(known.changed.sum()):,} of {known.changed.size:,} predictions changed.")
         accuracy = known.accuracy(rows)
         if accuracy != "–":
             entry.sentences.append(f"Accuracy against the known labels: {accuracy}.")
@@ -162,11 +164,12 @@ def _add_changes(entry: Entry, known: Predictions) -> None:
     changed = known.changed
     counts = Counter(zip(known.reference[changed].tolist(), known.shifted[changed].tolist(), strict=True))
     common = counts.most_common(min(entry.detail, MOST_CHANGES))
+    bar = '<span class="bar new" style="width: {:.2f}rem"></span>'
     lines = [
         {
             "Change of prediction": f"{_class_name(entry.rows, before)} → {_class_name(entry.rows, after)}",
             "Rows": Number(f"{count:,}"),
-            "": Markup(f'<span class="bar new" style="width: {6.0 * count / common[0][1]:.2f}rem"></span>'),
+            "In proportion": Markup(bar.format(6.0 * count / common[0][1])),
         }
         for (before, after), count in common
     ]

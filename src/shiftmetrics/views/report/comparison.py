@@ -15,6 +15,13 @@ COMPARISON = Section(
     "Which model holds best, and is it clear?",
 )
 COMPANIONS: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "accuracy": ("Accuracy", percent),
+    "accuracy_low": ("at least", percent),
+    "accuracy_high": ("at most", percent),
+    "unchanged": ("Unchanged", percent),
+    "kappa": ("Kappa", number),
+    "agreement": ("Agreement (nats)", number),
+    "normalized": ("Of its ceiling", percent),
     "equivalent_error": ("Equivalent error", percent),
     "base_risk": ("Risk", number),
     "rms_move": ("Root-mean-square move", number),
@@ -29,8 +36,18 @@ def comparison_facts(result: Any) -> list[Fact]:
     """Return the value and the ranks of each model."""
     facts = []
     for model in result.models:
-        error = model.companions.get("equivalent_error")
-        meaning = f"rank {model.ranks}" + ("" if error is None else f", equivalent error {percent(error)}")
+        known = model.companions
+        meaning = f"rank {model.ranks}"
+        if "accuracy" in known:
+            ends = " to ".join(percent(known[f"accuracy_{end}"]) for end in ("low", "high"))
+            accuracy = "estimated accuracy" if result.settings.get("labelled_scores") else "accuracy"
+            meaning += f", {accuracy} {percent(known['accuracy'])} ({ends})"
+        if "unchanged" in known:
+            meaning += (
+                f", {percent(known['unchanged'])} of predictions unchanged (kappa {number(known['kappa'])})"
+            )
+        if "normalized" in known:
+            meaning += f", agreement {percent(known['normalized'])} of its ceiling"
         value = f"{number(model.value, result.compared_unit)} {model.interval}"
         facts.append(Fact(model.name, value, meaning + (", collapsed" if model.collapsed else "")))
     return facts
@@ -40,7 +57,7 @@ def comparison_facts(result: Any) -> list[Fact]:
 def fill_comparison(entry: Entry) -> None:
     """Draw the models, and list them, their companions and their differences."""
     result = entry.result
-    entry.sentences.append(result.status.text)
+    entry.sentences += [*([result.basis] if result.basis else []), result.status.text]
     entry.draw("models", height=1.4 + 0.25 * len(result.models))
     unit = f" ({result.compared_unit})" if result.compared_unit else ""
     models = [

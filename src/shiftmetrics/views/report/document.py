@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ DETAILS = (12, 6, 3, 0)
 MOST_OUTCOMES = 200
 """Lines for the outcomes of rules."""
 OUTCOMES = ("error", "failed", "warned", "passed")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that no page may hold; names of rows may."""
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=%|(?:nats|bits|points|rows|pairs|classes)\b)|(?<=\bp) (?==)|(?<=\bp =) "
+)
 LONGEST_SETTING = 200
 """Characters of a setting to show."""
 
@@ -134,7 +140,8 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
         for section in SECTIONS
         if any(view_of(result).section is section for result in named.values())
     ]
-    return render(
+    sections = [(section, _body(section, named, context, detail)) for section in shown]
+    page = render(
         "page.html.j2",
         {
             "title": title,
@@ -144,11 +151,12 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "gate": _gate(context.rules),
             "verdicts": [_card(name, result, context) for name, result in named.items()],
             "warnings": _warnings(named),
-            "sections": [(section, _body(section, named, context, detail)) for section in shown],
+            "sections": sections,
             "methods": _methods(named, shown),
             "written": datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
         },
     )
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", page))
 
 
 def _body(section: Section, named: Mapping[str, Result], context: Context, detail: int) -> str:
@@ -188,18 +196,20 @@ def _gate(checked: Any) -> dict[str, Any] | None:
 
 def _card(name: str, result: Result, context: Context) -> dict[str, Any]:
     """Return the card of one result in the verdict."""
-    foot = f"{direction_of(result).capitalize()}."
-    view = view_of(result)
+    view, headline, value = view_of(result), result.headline(), format_number(result.value)
+    figures = [] if value in headline else [f"{result.title}: {value} {result.unit}".strip()]
+    if result.interval is not None and str(result.interval) not in headline:
+        figures.append(f"interval {result.interval}")
+    foot = "; ".join([*figures, direction_of(result)])
     return {
         "measure": result.title,
         "name": "" if name == result.title else name,
-        "value": format_number(result.value),
-        "unit": result.unit,
-        "says": result.headline(),
+        "says": headline,
         "concludes": context.conclusions.get(name, ""),
-        "foot": foot if result.interval is None else f"Interval {result.interval}. {foot}",
+        "foot": f"{foot[:1].upper()}{foot[1:]}.",
         "status": "" if result.status.ok else str(result.status),
         "meter": view.meter(result),
+        "pictures": view.pictures(result, context.rows.get(name, Rows())),
         "meter_is_new": view.section is NOVELTY,
     }
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty import NoveltyResult, NoveltyTable
@@ -17,42 +18,31 @@ from shiftmetrics.views.report.typical import Side, typical_columns, typical_row
 
 MOST_MODES = 7
 FEW_MODES = 3
-"""Modes that are shown even where fewer stand out."""
+"""Where no room is for more."""
 MOST_MISSING = 3
+MOST_PICTURES = 6
+"""On the card at the head of the page."""
 MOST_COLUMNS = 5
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
 
-NOVELTY = Section(
-    "novelty",
-    "Novelty",
-    "What is new, and what is missing?",
-)
+NOVELTY = Section("novelty", "Novelty", "What is new, and what is missing?")
 
 
 def novelty_facts(result: Any) -> list[Fact]:
     """Return the figures beside the score."""
-    null, unit = result.null, result.unit
-    facts = []
+    n_kinds, reverse = len(result.modes), number(result.reverse, result.unit)
+    kinds = {0: "no kind", 1: "one kind"}.get(n_kinds, f"{n_kinds} kinds")
+    said = [
+        ("new", percent(result.share), f"{kinds}, p = {result.p_value:.2g}"),
+        ("lost", percent(result.lost_share), f"of the reference, p = {result.lost_p_value:.2g}"),
+    ]
+    if result.modes:
+        said.append(("at least", percent(result.share_interval.low), "is new, by held-out rows"))
     if result.reverse is not None:
-        facts.append(
-            Fact("the other way round", number(result.reverse, unit), "missing from the test sample")
-        )
-    if null is None:
-        facts.append(Fact("equal modes", number(result.effective_modes), "that many would score the same"))
-    else:
-        share = f"{percent(result.significant_total)} of the test"
-        facts += [
-            Fact("in excess of chance", number(null.excess, unit), f"p = {null.p_value:.2g}"),
-            Fact(
-                "relabelled rows score",
-                f"{number(null.mean)} ± {number(null.spread, unit)}",
-                f"{null.n_test:,} and {null.n_reference:,} rows",
-            ),
-            Fact("modes that stand out", str(result.n_significant), share),
-        ]
+        said.append(("the other way round", reverse, "missing from the test sample"))
+    facts = [Fact(*parts, said=True) for parts in said]
     facts += [
-        Fact("share in excess", percent(result.total), "beyond what the reference has, noise included"),
         Fact("rows", f"{result.n_samples:,} and {result.n_reference:,}", "test and reference"),
         Fact("kernel", result.kernel),
     ]
@@ -67,11 +57,8 @@ def novelty_facts(result: Any) -> list[Fact]:
 
 
 def meter(result: Any) -> tuple[float, str]:
-    """Return the share of the test sample that is in excess, in modes that stand out where these are known."""
-    known = result.significant_total
-    share = min(max(float(result.total if known is None else known), 0.0), 1.0)
-    where = "" if known is None else ", in modes that stand out"
-    return share, f"{percent(share)} of the test sample is in excess{where}"
+    """Return the share of the test sample that is new."""
+    return min(max(float(result.share), 0.0), 1.0), "share of the test sample that is new"
 
 
 @reports(NOVELTY, NoveltyTable)
@@ -80,37 +67,29 @@ def fill_table(entry: Entry) -> None:
     result = entry.result
     entry.sentences += result.notes()
     entry.draw()
-    if result.bandwidths.size > 1:
-        entry.draw("ranks")
 
 
-@reports(NOVELTY, NoveltyResult, facts=novelty_facts, meter=meter)
+def typical_pictures(result: Any, rows: Rows) -> list[Markup]:
+    """Return the most typical rows of the first new kind, or of the first lost one, where rows are pictures."""
+    modes = (*result.modes, *result.lost_modes)
+    if not modes:
+        return []
+    side = Side.of(modes[0], rows, reference=modes[0].lost)
+    return side.pictures(side.exemplars[:MOST_PICTURES])
+
+
+@reports(NOVELTY, NoveltyResult, facts=novelty_facts, meter=meter, pictures=typical_pictures)
 def fill_novelty(entry: Entry) -> None:
     """Show the spectrum, what the score depends on, and a card for each mode."""
     result, rows, detail = entry.result, entry.rows, entry.detail
     _check_rows(entry.name, rows, result)
     entry.draw("spectrum")
-    most = MOST_MODES if detail else FEW_MODES
-    significant = result.n_significant  # without a null all count
-    if significant is not None:
-        most = min(most, max(significant, FEW_MODES))
-    shown = result.modes[:most]
-    # What is missing is shown where it stands out, and where nothing is new at all.
-    missing = [mode for mode in result.lost_modes if mode.significant or not shown][:MOST_MISSING]
-    if not shown:
-        entry.sentences.append("No mode of the test sample is in excess of the reference.")
-    else:
+    shown = result.modes[: MOST_MODES if detail else FEW_MODES]
+    missing = result.lost_modes[:MOST_MISSING]
+    if shown or missing:
         entry.draw("frequencies")
-        if significant == 0:
-            entry.sentences.append(
-                "No mode stands out from relabelled rows; these are the first ones all the same."
-            )
-        elif significant is not None and significant > len(shown):
-            entry.sentences.append(f"{significant} modes stand out; the first {len(shown)} are shown.")
-    if result.tests is not None:
-        entry.sentences += result.test_notes()
-    if result.tests:
-        entry.draw("tests")
+    if len(result.modes) > len(shown):
+        entry.sentences.append(f"{len(result.modes)} modes are new; the first {len(shown)} are shown.")
     if rows.bandwidth_sweep is not None:
         sweep = rows.bandwidth_sweep
         caption = f"{sweep.headline()} From {sweep.n_test:,} and {sweep.n_reference:,} rows."
@@ -122,7 +101,7 @@ def fill_novelty(entry: Entry) -> None:
             _card(mode, rows, detail // 2 if place else detail, wide=not place)
             for place, mode in enumerate((*shown, *missing))
         ]
-        entry.extra = render("modes.html.j2", {"modes": cards})
+        entry.extra = render("modes.html.j2", {"name": entry.name, "modes": cards})
 
 
 def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
@@ -142,15 +121,15 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
 
 def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
-    top = max(mode.frequency, mode.reference_frequency, 1e-12)
+    top = max(mode.share, mode.reference_share, 1e-12)
     sides = Side.of(mode, rows), Side.of(mode, rows, reference=True)
     side, opposite = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
     members = side.members()
     typical, nearest = side.exemplars[:detail], opposite.exemplars[: max(detail // 2, 3)]
     card: dict[str, Any] = {
         "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
-        "chip": f"excess {percent(mode.eigenvalue)}" + (", stands out" if mode.significant else ""),
-        "bars": [(part.where, 100 * part.frequency / top, percent(part.frequency)) for part in sides],
+        "chip": f"p = {mode.p_value:.2g}",
+        "bars": [(part.where, 100 * part.share / top, percent(part.share)) for part in sides],
         "says": _members_in_words(side, opposite, members),
         "label": "Typical values (of all rows)",
         "pictures": (),
@@ -178,7 +157,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
 
 def _members_in_words(side: Side, opposite: Side, members: Any) -> str:
     """Say how many rows belong to a mode and, where labels are known, which ones they are."""
-    text = "No row belongs to it by a quarter or more."
+    text = "No row is a member of it."
     if side.n_members:
         noun = "member" if side.n_members == 1 else "members"
         text = f"{side.n_members:,} {noun} in the {side.name}, {opposite.n_members:,} in the {opposite.name}."

@@ -18,6 +18,8 @@ from shiftmetrics.views.drawings.kinds import plot
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.pictures import inline_figure
 
+LONGEST_WORD = 40
+"""Characters of a word, such as a name without spaces."""
 LONGEST_TEXT = 240
 """Characters of a text to show."""
 
@@ -48,6 +50,13 @@ def excerpt(text: str) -> str:
     return line[: LONGEST_TEXT + 1].rsplit(" ", 1)[0][:LONGEST_TEXT] + " …"
 
 
+def short(text: Any) -> Any:
+    """Cut a text with a word that is too long for a column, with the whole text in its title; Markup stays."""
+    if isinstance(text, Markup) or max(map(len, text.split()), default=0) <= LONGEST_WORD:
+        return text
+    return Markup('<span title="{}">{}…</span>').format(text, text[:LONGEST_WORD])
+
+
 def cell_of(value: Any) -> str:
     """Print a cell of a user's table."""
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
@@ -57,11 +66,12 @@ def cell_of(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure of a result, ready to print."""
+    """One figure of a result, ready to print; ``said`` where the sentences of the result hold it already."""
 
     name: str
     value: str
     meaning: str = ""
+    said: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,12 +145,13 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """How a class of results is reported: its section, its facts, its entry, and the meter of its card."""
+    """How a class of results is reported: its section, facts and entry, and what its card shows."""
 
     section: Section
     facts: Callable[[Any], list[Fact]]
     fill: Callable[[Entry], None]
     meter: Callable[[Any], tuple[float, str] | None]
+    pictures: Callable[[Any, Rows], list[Markup]]
 
 
 _VIEWS: dict[type, View] = {}
@@ -151,15 +162,16 @@ def reports(
     *classes: type,
     facts: Callable[[Any], list[Fact]] | None = None,
     meter: Callable[[Any], tuple[float, str] | None] = lambda _: None,
+    pictures: Callable[[Any, Rows], list[Markup]] = lambda _, __: [],
 ) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
     """Register the decorated function, which fills in an entry, for results of these classes.
 
     ``facts`` are the figures after the value; by default the numbers among the result's fields. ``meter`` returns a
-    share of 1 with its words.
+    share of 1 with its words, ``pictures`` some of the rows behind the result that its card shows.
     """
 
     def register(fill: Callable[[Entry], None]) -> Callable[[Entry], None]:
-        view = View(section=section, facts=facts or plain_facts, fill=fill, meter=meter)
+        view = View(section=section, facts=facts or plain_facts, fill=fill, meter=meter, pictures=pictures)
         _VIEWS.update(dict.fromkeys(classes, view))
         return fill
 
@@ -173,7 +185,8 @@ def view_of(result: Result) -> View:
 
 def facts_of(result: Result) -> list[Fact]:
     """Return the figures of ``result`` worth printing, the value first; the terminal and the report print them."""
-    facts = [Fact(result.title.lower(), number(result.value, result.unit), direction_of(result))]
+    said = format_number(result.value) in f"{result.headline()} {result.notes()[0]}"
+    facts = [Fact(result.title.lower(), number(result.value, result.unit), direction_of(result), said)]
     interval = result.interval
     if interval is not None:
         ends = f"{format_number(interval.low)} to {format_number(interval.high)}"
@@ -213,13 +226,15 @@ def fill_plain(entry: Entry) -> None:
 def _environment() -> Any:
     import jinja2
 
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("shiftmetrics.views.report", "templates"),
         autoescape=True,  # everything but Markup is escaped
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["short"] = short
+    return environment
 
 
 def render(template: str, values: Mapping[str, Any]) -> Markup:

@@ -161,7 +161,7 @@ def _add_rows(
         line: dict[str, Any] = {"Row": str(i if names is None else names[i])}
         if value_range is not None:
             alt = f"row {line['Row']}"
-            line[""] = thumbnail(np.asarray(rows.images[i]), value_range=value_range, alt=alt)
+            line["Picture"] = thumbnail(np.asarray(rows.images[i]), value_range=value_range, alt=alt)
         if rows.labels is not None:
             line["Label"] = str(rows.labels[i])
         if moves.any():

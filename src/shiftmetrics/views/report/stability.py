@@ -10,8 +10,8 @@ import numpy as np
 
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import format_number
-from shiftmetrics.models.result import EVERYTHING, FeatureStabilityResult
-from shiftmetrics.stability import StabilityResult, stability_curve
+from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.stability import StabilityResult, stability_curve, trade_off
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.sample import is_numeric
 from shiftmetrics.views.drawings.stability import NEARLY_EVEN
@@ -26,11 +26,7 @@ MOST_DRAWN = 250
 CURVE_POINTS = 17
 MOST_ROWS_FOR_CURVES = 300_000
 
-STABILITY = Section(
-    "stability",
-    "Stability",
-    "How little does it take to break the model?",
-)
+STABILITY = Section("stability", "Stability", "How little does it take to break the model?")
 
 
 def shift_facts(result: Any) -> list[Fact]:
@@ -38,20 +34,14 @@ def shift_facts(result: Any) -> list[Fact]:
     added = result.excess_risk
     facts = [
         Fact("standard error", number(result.standard_error), "of the value above"),
-        Fact("risk as it is", number(result.base_risk), "mean loss, unshifted"),
-        Fact("risk it reaches", number(result.risk), "mean loss, shifted"),
         Fact("added by moves", number(added.corruption), "moves first, weights after"),
         Fact("added by weights", number(added.reweighting)),
         Fact("root-mean-square move", number(result.rms_move), "in the units of the distances"),
-        Fact("share of rows moved", percent(result.share_moved)),
-        Fact("effective sample", percent(result.effective_sample_fraction), "100 %: all rows weigh the same"),
         Fact("cost of more risk", number(result.dual), "the slope in the threshold"),
         Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound"),
     ]
     if getattr(result, "route", None) is not None:
         facts.append(Fact("route", str(result.route), "how the moves were found"))
-        if result.lower_bound is not None:
-            facts.append(Fact("certified lower bound", number(result.lower_bound), "never below this"))
         facts.append(Fact("queries", f"{result.n_queries:,}", "rows that the model predicted"))
     return facts
 
@@ -123,7 +113,7 @@ def _draw_curves(entry: Entry) -> None:
     )
     if not (math.isfinite(theta1) and math.isfinite(theta2)):
         return
-    over_prices = stability_curve(rows.loss, threshold, shares=np.linspace(0.05, 0.95, 10), **options)
+    over_prices = trade_off(rows.loss, threshold, shares=np.linspace(0.05, 0.95, 10), **options)
     if over_prices.corruption.any():
         share = 1.0 / theta1 / (1.0 / theta1 + 1.0 / theta2)
         entry.draw("excess_risk", searched, result=over_prices, share=share)
@@ -145,25 +135,29 @@ def series_facts(result: Any) -> list[Fact]:
 @reports(STABILITY, StabilityCurve, facts=series_facts)
 def fill_series(entry: Entry) -> None:
     """Draw a curve."""
-    headline = entry.result.headline()
-    entry.sentences.append(headline)
+    entry.sentences.append(entry.result.headline())
     entry.draw()
 
 
 def feature_facts(result: Any) -> list[Fact]:
-    """Return the most sensitive features, and the groups of people for whom the model is least stable."""
+    """Return what moves of the features do at worst, and the groups of people for whom the model is least stable."""
     groups = [part for part in result.subgroups if part.feature == EVERYTHING]
     facts = []
-    for part in (*result.features[:MOST_FACTS], *groups[:MOST_FACTS]):
-        who = part.feature if part.subgroup is None else f"within {part.subgroup}"
+    for part in result.features[:MOST_FACTS]:
+        average = number(part.base_risk + part.permutation_importance)
+        facts.append(
+            Fact(part.feature, number(part.worst_case_risk), f"risk at worst, {average} if shuffled")
+        )
+    for part in groups[:MOST_FACTS]:
         band = "" if part.interval is None else f"{_ends(part.interval)}, "
-        facts.append(Fact(who, number(part.value), f"{band}{percent(part.share_moved)} of rows move"))
-    return [*facts, Fact("reweighting alone", number(result.reweighting_alone), "no feature moves")]
+        meaning = f"stability, {band}{percent(part.share_moved)} of rows move"
+        facts.append(Fact(f"within {part.subgroup}", number(part.value), meaning))
+    return facts
 
 
 @reports(STABILITY, FeatureStabilityResult, facts=feature_facts)
 def fill_features(entry: Entry) -> None:
-    """Show the features that break a model most easily, and for whom."""
+    """Show the features whose moves do most harm, and for whom."""
     result, detail = entry.result, entry.detail
     entry.sentences.append(result.headline())
     groups = [part for part in result.subgroups if part.feature == EVERYTHING]
@@ -172,8 +166,16 @@ def fill_features(entry: Entry) -> None:
         if parts:
             height = max(1.0 + 0.24 * min(len(parts), MOST_BARS), 2.2)
             entry.draw(kind, height=height, top=MOST_BARS)
-    features = [{"Feature": part.feature, **_feature_line(part)} for part in result.features[:detail]]
-    entry.add_table(features, "The most sensitive features.")
+    features = [
+        {
+            "Feature": part.feature,
+            "Risk at worst": number(part.worst_case_risk),
+            "Risk if shuffled": number(part.base_risk + part.permutation_importance),
+            **_feature_line(part),
+        }
+        for part in result.features[:detail]
+    ]
+    entry.add_table(features, "The most harmful features.")
     lines = [
         {
             "Group": str(part.subgroup),

@@ -28,7 +28,7 @@ class Side:
     where: str
     name: str
     n_members: int
-    frequency: float
+    share: float
     membership: Any
     exemplars: Any
     names: Any
@@ -41,7 +41,7 @@ class Side:
     def of(cls, mode: Any, rows: Rows, *, reference: bool = False) -> Self:
         """Return the test sample, or the reference."""
         prefix = "reference_" if reference else ""
-        parts = {name: getattr(mode, prefix + name) for name in ("frequency", "membership", "exemplars")}
+        parts = {name: getattr(mode, prefix + name) for name in ("share", "membership", "exemplars")}
         for name in ("names", "labels", "images", "texts", "table"):
             parts[name] = getattr(rows, prefix + name)
         return cls(

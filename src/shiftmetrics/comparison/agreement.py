@@ -1,0 +1,237 @@
+"""Models ranked by what they will be worth under a shift, from their scores before and after it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.options import Computing, Resampling, resampling_of
+from shiftmetrics._core.tables import Align
+from shiftmetrics._core.validation import describe
+from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.agreement.scores import align_rows, prepare_pairs
+from shiftmetrics.comparison.classes import Classes, read_classes, same_rows
+from shiftmetrics.comparison.judges import (
+    AGREEMENT,
+    OVER_CEILING,
+    VOTE,
+    choose_criterion,
+    judge_of,
+    resampled_values,
+)
+from shiftmetrics.comparison.models import measure_each, model_names
+from shiftmetrics.comparison.paired import PairedValues, check_paired
+from shiftmetrics.comparison.ranking import collapsed_models, rank_models
+from shiftmetrics.comparison.result import ComparisonResult
+
+SCORE_NAMES = {
+    "accuracy_and_f1": "Mean of accuracy and macro F1",
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "f1_macro": "Macro F1",
+}
+ROBUST = "No labels: this says how far predictions stay as they were, not whether they are right."
+WORDS = {
+    AGREEMENT: ("Posterior agreement", ROBUST),
+    OVER_CEILING: ("Agreement over its ceiling", ROBUST),
+    VOTE: (
+        "Match with the models' weighted vote",
+        "No labels: each model is set against the vote of all before the shift, in which those who agree with the "
+        "others count most; a majority that is wrong together would mislead it.",
+    ),
+}
+
+
+MOST_UNKNOWN = 0.05
+"""Share of pairs whose prediction may be unknown among the labelled rows before the estimate is called a guess."""
+
+
+def compare_agreement(
+    scores: Mapping[str, Any],
+    reference_scores: Any,
+    *,
+    labels: Any = None,
+    labelled_scores: Mapping[str, Any] | None = None,
+    criterion: str = "auto",
+    kind: str = "scores",
+    prior: Any = "predicted",
+    sample_weight: Any = None,
+    floor: float | None = None,
+    pairing: Align = "labels",
+    resampling: Resampling | float = 0.95,
+    computing: Computing | None = None,
+) -> ComparisonResult:
+    """Rank models for use under a shift, with intervals, paired differences and ranks that hold together.
+
+    The criterion follows from what is known. With labels of the pairs it is a score of the shifted predictions; with
+    labels of other rows an estimate of it; without labels, of three or more models, the match with their weighted
+    vote; of two models, how far each agrees with itself.
+
+    Parameters
+    ----------
+    scores : mapping of str to array of shape (n_samples, n_classes)
+        Each model's scores on the shifted sample, by its name; the same rows for all of them. Classes are the names
+        of columns of tables, else their positions.
+    reference_scores : mapping of str to array, or array
+        Its scores on the original sample; a single array is the reference of all models.
+    labels : array of shape (n_samples,), optional
+        True classes of the pairs, where the shift keeps them; with ``labelled_scores`` those of the labelled rows.
+    labelled_scores : mapping of str to array of shape (n_labelled, n_classes) or (n_labelled,), optional
+        Scores, or predicted classes, of each model on other rows, which are not shifted and have labels.
+    criterion : str, default "auto"
+        What models are ranked by. "vote", "agreement_over_ceiling" and "agreement" (as in the papers) need no labels;
+        "accuracy_and_f1" (their mean, the default where there are labels), "accuracy", "balanced_accuracy",
+        "f1_macro", and with labels of the pairs any scorer of scikit-learn by its name.
+    kind : {"scores", "probabilities"}, default "scores"
+        As in `posterior_agreement`.
+    prior : array, "predicted" or None, default "predicted"
+        Class prior of the agreement; with None, the uniform prior, a constant classifier would rank first by it.
+    sample_weight : array of shape (n_samples,), optional
+        Non-negative observation weights.
+    floor : float, optional
+        Smaller probabilities are raised to it.
+    pairing : {"labels", "position"}, default "labels"
+        Whether tables are matched by row and column labels, over all models, or as they stand.
+    resampling : Resampling or float, default 0.95
+        Bootstrap draws, the same for all models; the level is that of the intervals, and of all ranks together.
+    computing : Computing, optional
+        As in `posterior_agreement`.
+
+    Returns
+    -------
+    ComparisonResult
+        `to_frame` gives the table of models, `differences_frame` that of the pairs. Higher is better.
+
+    Raises
+    ------
+    TypeError
+        If ``scores`` is not a mapping, or holds no numbers.
+    ValueError
+        If there are fewer than two models, names of models differ, labels are missing for the criterion, or an
+        argument of `posterior_agreement` is bad.
+
+    Notes
+    -----
+    The vote weighs each model by its kappa with the vote of the others, before the shift; the value is the mean of
+    accuracy and macro F1 against it. A majority that is wrong together misleads it. Labelled rows say what each
+    prediction means; the estimate chains that with where predictions go, and takes it that a prediction moves
+    independently of whether it was right. In draws the votes of the rows stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics import Resampling
+    >>> from shiftmetrics.comparison import compare_agreement
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(5, size=500)
+    >>> clean = {f"noise {s}": 3.0 * np.eye(5)[truth] + rng.normal(size=(500, 5)) for s in (1, 2, 4)}
+    >>> noisy = {f"noise {s}": clean[f"noise {s}"] + s * rng.normal(size=(500, 5)) for s in (1, 2, 4)}
+    >>> comparison = compare_agreement(noisy, clean, resampling=Resampling(rng=0))
+    >>> [(model.name, model.rank_low, model.rank_high) for model in comparison.models]
+    [('noise 1', 1, 1), ('noise 2', 2, 2), ('noise 4', 3, 3)]
+    >>> compare_agreement(noisy, clean, labels=truth, criterion="accuracy").compared
+    'Accuracy after the shift'
+    """
+    names = model_names(scores, "scores")
+    criterion = choose_criterion(
+        criterion, len(names), labels=labels is not None, other_rows=labelled_scores is not None
+    )
+    references = reference_scores
+    if not isinstance(references, Mapping):
+        references = dict.fromkeys(names, reference_scores)
+    for given, argument in ((references, "reference_scores"), (labelled_scores, "labelled_scores")):
+        if given is not None and set(given) != set(names):
+            raise ValueError(describe(argument, f"a mapping with the names {names}", f"{list(given)}"))
+    tables = same_rows("scores", scores, pairing)
+    drawn = resampling_of(resampling) or Resampling()
+    robust = criterion in (AGREEMENT, OVER_CEILING)
+    options: dict[str, Any] = {
+        "kind": kind, "prior": prior, "sample_weight": sample_weight, "floor": floor, "pairing": pairing,
+    }  # fmt: skip
+
+    def measure(name: str, computing: Computing) -> Any:
+        drawing: dict[str, Any] = {"resampling": drawn if robust else None, "computing": computing}
+        return posterior_agreement(tables[name], references[name], **options, **drawing)
+
+    results = measure_each(names, measure, computing)
+    pairs = {name: prepare_pairs(tables[name], references[name], **options) for name in names}
+    classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
+    asked = ([] if robust else [criterion]) + ([] if labels is None else ["accuracy"])
+    judges = {name: judge_of(name, classes, list(pairs.values())) for name in asked}
+    groups = align_rows(tables[names[0]], drawn.groups, "groups", pairing)
+    progress = computing is None or computing.progress
+    judged = (
+        resampled_values(judges, classes, replace(drawn, groups=groups), progress=progress) if judges else {}
+    )
+    if criterion == AGREEMENT:
+        check_paired(results)
+    paired = judged.get(criterion)
+    if paired is None:
+        ceilings = [result.ceiling or math.inf for result in results.values()]  # of a constant model 0
+        scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
+        paired = PairedValues.of(list(results.values()), drawn.rng, drawn.level, scale)
+    title, basis = _in_words(criterion, classes)
+    first = results[names[0]]
+    return rank_models(
+        names,
+        paired,
+        drawn.level,
+        collapsed=collapsed_models([result.shares for result in results.values()], classes.labels),
+        collapsed_last=robust,
+        companions=[_companions(m, results[name], judged.get("accuracy")) for m, name in enumerate(names)],
+        compared=title,
+        compared_unit=first.unit if criterion == AGREEMENT else "",
+        basis=basis,
+        wording=("models", "steadiest", "steadier") if robust else ComparisonResult.wording,
+        n_samples=first.n_samples,
+        settings={
+            **first.settings, "criterion": criterion, "labels": labels is not None,
+            "labelled_scores": labelled_scores is not None, "level": drawn.level, "rng": drawn.rng,
+            "resampling": drawn.settings(),
+        },
+        warnings=(
+            *(f"{name}: {text}" for name, result in results.items() for text in result.warnings),
+            *_unknown_predictions(names, classes),
+        ),
+    )  # fmt: skip
+
+
+def _companions(model: int, result: Any, accuracy: PairedValues | None) -> dict[str, float]:
+    """Return what the table shows of a model beside the criterion."""
+    shown = {"unchanged": 1.0 - result.disagreement, "agreement": result.value}
+    shown |= {what: getattr(result, what) for what in ("kappa", "ceiling", "normalized", "equivalent_error")}
+    if accuracy is not None:
+        interval = accuracy.intervals[model]
+        shown["accuracy"] = float(accuracy.values[model])
+        shown |= {"accuracy_low": interval.low, "accuracy_high": interval.high}
+    return shown
+
+
+def _unknown_predictions(names: list[str], classes: Classes) -> Iterator[str]:
+    """Warn of models that often predict, on the pairs, what they never predict on the labelled rows."""
+    if classes.labelled is None:
+        return
+    for name, known, before in zip(names, classes.labelled, classes.before, strict=True):
+        share = float(np.mean(~np.isin(before, known)))
+        if share > MOST_UNKNOWN:
+            yield (
+                f"{name}: {100 * share:.3g} % of the pairs are predicted to be of classes that it predicts for no "
+                "labelled row, so that the estimate is a guess. Label rows drawn from the same population."
+            )
+
+
+def _in_words(criterion: str, classes: Classes) -> tuple[str, str]:
+    """Return what a criterion is called, and a sentence on what it rests on."""
+    if criterion in WORDS:
+        return WORDS[criterion]
+    title = f"{SCORE_NAMES.get(criterion, criterion)} after the shift"
+    if classes.labelled is None:
+        return title, "Judged by labels of the shifted rows."
+    return f"{title}, estimated", (
+        f"Estimated from {len(classes.labels)} labelled rows that were not shifted, as if predictions moved "
+        "independently of whether they were right."
+    )

@@ -1,0 +1,146 @@
+"""Judges of models: a number for each model from the rows that were drawn, and intervals from many draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.confidence import drawn_interval
+from shiftmetrics._core.options import Resampling
+from shiftmetrics._core.resampling import Units
+from shiftmetrics._core.result import Interval
+from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics.agreement.scores import ScorePairs
+from shiftmetrics.comparison.classes import Classes
+from shiftmetrics.comparison.criteria import (
+    SCORES,
+    accuracy_and_f1,
+    chained_confusion,
+    confusion,
+    weighted_vote,
+)
+from shiftmetrics.comparison.paired import PairedValues
+
+VOTE, OVER_CEILING, AGREEMENT = LABEL_FREE = ("vote", "agreement_over_ceiling", "agreement")
+
+Judge = Callable[[FloatArray, FloatArray], FloatArray]
+"""Maps weights of the pairs, and of the labelled rows, to a number for each model."""
+
+
+def choose_criterion(criterion: str, n_models: int, *, labels: bool, other_rows: bool) -> str:
+    """Return the criterion that follows from what is known, or the one named if that is enough for it."""
+    if criterion == "auto":
+        criterion = "accuracy_and_f1" if labels else VOTE if n_models > 2 else OVER_CEILING
+    if other_rows:
+        check_choice(criterion, "criterion", (*LABEL_FREE, *SCORES))
+    if not labels and (other_rows or criterion not in LABEL_FREE):
+        remedy = f"Without labels there are {', '.join(LABEL_FREE)}."
+        raise ValueError(describe("labels", f"given for the criterion {criterion!r}", "None", remedy))
+    if criterion == VOTE and n_models < 3:
+        expected = "another one than 'vote' for fewer than three models"
+        raise ValueError(describe("criterion", expected, repr(criterion)))
+    return criterion
+
+
+def judge_of(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Judge:
+    """Return the judge by a criterion other than agreement."""
+    if criterion not in (VOTE, *SCORES):
+        return _by_scorer(criterion, classes, pairs)
+    n_classes, score, known = classes.n_classes, SCORES.get(criterion, accuracy_and_f1), classes.labelled
+    chained = criterion != VOTE and known is not None
+    targets = classes.before if chained else [classes.labels] * len(classes.shifted)
+    if criterion == VOTE:
+        vote, _ = weighted_vote(classes.before, n_classes, classes.weights)
+        targets = [vote] * len(classes.shifted)
+
+    def judge(weights: FloatArray, others: FloatArray) -> FloatArray:
+        weights = classes.weights * weights
+        found = [
+            confusion(*sides, n_classes, weights) for sides in zip(targets, classes.shifted, strict=True)
+        ]
+        if chained:
+            means = (confusion(classes.labels, row, n_classes, others) for row in known)
+            found = [chained_confusion(*parts) for parts in zip(means, found, strict=True)]
+        return np.array([score(part) for part in found])
+
+    return judge
+
+
+def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Judge:
+    """Judge by a scorer of scikit-learn."""
+    from sklearn.metrics import get_scorer
+
+    from shiftmetrics.comparison.scorers import KnownScores
+
+    scorer, estimators = get_scorer(name), []
+    for part, columns in zip(pairs, classes.columns, strict=True):
+        scores = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
+        estimators.append(KnownScores(scores, columns if part.classes is None else columns[part.classes]))
+    rows = np.arange(len(classes.weights))
+
+    def judge(weights: FloatArray, others: FloatArray) -> FloatArray:
+        weights = classes.weights * weights
+        return np.array([scorer(model, rows, classes.labels, sample_weight=weights) for model in estimators])
+
+    return judge
+
+
+def resampled_values(
+    judges: Mapping[str, Judge], classes: Classes, resampling: Resampling, *, progress: bool
+) -> dict[str, PairedValues]:
+    """Ask judges about the sample and about draws of it, the same for all models and judges: the Bayesian bootstrap.
+
+    The labelled rows are a sample of their own: they are drawn independently of the pairs. As for agreement, the ends
+    of intervals have one more row against the value or for it, so that a share's are those of Clopper and Pearson.
+    """
+    from tqdm.auto import tqdm
+
+    n_labelled = 0 if classes.labelled is None else classes.labelled.shape[1]
+    units = Units.of(resampling.groups, len(classes.weights))
+    of_units = units.sums(classes.weights)
+    n_effective = float(of_units.sum() ** 2 / (of_units**2).sum())
+    one_more = 1.0 / (min(n_effective, n_labelled) if n_labelled else n_effective)
+    drawn: dict[str, list[FloatArray]] = {name: [] for name in judges}
+    for draw in tqdm(
+        range(resampling.n_draws), desc="draw", delay=2.0, disable=None if progress else True, leave=False
+    ):
+        rng = np.random.default_rng([resampling.rng, draw])
+        weights = rng.standard_exponential(units.n_units)
+        weights = weights if units.codes is None else weights[units.codes]
+        others = rng.standard_exponential(n_labelled)
+        for name, judge in judges.items():
+            drawn[name].append(judge(weights, others))
+    ones = np.ones(len(classes.weights)), np.ones(n_labelled)
+    return {
+        name: _paired(
+            judge(*ones), np.asarray(drawn[name]), one_more if name in (VOTE, *SCORES) else 0.0, resampling
+        )
+        for name, judge in judges.items()
+    }
+
+
+def _paired(values: FloatArray, draws: FloatArray, one_more: float, resampling: Resampling) -> PairedValues:
+    """Return the values with their intervals; ``one_more`` is what one more row may add to a share."""
+    if not (np.isfinite(draws).all() and np.isfinite(values).all()):
+        raise ValueError(describe("criterion", "defined by the rows and their labels", "no number"))
+    more = one_more * np.random.default_rng([resampling.rng, resampling.n_draws]).standard_exponential(
+        len(draws)
+    )
+    intervals = []
+    for value, column in zip(values.tolist(), draws.T, strict=True):
+        low, high = drawn_interval(column - more, column + more, resampling.level)
+        if one_more > 0.0:
+            low, high = max(low, 0.0), min(high, 1.0)
+        method = f"{len(draws)} draws of the rows" + (" with one more" if one_more > 0.0 else "")
+        intervals.append(
+            Interval(low=min(low, value), high=max(high, value), level=resampling.level, method=method)
+        )
+    return PairedValues(
+        values=values,
+        bounds=np.full(len(values), 1e-12),  # rounding: what is equal by counts is equal
+        intervals=tuple(intervals),
+        draws=draws,
+        one_more=np.full((len(values), len(values)), one_more),
+    )

@@ -1,0 +1,51 @@
+"""What all comparisons do with models by name: check the names, the rows, and measure one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from shiftmetrics._core.options import Computing
+from shiftmetrics._core.validation import describe
+
+
+def model_names(mapping: Any, argument: str) -> list[str]:
+    """Return the names of at least two models."""
+    if not isinstance(mapping, Mapping):
+        raise TypeError(describe(argument, "a mapping from the names of models", type(mapping).__name__))
+    if len(mapping) < 2:
+        raise ValueError(describe(argument, "of at least two models", len(mapping)))
+    for name in mapping:
+        if not isinstance(name, str):
+            raise TypeError(describe(argument, "a mapping whose keys are texts", repr(name)))
+    return list(mapping)
+
+
+def check_sizes(argument: str, sizes: Mapping[str, int]) -> None:
+    """Refuse models of different rows."""
+    if len(set(sizes.values())) > 1:
+        got = ", ".join(f"{size} for {name!r}" for name, size in sizes.items())
+        raise ValueError(f"{argument} must have the same rows for all models, got {got}.")
+
+
+def measure_each(
+    names: list[str],
+    measure: Callable[[str, Computing], Any],
+    computing: Computing | None,
+    thing: str = "Model",
+) -> dict[str, Any]:
+    """Measure each model, with one progress bar for all; an error names its model."""
+    from tqdm.auto import tqdm
+
+    computing = Computing() if computing is None else computing
+    inner = replace(computing, progress=False)
+    results = {}
+    for name in tqdm(
+        names, desc=thing.lower(), delay=2.0, disable=not computing.progress or None, leave=False
+    ):
+        try:
+            results[name] = measure(name, inner)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{thing} {name!r}: {error}") from error
+    return results

@@ -1,0 +1,120 @@
+"""Samples ranked by the share that is new, from their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from shiftmetrics._core.arrays import to_float64
+from shiftmetrics._core.options import Computing, Resampling
+from shiftmetrics._core.validation import check_integer, describe, seed_of
+from shiftmetrics.comparison.models import measure_each, model_names
+from shiftmetrics.comparison.ranking import rank_results
+from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
+from shiftmetrics.novelty.gram import rows_at
+from shiftmetrics.novelty.inputs import check_samples
+from shiftmetrics.novelty.options import novelty_resampling_of
+
+
+def compare_novelty(
+    samples: Mapping[str, Any],
+    reference: Any,
+    *,
+    n_rows: int | None = None,
+    eta: float = 1.0,
+    kernel: Literal["gaussian", "cosine"] = "gaussian",
+    bandwidth: float | Literal["auto"] = "auto",
+    method: Any = "auto",
+    resampling: NoveltyResampling | Resampling | float = 0.95,
+    computing: Computing | None = None,
+) -> ComparisonResult:
+    """Rank samples by the share that is new against one reference, with intervals and paired differences.
+
+    Parameters
+    ----------
+    samples : mapping of str to array or DataFrame of shape (n_samples, n_columns)
+        At least two samples, by name, such as what several generators drew.
+    reference : array or DataFrame of shape (n_reference, n_columns)
+        The common reference.
+    n_rows : int, optional
+        Rows to draw from each sample: scores grow with the rows, so all have as many. Default: those of the smallest.
+    eta : float, default 1.0
+        How many times as frequent as in the reference counts as new.
+    kernel : {"gaussian", "cosine"}, default "gaussian"
+        Similarity of two rows.
+    bandwidth : float or "auto", default "auto"
+        Of the Gaussian kernel, one for all; "auto" is `choose_bandwidth` of all rows together.
+    method : str, FourierMap or LandmarkMap, default "auto"
+        As for `kernel_entropic_novelty`.
+    resampling : NoveltyResampling, Resampling or float, default 0.95
+        Relabellings, their level, which is that of the intervals and of all ranks together too, and the seed.
+    computing : Computing, optional
+        As for `kernel_entropic_novelty`.
+
+    Returns
+    -------
+    ComparisonResult
+        `to_frame` gives the table of samples with the share that is new, its interval and p-value, and the score in
+        nats, which is not monotone in the share; `differences_frame` that of the pairs.
+
+    Raises
+    ------
+    TypeError
+        If ``samples`` is not a mapping, or holds no numbers.
+    ValueError
+        If there are fewer than two samples, one has fewer than ``n_rows`` rows, or an argument of
+        `kernel_entropic_novelty` is bad.
+
+    See Also
+    --------
+    compare_results : The same from results; it refuses those of unequal numbers of rows.
+    shiftmetrics.novelty.novelty_table : Each sample against each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.comparison import compare_novelty
+    >>> rng = np.random.default_rng(0)
+    >>> reference, same, new = rng.normal(size=(3, 150, 2))
+    >>> new[:50] += 6.0
+    >>> new[50:100] -= 6.0
+    >>> samples = {"same": same[:120], "new": new}
+    >>> comparison = compare_novelty(samples, reference, bandwidth=2.0)
+    >>> comparison.best.name, round(comparison.value, 1), comparison.differences[0].p_value < 0.05
+    ('new', 0.6, True)
+    """
+    names = model_names(samples, "samples")
+    chosen = novelty_resampling_of(resampling)
+    seed, level = seed_of(0 if chosen.rng is None else chosen.rng), chosen.level
+    chosen = replace(chosen, rng=seed)
+    checked = measure_each(
+        names, lambda name, _: check_samples(samples[name], reference, kernel), computing, "Sample"
+    )
+    arrays = {name: array for name, (array, _) in checked.items()}
+    base = checked[names[0]][1]
+    smallest = min(int(array.shape[0]) for array in arrays.values())
+    size = smallest if n_rows is None else check_integer(n_rows, "n_rows", low=2)
+    if size > smallest:
+        expected = f"at most the rows of the smallest sample, {smallest}"
+        raise ValueError(describe("n_rows", expected, size, "Scores need equal sizes."))
+    generator = np.random.default_rng(seed)
+    for name, array in arrays.items():
+        rows = np.sort(generator.choice(int(array.shape[0]), size, replace=False))
+        arrays[name] = rows_at(array, rows)
+    width: Any = bandwidth
+    if kernel == "gaussian" and bandwidth == "auto":
+        pooled = np.concatenate([to_float64(array) for array in arrays.values()])
+        width = choose_bandwidth(pooled, to_float64(base), rng=0).value
+
+    def measure(name: str, computing: Computing) -> Any:
+        return kernel_entropic_novelty(
+            arrays[name], base, eta=eta, kernel=kernel, bandwidth=width, method=method,
+            resampling=chosen, computing=computing,
+        )  # fmt: skip
+
+    results = measure_each(names, measure, computing, "Sample")
+    return rank_results(results, level, seed, settings={"n_rows": size, "bandwidth": width})

@@ -1,0 +1,32 @@
+"""Known scores as a fitted classifier, which every scorer of scikit-learn takes; its inputs are row numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+
+
+class KnownScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that answers row numbers with scores that were computed before."""
+
+    def __init__(self, scores: FloatArray, classes: IntArray) -> None:
+        order = np.argsort(classes)
+        self.scores, self.classes_ = scores[:, order], classes[order]
+
+    def predict(self, rows: IntArray) -> Any:
+        """Return the class of the largest score."""
+        return self.classes_[self.scores[rows].argmax(axis=1)]
+
+    def predict_proba(self, rows: IntArray) -> Any:
+        """Return the posteriors at an inverse temperature of 1."""
+        return softmax(self.scores[rows], axis=1)
+
+    def decision_function(self, rows: IntArray) -> Any:
+        """Return the scores; of two classes their difference."""
+        scores = self.scores[rows]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

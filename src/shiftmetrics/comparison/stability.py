@@ -1,0 +1,113 @@
+"""Models ranked by stability, from their losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shiftmetrics._core.options import Computing, Resampling, resampling_of
+from shiftmetrics._core.validation import describe
+from shiftmetrics.comparison.models import check_sizes, measure_each, model_names
+from shiftmetrics.comparison.ranking import common_budget, rank_results
+from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.stability import stability_criterion, worst_case_risk
+from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.losses.base import Loss
+
+
+def compare_stability(
+    losses: Mapping[str, Loss],
+    threshold: float,
+    *,
+    theta1: float = 0.4,
+    theta2: float = 0.4,
+    divergence: DivergenceName = "kl",
+    sample_weight: Any = None,
+    budget: float | None = None,
+    resampling: Resampling | float = 0.95,
+    computing: Computing | None = None,
+) -> ComparisonResult:
+    """Rank models by how little breaks them, with paired differences and ranks that hold together; higher is better.
+
+    Parameters
+    ----------
+    losses : mapping of str to Loss
+        What each model loses on the same rows, by its name; see `stability_criterion`. Models on data come with
+        their results of `model_stability`, which `compare_results` ranks likewise.
+    threshold : float
+        The risk that counts as broken, the same for all.
+    theta1, theta2 : float, default 0.4
+        Prices of data corruption and of sub-population shift.
+    divergence : {"kl", "chi2"}, default "kl"
+        Price of a weight.
+    sample_weight : array_like of shape (n_samples,), optional
+        Survey weight of each row.
+    budget : float, optional
+        The table holds the highest risk of each model within this cost. Default: the smallest stability above 0,
+        which is what breaks the least stable model.
+    resampling : Resampling or float, default 0.95
+        The level of the intervals, and of all ranks together; ``groups`` of rows; and ``rng``, by default 0, the
+        seed of the normal draws behind ranks. The differences themselves need no draws.
+    computing : Computing, optional
+        As in `stability_criterion`.
+
+    Returns
+    -------
+    ComparisonResult
+        `to_frame` gives the table of models with readable companions (root-mean-square move, share moved, effective
+        sample fraction, risk within the budget), `differences_frame` that of the pairs.
+
+    Raises
+    ------
+    TypeError
+        If ``losses`` is not a mapping of losses.
+    ValueError
+        If there are fewer than two models, their rows differ in number, a threshold is out of reach of a model, or an
+        argument of `stability_criterion` is bad.
+
+    See Also
+    --------
+    compare_results : The same from results.
+
+    Notes
+    -----
+    The values are jointly normal in large samples, with the covariance of their influence functions over rows (or
+    groups of rows). What two models have in common in a row cancels in their difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics import HingeLoss
+    >>> from shiftmetrics.comparison import compare_stability
+    >>> rng = np.random.default_rng(0)
+    >>> easy = rng.normal(2.0, 1.0, 400)  # margins of the same rows under two models
+    >>> losses = {"flat": HingeLoss(easy, 0.8), "steep": HingeLoss(easy + 0.1 * rng.normal(size=400), 2.0)}
+    >>> comparison = compare_stability(losses, 1.0)
+    >>> comparison.best.name, comparison.differences[0].p_value < 1e-3
+    ('flat', True)
+    """
+    names = model_names(losses, "losses")
+    for name, loss in losses.items():
+        if not isinstance(loss, Loss):
+            remedy = "Results go to compare_results."
+            raise TypeError(describe(f"losses[{name!r}]", "a loss object", type(loss).__name__, remedy))
+    check_sizes("losses", {name: loss.n_samples for name, loss in losses.items()})
+    drawn = resampling_of(resampling) or Resampling()
+    seed = drawn.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
+    options: dict[str, Any] = {
+        "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
+        "resampling": drawn,
+    }  # fmt: skip
+
+    def stability(name: str, computing: Computing) -> Any:
+        return stability_criterion(losses[name], threshold, **options, computing=computing)
+
+    def risk(name: str, computing: Computing) -> dict[str, float]:
+        return {
+            "worst_case_risk": worst_case_risk(losses[name], within, **options, computing=computing).value
+        }
+
+    results = measure_each(names, stability, computing)
+    within = common_budget(results) if budget is None else budget
+    companions = measure_each(names, risk, computing)
+    return rank_results(results, drawn.level, seed, companions=companions, settings={"budget": within})

@@ -1,0 +1,220 @@
+"""How scores become decisions: the threshold or calibration around a model, and what its errors cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics.models.outputs import call, class_log_probabilities, is_module, predicted_labels
+
+Response = Literal["predict_proba", "decision_function"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A classifier that decides at a threshold of its own, or whose errors cost different amounts.
+
+    Parameters
+    ----------
+    model : object
+        A fitted classifier, as `model_stability` takes it; or a callable or torch module that returns probabilities.
+    threshold : float, optional
+        A row is of the second class from this probability on; from this score on, where the model has no
+        probabilities. Default: as the model decides.
+    costs : dict of label to float, optional
+        Cost of an error on a row of a label, 1 where it is not named. ``{"ill": 10}`` weighs a missed illness like
+        ten false alarms. The risk is then a mean cost.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    See Also
+    --------
+    model_stability : Takes it as a model, with ``loss="zero_one"``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from shiftmetrics.models import Decision
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict([[1.0]]).item(), Decision(model, threshold=0.2).predict([[1.0]]).item()
+    (0, 1)
+    """
+
+    model: Any
+    threshold: float | None = None
+    costs: Mapping[Any, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", check_number(self.threshold, "threshold"))
+        if self.costs is not None:
+            costs = {
+                label: check_number(cost, f"costs[{label!r}]", low=0.0) for label, cost in self.costs.items()
+            }
+            object.__setattr__(self, "costs", costs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "model" or name.startswith("__"):  # not there yet while it is copied
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+    @property
+    def response(self) -> Response | None:
+        """What is compared with the threshold; None for the output of a callable."""
+        if is_module(self.model) or hasattr(self.model, "predict_proba"):
+            return "predict_proba"
+        return "decision_function" if hasattr(self.model, "decision_function") else None
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the label of each row, of shape (n,).
+
+        Raises
+        ------
+        ValueError
+            If the model has no score of two classes.
+        """
+        if self.threshold is None:
+            return predicted_labels(self.model, X)
+        score = self._scores(X)
+        if score.ndim == 2 and score.shape[1] <= 2:
+            score = score[:, -1]
+        if score.ndim != 1:
+            got = f"one with outputs of shape {score.shape}"
+            raise ValueError(describe("model", "a classifier of two classes, for a threshold", got))
+        classes = np.asarray(getattr(self.model, "classes_", [0, 1]))
+        return np.asarray(classes[(score >= self.threshold).astype(np.int64)])
+
+    def _scores(self, X: Any) -> FloatArray:
+        if is_module(self.model):
+            return np.exp(class_log_probabilities(self.model, X))
+        if self.response is None and hasattr(self.model, "predict"):
+            expected, got = "one with probabilities or scores, for a threshold", type(self.model).__name__
+            raise ValueError(describe("model", expected, got))
+        return to_float64(getattr(self.model, self.response)(X) if self.response else call(self.model, X))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that are set, for the ``settings`` of a result."""
+        costs = None if self.costs is None else {str(label): cost for label, cost in self.costs.items()}
+        options = {"threshold": self.threshold, "costs": costs}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the decision falls on a response of a model: rows are of the second class from ``value`` on."""
+
+    response: Response
+    value: float
+
+    @property
+    def logit(self) -> float:
+        """The cut on the scale of scores; a probability is that of a logistic model."""
+        if self.response == "decision_function":
+            return self.value
+        return math.log(self.value) - math.log1p(-self.value) if 0.0 < self.value < 1.0 else math.inf
+
+
+def behind(model: Any, *, decides: bool) -> tuple[Any, Cut | None]:
+    """Return the model whose scores a rule compares with a threshold, and where; no cut for a decision of its own.
+
+    Looks through `Decision`, the threshold classifiers of scikit-learn and, where only the decision matters,
+    calibrations of one model, alone or at the end of a pipeline. An average of several calibrated models is left as
+    it is: no single score decides.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model.
+    decides : bool
+        Whether only the decision matters; else the rule must keep the probabilities.
+    """
+    found, cut = _behind(model, None, decides)
+    if not decides or cut is None:
+        return found, None
+    return (found, cut) if math.isfinite(cut.logit) else (model, None)
+
+
+def _behind(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
+    model = getattr(model, "best_estimator_", model)
+    steps = [] if isinstance(model, Decision) else getattr(model, "steps", [])
+    last = steps[-1][1] if steps else model
+    known = _RULES.get(type(last).__name__)
+    inner = None if known is None else known(last, cut, decides)
+    if inner is None:
+        return model, cut
+    core, cut = inner
+    if len(steps) > 1:
+        core = type(model)([*steps[:-1], (steps[-1][0], core)])
+    return _behind(core, cut, decides)
+
+
+def _of_decision(rule: Decision, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
+    if rule.threshold is None or cut is not None or not decides:
+        return rule.model, cut
+    return None if rule.response is None else (rule.model, Cut(rule.response, rule.threshold))
+
+
+def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
+    """Look through `FixedThresholdClassifier` and `TunedThresholdClassifierCV`, which pass scores on as they are."""
+    model = getattr(rule, "estimator_", rule.estimator)
+    if cut is not None or not decides:
+        return model, cut
+    response: Response = rule.response_method
+    if rule.response_method == "auto":
+        response = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    scale = (
+        1.0 if response == "predict_proba" else 0.0
+    )  # a probability of the first class is 1 minus that of the second
+    level = rule.best_threshold_ if hasattr(rule, "best_threshold_") else rule.threshold
+    value = 0.5 * scale if level == "auto" else float(level)
+    scorer = getattr(rule, "_curve_scorer", None)
+    positive = rule.pos_label if scorer is None else scorer._get_pos_label()
+    second = positive is None or positive == rule.classes_[1]
+    return model, Cut(response, value if second else scale - value)
+
+
+def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
+    """Look through a calibration of one model, by a function that rises with its score."""
+    parts, level = rule.calibrated_classifiers_, 0.5 if cut is None else cut.value
+    if not decides or len(parts) != 1 or len(rule.classes_) != 2 or len(parts[0].calibrators) != 1:
+        return None
+    model, calibrator = parts[0].estimator, parts[0].calibrators[0]
+    if parts[0].method not in ("sigmoid", "isotonic"):
+        return None
+
+    def is_second(score: float) -> bool:
+        probability = float(np.ravel(calibrator.predict(np.array([score])))[0])
+        return probability > level if cut is None else probability >= level
+
+    response: Response = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    value = _first(is_second, 2.0**40 if response == "decision_function" else 1.0)
+    return None if value is None else (model, Cut(response, value))
+
+
+def _first(is_second: Callable[[float], bool], far: float) -> float | None:
+    """Return the lowest number up to ``far`` at which a rising decision is the second class; None where none is."""
+    low, high = -far, far
+    if is_second(low) or not is_second(high):
+        return None
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (low, middle) if is_second(middle) else (middle, high)
+    return high
+
+
+_RULES: dict[str, Callable[[Any, Cut | None, bool], tuple[Any, Cut | None] | None]] = {
+    "Decision": _of_decision,
+    "FixedThresholdClassifier": _of_threshold,
+    "TunedThresholdClassifierCV": _of_threshold,
+    "CalibratedClassifierCV": _of_calibration,
+    "FrozenEstimator": lambda rule, cut, decides: (rule.estimator, cut),
+}

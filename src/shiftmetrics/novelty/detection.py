@@ -1,0 +1,197 @@
+"""What is new, how much of it, and in which rows: the answer of a call, beside the paper's score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.numerics import directions
+from shiftmetrics._core.result import Interval
+from shiftmetrics._core.validation import describe
+from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
+from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
+from shiftmetrics.novelty.modes import Mode, describe_mode
+from shiftmetrics.novelty.options import NoveltyResampling
+from shiftmetrics.novelty.pooled import WIDTHS, Pooled
+from shiftmetrics.novelty.relabelling import Units, make_units
+from shiftmetrics.novelty.row_scores import RowScorer
+from shiftmetrics.novelty.search import Search, find_kinds
+from shiftmetrics.novelty.shares import more_than_eta, new_share, share_bound
+from shiftmetrics.novelty.solution import Problem, progress_bar
+
+_KEEP = 1 << 29
+"""Bytes of coordinates that are kept, where memory allows."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Detection:
+    """What is new and what is lost: see the fields of `NoveltyResult`."""
+
+    share: float
+    share_interval: Interval
+    lost_share: float
+    p_value: float
+    lost_p_value: float
+    n_draws: int
+    modes: tuple[Mode, ...]
+    lost_modes: tuple[Mode, ...]
+    scorer: RowScorer
+
+
+def detect(
+    problem: Problem,
+    options: NoveltyResampling,
+    *,
+    bandwidth: float | None,
+    groups: tuple[IntArray, IntArray] | None,
+    columns: tuple[str, ...],
+    rng: np.random.Generator,
+) -> Detection:
+    """Look for what the test sample has and the reference lacks, and the other way round.
+
+    Parameters
+    ----------
+    problem : Problem
+        The samples.
+    options : NoveltyResampling
+        Relabellings, and the level.
+    bandwidth : float or None
+        Of the Gaussian kernel.
+    groups : tuple of ndarray of int, optional
+        Number of the group of each row of both samples.
+    columns : tuple of str
+        Names of the columns; none for arrays.
+    rng : Generator
+        Draws landmarks and relabellings.
+    """
+    gram, n_test = problem.gram, problem.gram.n_test
+    sides = problem.test_weights * n_test, problem.reference_weights * gram.n_reference
+    weights, alpha = np.concatenate(sides), 1.0 - options.level
+    cosine_width = None
+    if isinstance(gram.kernel, CosineKernel):
+        cosine_width = _bandwidth_of_directions((gram.features, gram.reference), sides, rng)
+    scaled = isinstance(gram.kernel, GaussianKernel | CosineKernel)
+    pooled = Pooled(
+        gram,
+        WIDTHS if scaled else (1.0,),
+        cosine_width=cosine_width,
+        rng=rng,
+        keep_bytes=min(_KEEP, problem.memory_limit // 4),
+        executor=problem.executor,
+    )
+    units = make_units(sides, groups, paired=options.paired, rng=rng)
+    looked_on = units if problem.eta == 1.0 else _half(units, rng)
+    with progress_bar(problem.progress, None, "new kinds") as bar:
+        search = find_kinds(
+            pooled,
+            looked_on,
+            weights,
+            alpha=alpha,
+            n_draws=options.n_draws,
+            rng=rng,
+            executor=problem.executor,
+            report=bar.update,
+        )
+    counted = units.of_row >= 0
+    if problem.eta > 1.0:
+        counted &= looked_on.of_row < 0
+        search = _confirmed(search, weights, counted, n_test, problem.eta, alpha)
+    modes: dict[bool, list[Mode]] = {False: [], True: []}
+    for found in search.found:
+        side = modes[found.kind.lost]
+        side.append(
+            describe_mode(
+                len(side), found, pooled, weights,
+                bandwidth=bandwidth if cosine_width is None else cosine_width, columns=columns,
+            )
+        )  # fmt: skip
+    shares = [new_share(search.members(lost=lost), weights, n_test, lost=lost) for lost in (False, True)]
+    gained = [found.kind for found in search.found if not found.kind.lost]
+    leading = [] if search.leading is None else [search.leading]
+    return Detection(
+        share=shares[0],
+        share_interval=share_bound(search.held_out, np.where(counted, weights, 0.0), n_test, options.level),
+        lost_share=shares[1],
+        p_value=search.p_values[0],
+        lost_p_value=search.p_values[1],
+        n_draws=search.n_draws,
+        modes=tuple(modes[False]),
+        lost_modes=tuple(modes[True]),
+        scorer=RowScorer(pooled, weights, gained or leading),
+    )
+
+
+def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> tuple[IntArray, IntArray] | None:
+    """Return the numbers of the groups of both samples.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label for each row, or samples that are not paired have a group in common.
+    """
+    if groups is None:
+        return None
+    if not isinstance(groups, tuple | list) or len(groups) != 2:
+        expected = "a tuple of two arrays, the groups of the rows of features and of reference"
+        raise ValueError(describe("groups", expected, type(groups).__name__))
+    labels = [np.asarray(side) for side in groups]
+    for side, size, name in zip(labels, sizes, ("features", "reference"), strict=True):
+        if side.shape != (size,):
+            raise ValueError(
+                describe("groups", f"of one label for each of the {size} rows of {name}", side.shape)
+            )
+    named = [np.unique(side, return_inverse=True) for side in labels]
+    if paired:
+        if not np.array_equal(labels[0], labels[1]):
+            raise ValueError(
+                describe("groups", "the same in row i of both samples with paired=True", "others")
+            )
+    elif (common := np.intersect1d(named[0][0], named[1][0])).size:
+        remedy = "Rows that belong together in pairs are swapped with paired=True."
+        raise ValueError(describe("groups", "of one sample each", f"{common[0]} in both", remedy))
+    return named[0][1], named[1][1]
+
+
+def _bandwidth_of_directions(
+    samples: tuple[Array, Array], sides: tuple[FloatArray, FloatArray], rng: np.random.Generator
+) -> float:
+    """Choose the bandwidth of a Gaussian kernel between rows of length 1."""
+    parts = []
+    for sample, weights in zip(samples, sides, strict=True):
+        rows = np.flatnonzero(weights)
+        rows = np.sort(rng.choice(rows, min(len(rows), MAX_ROWS), replace=False))
+        parts.append(np.asarray(directions(to_float64(take_rows(sample, rows)))))
+    return bandwidth_by_rule(parts, [None, None], rule="variance", rng=rng).value
+
+
+def _half(units: Units, rng: np.random.Generator) -> Units:
+    """Return a random half of the units of each sample; the rows of the others are left out."""
+    numbers, kept = np.arange(len(units.in_test)), np.zeros(len(units.in_test), bool)
+    for side in (units.in_test, ~units.in_test):
+        drawn = rng.permutation(numbers[side])
+        kept[drawn[: -(-len(drawn) // 2)]] = True
+    if units.paired:
+        kept[len(kept) // 2 :] = kept[: len(kept) // 2]
+    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return replace(units, of_row=place[units.of_row], in_test=units.in_test[kept])
+
+
+def _confirmed(
+    search: Search, weights: FloatArray, rows: BoolArray, n_test: int, eta: float, alpha: float
+) -> Search:
+    """Keep the kinds that are more than eta times as frequent among rows that they were not found on.
+
+    The p-values of the kinds of a side hold together (Bonferroni).
+    """
+    confirmed = Search(held_out=search.held_out, n_draws=search.n_draws, leading=search.leading)
+    for found in search.found:
+        lost = found.kind.lost
+        tested = sum(other.kind.lost == lost for other in search.found)
+        p_value = min(1.0, tested * more_than_eta(found.members, weights, rows, n_test, eta, lost=lost))
+        confirmed.p_values[lost] = min(confirmed.p_values[lost], p_value)
+        if p_value <= alpha:
+            confirmed.found.append(replace(found, kind=replace(found.kind, p_value=p_value)))
+    return replace(confirmed, held_out=confirmed.members(lost=False) & rows)

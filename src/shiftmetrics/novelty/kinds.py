@@ -1,0 +1,207 @@
+"""Kinds of rows: how strongly a row belongs to one, the calibration of memberships, and which kinds are the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.novelty.gram import Gram
+
+MEMBERSHIP = 2.0 / 3.0
+"""A row is a member where such rows are twice as frequent in its sample as in the other one."""
+
+TINY = 1e-300
+
+_FAINT = 0.05
+"""A row whose strength is below this share of a typical member's is none: among such rows the order is noise."""
+_TOUCHING = 0.25
+_MEMBERS_COMPARED = 500
+_ROWS_COMPARED = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A function g of a row, and what it takes to be a member.
+
+    Attributes
+    ----------
+    direction : ndarray of shape (rank,)
+        g is the product of this with the coordinates of a row.
+    scale : float
+        The strength of a row is ``max(g, 0)^2 / scale``: about 1 for typical members.
+    steps : tuple of ndarray
+        Strengths, and the calibrated membership of rows from there on.
+    """
+
+    direction: FloatArray
+    scale: float
+    steps: tuple[FloatArray, FloatArray]
+
+    def strengths(self, values: FloatArray) -> FloatArray:
+        """Return the strengths of rows from their values of g."""
+        strengths: FloatArray = np.square(np.maximum(values, 0.0)) / self.scale
+        return strengths
+
+    def memberships(self, strengths: FloatArray) -> FloatArray:
+        """Return calibrated memberships: the share of such rows that are of its own sample, both equally large."""
+        starts, shares = self.steps
+        return shares[np.maximum(np.searchsorted(starts, strengths, side="right") - 1, 0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind of rows: one part, or several that show the same rows.
+
+    Attributes
+    ----------
+    lost : bool
+        Whether the reference has it and the sample lacks it.
+    p_value : float
+        Of the round that found it.
+    width : int
+        Position of the width.
+    parts : tuple of Part
+        A row belongs to a kind as it does to the part that it belongs to most.
+    """
+
+    lost: bool
+    p_value: float
+    width: int
+    parts: tuple[Part, ...]
+
+    @property
+    def directions(self) -> FloatArray:
+        """Directions of the parts: (rank, n_parts)."""
+        return np.stack([part.direction for part in self.parts], axis=1)
+
+    def at(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return strengths and memberships of rows from their values of the functions of the parts."""
+        pairs = list(zip(self.parts, values.T, strict=True))
+        strengths = [part.strengths(column) for part, column in pairs]
+        memberships = [part.memberships(side) for (part, _), side in zip(pairs, strengths, strict=True)]
+        return np.max(strengths, axis=0), np.max(memberships, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A kind, with the strength and the membership of each row; 0 for rows that a round before has taken."""
+
+    kind: Kind
+    strengths: FloatArray
+    memberships: FloatArray
+
+    @property
+    def members(self) -> BoolArray:
+        """Whether each row is a member."""
+        members: BoolArray = self.memberships >= MEMBERSHIP
+        return members
+
+
+def calibrated(
+    values: FloatArray, direction: FloatArray, weights: FloatArray, own: BoolArray, other: BoolArray
+) -> Part:
+    """Calibrate the membership of rows: it rises with the strength (isotonic regression).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        The function g at each row.
+    direction : ndarray of shape (rank,)
+        g as a direction.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    own, other : ndarray of shape (n_rows,)
+        The rows of the sample that has them in excess, and of the other one.
+    """
+    from scipy.optimize import isotonic_regression
+
+    squares = np.square(np.maximum(values, 0.0))
+    weight = weights[own] * squares[own]
+    scale = max(float(weight @ squares[own]) / max(float(weight.sum()), TINY), TINY)
+    rows = np.flatnonzero(own | other)
+    strengths, of_own = squares[rows] / scale, own[rows]
+    share = weights[rows] / np.where(of_own, weights[own].sum(), weights[other].sum())
+    order = np.argsort(strengths, kind="stable")
+    levels, first = np.unique(strengths[order], return_index=True)  # equal strengths, equal memberships
+    weight = np.add.reduceat(share[order], first)
+    mean = np.add.reduceat((share * of_own)[order], first) / weight
+    fitted = isotonic_regression(mean, weights=weight).x
+    fitted = np.where(levels < _FAINT, np.minimum(fitted, 0.5), fitted)
+    starts = np.append(True, np.diff(fitted) > 0.0)
+    # A step starts halfway from the strength below, so that rounding does not take a row to another step.
+    bounds = 0.5 * (levels + np.append(levels[:1], levels[:-1]))
+    return Part(direction, scale, (bounds[starts], np.clip(fitted[starts], 0.0, 1.0)))
+
+
+def merged(found: list[Found], gram: Gram, own_rows: BoolArray) -> list[Kind]:
+    """Put kinds together that show the same rows: those whose members have each other as nearest rows.
+
+    Parameters
+    ----------
+    found : list of Found
+        Kinds of one sample.
+    gram : Gram
+        Similarities of the rows.
+    own_rows : ndarray of shape (n_rows,)
+        The rows of that sample.
+    """
+    kinds = [part.kind for part in found]
+    if len(kinds) < 2:
+        return kinds
+    strengths = np.stack([np.where(part.members, part.strengths, -1.0) for part in found])
+    of_row = np.where(strengths.max(axis=0) > -1.0, strengths.argmax(axis=0), -1)
+    touching = touching_shares(gram, of_row, [part.members for part in found], own_rows)
+    labels = _joined(np.minimum(touching, touching.T) >= _TOUCHING)
+    return [
+        replace(kinds[group[0]], parts=tuple(part for place in group for part in kinds[place].parts))
+        for group in (np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist()))
+    ]
+
+
+def touching_shares(
+    gram: Gram, of_row: IntArray, members: list[BoolArray], own_rows: BoolArray
+) -> FloatArray:
+    """Return how many members of one kind have a member of another as the nearest row that is not of their own kind.
+
+    Parameters
+    ----------
+    gram : Gram
+        Similarities of the rows.
+    of_row : ndarray of shape (n_rows,)
+        The kind that each row is a member of, and has the largest strength in; -1 for none.
+    members : list of ndarray of shape (n_rows,)
+        The members of each kind.
+    own_rows : ndarray of shape (n_rows,)
+        The rows of the sample that has them.
+
+    Returns
+    -------
+    ndarray of shape (n_kinds, n_kinds)
+        Shares of the members of the row's kind.
+    """
+    shares = np.zeros((len(members), len(members)))
+    for place in range(len(members)):
+        rows = _thinned(np.flatnonzero((of_row == place) & own_rows), _MEMBERS_COMPARED)
+        others = _thinned(np.flatnonzero(of_row != place), _ROWS_COMPARED)
+        if not len(rows) or not len(others):
+            continue
+        own = gram.take(rows)
+        similar = gram.between(others, own)
+        # Kinds that are far apart have nearest rows too: only those as near as the kind's own rows count.
+        near = similar.max(axis=0) > np.median(gram.between(rows, own), axis=0)
+        nearest = others[similar.argmax(axis=0)]
+        shares[place] = [(flags[nearest] & near).mean() for flags in members]
+    return shares
+
+
+def _joined(touching: BoolArray) -> IntArray:
+    """Return a label for each kind: the same for all that are connected."""
+    from scipy.sparse.csgraph import connected_components
+
+    return np.asarray(connected_components(touching, directed=False)[1], dtype=np.int64)
+
+
+def _thinned(rows: IntArray, most: int) -> IntArray:
+    return rows[:: len(rows) // most + 1]

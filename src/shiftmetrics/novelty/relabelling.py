@@ -1,0 +1,164 @@
+"""Relabelled rows: what the largest eigenvalues of the difference are where nothing is new.
+
+Rows are relabelled in units: groups of rows that the caller names, or a few rows of one sample drawn at random, so
+that of any number of rows some hundred sums tell all. Relabelling the units is a subgroup of relabelling the rows, so
+the test is exact for samples of one distribution. Pairs are swapped instead.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.threads import one_blas_thread
+
+MOST_UNITS = 400
+LEAST_UNITS = 20
+"""Units of the smaller sample; the larger one has at most as many times more as it has rows."""
+
+MOST_TIMES = 20
+"""More rows of the larger sample than so many times those of the smaller are not relabelled."""
+
+RIDGE = 20.0
+"""Of the whitening, in rows: 5 to 20 are alike, 80 loses."""
+
+_TOGETHER = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Rows that are relabelled together.
+
+    Attributes
+    ----------
+    of_row : ndarray of shape (n_rows,)
+        The unit of each row; -1 for rows that are not relabelled.
+    in_test : ndarray of shape (n_units,)
+        Whether a unit is of the test sample.
+    paired : bool
+        Whether unit u of the first half belongs to unit u of the second, so that only these two are swapped.
+    """
+
+    of_row: IntArray
+    in_test: BoolArray
+    paired: bool = False
+    weights: tuple[FloatArray, FloatArray] | None = None
+    """Of the rows of both samples, where units are rows drawn at random and may be drawn anew."""
+
+    def among(self, kept: BoolArray, rng: np.random.Generator) -> Units:
+        """Return units of the rows that are kept: where one sample has lost more rows, its units would be smaller."""
+        if self.weights is None:
+            return self
+        n_test = len(self.weights[0])
+        sides = np.where(kept[:n_test], self.weights[0], 0.0), np.where(kept[n_test:], self.weights[1], 0.0)
+        return make_units(sides, None, paired=False, rng=rng)
+
+    def coefficients(self, weights: FloatArray, n_draws: int, rng: np.random.Generator | None) -> FloatArray:
+        """Return labels as coefficients of sums over units: 1 / (weight of a side), negative for the reference.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_units,)
+            Weight of each unit; those of no weight keep their labels.
+        n_draws : int
+            Relabellings.
+        rng : Generator or None
+            Draws them; None for the true labels.
+
+        Returns
+        -------
+        ndarray of shape (n_draws, n_units)
+        """
+        labels = np.tile(self.in_test, (n_draws, 1))
+        if rng is not None and self.paired:
+            half = len(self.in_test) // 2
+            swapped = rng.random((n_draws, half)) < 0.5
+            labels ^= np.hstack([swapped, swapped])
+        elif rng is not None:
+            having = np.flatnonzero(weights)
+            labels[:, having] = rng.permuted(labels[:, having], axis=1)
+        tiny = np.finfo(np.float64).tiny
+        sides = labels @ weights, ~labels @ weights
+        test, reference = (1.0 / np.maximum(side, tiny)[:, None] for side in sides)
+        return np.where(labels, test, -reference)
+
+
+def make_units(
+    weights: tuple[FloatArray, FloatArray],
+    groups: tuple[IntArray, IntArray] | None,
+    *,
+    paired: bool,
+    rng: np.random.Generator,
+) -> Units:
+    """Put the rows of both samples into units.
+
+    Parameters
+    ----------
+    weights : tuple of ndarray
+        Weights of the rows of both samples: rows of weight 0 are left out.
+    groups : tuple of ndarray of int, optional
+        Number of the group of each row of both samples: groups stay whole.
+    paired : bool
+        Whether row i of both samples belong together.
+    rng : Generator
+        Draws the rows of units.
+    """
+    n_test, n_reference = len(weights[0]), len(weights[1])
+    numbers = (np.arange(n_test), np.arange(n_reference)) if groups is None else groups
+    of_row = np.full(n_test + n_reference, -1)
+    if paired:
+        pairs = np.unique(numbers[0][(weights[0] > 0.0) & (weights[1] > 0.0)])
+        parts = np.array_split(rng.permutation(pairs), min(len(pairs), MOST_UNITS // 2))
+        unit = _numbered(parts, 1 + int(max(numbers[0].max(), numbers[1].max())))
+        both = (weights[0] > 0.0) & (weights[1] > 0.0)
+        of_test = np.where(both, unit[numbers[0]], -1)
+        of_row[:] = np.concatenate([of_test, np.where(of_test >= 0, of_test + len(parts), -1)])
+        return Units(of_row, np.arange(2 * len(parts)) < len(parts), paired=True)
+    having = [rng.permutation(np.unique(side[w > 0.0])) for side, w in zip(numbers, weights, strict=True)]
+    fewer = min(map(len, having))
+    having = [side[: MOST_TIMES * fewer] for side in having]
+    size = max(1, min(-(-sum(map(len, having)) // MOST_UNITS), fewer // LEAST_UNITS))
+    parts_of = [np.array_split(side, max(1, len(side) // size)) for side in having]
+    for place, (side, parts, w) in enumerate(zip(numbers, parts_of, weights, strict=True)):
+        unit = _numbered(parts, 1 + int(side.max()))[side]
+        unit[w == 0.0] = -1
+        first = n_test * place
+        of_row[first : first + len(side)] = np.where(unit >= 0, unit + place * len(parts_of[0]), -1)
+    in_test = np.arange(sum(map(len, parts_of))) < len(parts_of[0])
+    return Units(of_row, in_test, weights=weights if groups is None else None)
+
+
+def extremes(
+    sums: FloatArray, coefficients: FloatArray, whitening: FloatArray, executor: Executor | None
+) -> FloatArray:
+    """Return the largest eigenvalue of the whitened difference, and of its negative, for each labelling: (2, n)."""
+    n_units, rank, _ = sums.shape
+    flat = sums.reshape(n_units, -1)
+
+    def evaluate(rows: slice) -> FloatArray:
+        matrices = (coefficients[rows] @ flat).reshape(-1, rank, rank)
+        eigenvalues = np.linalg.eigvalsh(whitening @ matrices @ whitening)
+        return np.stack([eigenvalues[:, -1], -eigenvalues[:, 0]])
+
+    with one_blas_thread():
+        blocks = row_blocks(len(coefficients), 1, block_bytes=_TOGETHER)
+        return np.concatenate(list(map_blocks(evaluate, blocks, executor=executor)), axis=1)
+
+
+def whitening_of(sums: FloatArray, weight: float) -> FloatArray:
+    """Return (C + ridge)^(-1/2) of the pooled covariance C of coordinates: (rank, rank)."""
+    eigenvalues, vectors = np.linalg.eigh(sums.sum(axis=0) / weight)
+    scaled = vectors / np.sqrt(np.maximum(eigenvalues, 0.0) + RIDGE / weight)
+    return np.asarray(scaled @ vectors.T)
+
+
+def _numbered(parts: list[IntArray], size: int) -> IntArray:
+    """Return the place of the part that each number stands in, -1 for none."""
+    found = np.full(size, -1)
+    for place, part in enumerate(parts):
+        found[part] = place
+    return found

@@ -1,0 +1,173 @@
+"""Python objects as inputs, ``model.joblib`` and ``module:attribute``: opening them runs code, so it needs trust."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from shiftmetrics._core.arrays import is_table, to_numpy
+from shiftmetrics.tools.cli.options import OPENING
+
+SKOPS_SUFFIX = ".skops"
+MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle", SKOPS_SUFFIX)
+
+_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_allowed: set[str] = set()  # at the terminal, while this process lives
+
+
+class UntrustedError(ValueError):
+    """An object that nobody said to trust; it was not opened."""
+
+
+def is_attribute(text: str) -> bool:
+    """Tell whether ``text`` has the form ``module:attribute``."""
+    return _ATTRIBUTE.fullmatch(text) is not None
+
+
+def require_trust(text: str, argument: str) -> None:
+    """Make sure that the user trusts an object, by --trust or by an answer at the terminal.
+
+    Raises
+    ------
+    UntrustedError
+        If not.
+    """
+    opening = OPENING.get()
+    if opening.trust or text in _allowed:
+        return
+    danger = f"Opening {argument}, {text}, runs the code inside it."
+    if opening.ask and typer.confirm(f"{danger} Do you trust those who wrote it?", err=True):
+        _allowed.add(text)
+        return
+    raise UntrustedError(
+        f"{danger} Give --trust, or trust = true in a configuration, if you trust its origin."
+    )
+
+
+def check_model(text: str) -> None:
+    """Make sure that ``--model`` names a model that may be opened, without opening it.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a file that exists nor ``module:attribute``, or is not trusted.
+    """
+    if text.lower().endswith(MODEL_SUFFIXES):
+        if not Path(text).is_file():
+            raise ValueError(f"--model must be an existing file, got {text!r}, which is not there.")
+    elif not is_attribute(text):
+        raise ValueError(
+            f"--model must be a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, got {text!r}. "
+            "Write a model with joblib.dump(model, path)."
+        )
+    if not text.lower().endswith(SKOPS_SUFFIX):
+        require_trust(text, "--model")
+
+
+def load_object(text: str, argument: str) -> tuple[Any, list[str]]:
+    """Return the object of a file or of ``module:attribute``, and warnings of other versions that wrote it.
+
+    Modules are looked up in the present folder first. A file of skops needs no trust as long as it holds nothing
+    but types that skops knows.
+
+    Raises
+    ------
+    UntrustedError
+        If the user does not trust it.
+    ValueError
+        If it cannot be opened here.
+    """
+    is_skops = text.lower().endswith(SKOPS_SUFFIX)
+    if not is_skops:
+        require_trust(text, argument)
+    load = _load_skops if is_skops else _attribute if is_attribute(text) else _load_joblib
+    with warnings.catch_warnings(record=True) as caught, _exits_are_errors():
+        warnings.simplefilter("always")
+        try:
+            found = load(text, argument)
+        except UntrustedError:
+            raise
+        except (Exception, SystemExit) as error:
+            remedy = "" if is_attribute(text) else " The packages and versions that wrote it may be needed."
+            raise ValueError(
+                f"{argument} must name an object that can be opened here, got {text!r} "
+                f"({type(error).__name__}: {error}).{remedy}"
+            ) from error
+    texts = [str(warning.message) for warning in caught]
+    return found, sorted({text.splitlines()[0] for text in texts if "version" in text})
+
+
+def _load_joblib(text: str, _argument: str) -> Any:
+    import joblib
+
+    return joblib.load(text)
+
+
+def _load_skops(text: str, argument: str) -> Any:
+    try:
+        from skops import io
+    except ImportError as error:
+        raise ImportError(f"{argument} is a file of skops, which needs it: pip install skops.") from error
+    unknown = io.get_untrusted_types(file=text)
+    if unknown:
+        require_trust(text, argument)
+    return io.load(text, trusted=unknown)
+
+
+def _attribute(text: str, _argument: str) -> Any:
+    module, _, attribute = text.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    finally:
+        sys.path.remove(here)
+    return found
+
+
+@contextlib.contextmanager
+def _exits_are_errors() -> Iterator[None]:
+    """Let code that is opened end this process by an exception only: its exit code would pass for an answer."""
+    places, leave = (os, sys.modules[os._exit.__module__]), os._exit
+    for module in places:
+        module._exit = sys.exit  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for module in places:
+            module._exit = leave  # type: ignore[attr-defined]
+
+
+def as_content(value: Any, argument: str) -> Any:
+    """Return a table of named columns, or an array, as a file of data would give it.
+
+    Raises
+    ------
+    TypeError
+        If the object is neither.
+    """
+    if hasattr(value, "to_pandas"):  # polars, pyarrow
+        value = value.to_pandas()
+    if is_table(value):
+        named = any(name is not None for name in value.index.names)
+        frame = value.reset_index(drop=not named)  # an index with a name is a column of ids
+        frame.columns = [str(name) for name in frame.columns]
+        return frame
+    if hasattr(value, "shape") or hasattr(value, "to_numpy") or isinstance(value, list | tuple):
+        try:
+            return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else to_numpy(value))
+        except Exception as error:  # a ragged list, a tensor that NumPy cannot read, ...
+            raise TypeError(f"{argument} must be an array of numbers ({error}).") from error
+    raise TypeError(f"{argument} must be a table or an array, got an object of type {type(value).__name__}.")

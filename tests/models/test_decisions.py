@@ -1,0 +1,304 @@
+"""Decisions of real models: thresholds, calibrations, costs of errors; and predictions that are none."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from shiftmetrics import Result, feature_stability, model_stability
+from shiftmetrics.models import Decision, Moves, Search
+from shiftmetrics.stability import CandidateLoss, ZeroOneLoss, stability_criterion
+
+QUIET = Search(progress=False)
+Sample = tuple[pd.DataFrame, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Sample:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(240, 3)) * [1.0, 5.0, 0.2] + [0.0, 20.0, 1.0], columns=["a", "b", "c"])
+    score = X["a"] + 0.3 * (X["b"] - 20.0) + rng.normal(size=240)
+    return X, np.where(score > 0.5, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def logistic(sample: Sample) -> Any:
+    X, y = sample
+    return make_pipeline(StandardScaler(), LogisticRegression()).fit(X, np.where(y == "ill", "sick", "fine"))
+
+
+def stability(model: Any, sample: Sample, threshold: float = 0.4, **options: Any) -> Any:
+    X, y = sample
+    options = {"moves": Moves(bounds=None), "computing": QUIET, **options}
+    return model_stability(model, X, np.where(y == "ill", "sick", "fine"), threshold, **options)
+
+
+def distances_of(model: Any, X: pd.DataFrame, y: np.ndarray, cut: float) -> np.ndarray:
+    """Return the distance of each row to where the margin of a scaled logistic regression is ``cut``."""
+    weights, margin = model[-1].coef_[0], model.decision_function(X) - cut
+    wrong = (margin >= 0.0) != (y == "ill")
+    return np.where(wrong, 0.0, np.abs(margin) / np.linalg.norm(weights))
+
+
+RULES: dict[str, Callable[[Any, Any, Any], tuple[Any, float]]] = {
+    "probability": lambda m, X, y: (Decision(m, 0.2), np.log(0.2 / 0.8)),
+    "fixed": lambda m, X, y: (
+        FixedThresholdClassifier(FrozenEstimator(m), threshold=0.2).fit(X, y), np.log(0.2 / 0.8),
+    ),
+    "score": lambda m, X, y: (
+        FixedThresholdClassifier(m, threshold=-0.7, response_method="decision_function").fit(X, y), -0.7,
+    ),
+    "first class": lambda m, X, y: (
+        FixedThresholdClassifier(m, threshold=0.8, pos_label="fine").fit(X, y), np.log(0.2 / 0.8),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_threshold_on_a_linear_score_is_exact(sample: Sample, logistic: Any, rule: str) -> None:
+    X, y = sample
+    model, cut = RULES[rule](logistic, X, np.where(y == "ill", "sick", "fine"))
+    result = stability(model, sample)
+    expected = stability_criterion(ZeroOneLoss(distances_of(logistic, X, y, cut)), 0.4)
+    assert (result.route, result.kind) == ("linear", "exact")
+    assert result.value == pytest.approx(expected.value, rel=1e-9)
+    moved = model.predict(result.moved_rows()) != np.where(y == "ill", "sick", "fine")
+    assert result.weights @ moved / len(y) == pytest.approx(0.4, abs=0.02)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_a_calibration_of_one_linear_model_is_exact(sample: Sample, logistic: Any, method: Any) -> None:
+    X, y = sample
+    sick = np.where(y == "ill", "sick", "fine")
+    model = CalibratedClassifierCV(FrozenEstimator(logistic), method=method, cv=3).fit(X, sick)
+    for decided, level in ((model, 0.5), (Decision(model, 0.3), 0.3)):
+        scores = np.linspace(-6.0, 6.0, 200_001)
+        calibrator = model.calibrated_classifiers_[0].calibrators[0]
+        cut = scores[(calibrator.predict(scores) > level).argmax()]
+        result = stability(decided, sample)
+        expected = stability_criterion(ZeroOneLoss(distances_of(logistic, X, y, cut)), 0.4)
+        assert (result.route, result.kind) == ("linear", "exact")
+        assert result.value == pytest.approx(expected.value, rel=5e-3)
+
+
+def test_an_average_of_calibrated_models_is_searched(sample: Sample, logistic: Any) -> None:
+    X, y = sample
+    model = CalibratedClassifierCV(logistic, cv=3).fit(X, np.where(y == "ill", "sick", "fine"))
+    result = stability(model, sample)
+    assert (result.route, result.kind) == ("blackbox", "upper_bound")
+    assert any("ensemble=False" in text for text in result.warnings)
+
+
+def test_a_tuned_threshold_at_the_end_of_a_pipeline(sample: Sample) -> None:
+    X, y = sample
+    tuned = TunedThresholdClassifierCV(LogisticRegression(), cv=3)
+    model = make_pipeline(StandardScaler(), tuned).fit(X, np.where(y == "ill", "sick", "fine"))
+    same = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, np.where(y == "ill", "sick", "fine"))
+    result, expected = stability(model, sample), stability(Decision(same, model[-1].best_threshold_), sample)
+    assert (result.kind, result.value) == ("exact", pytest.approx(expected.value, rel=1e-9))
+
+
+@pytest.mark.parametrize(
+    "forest",
+    [RandomForestClassifier(10, max_depth=3, random_state=0), GradientBoostingClassifier(n_estimators=5)],
+)
+def test_a_threshold_on_trees_agrees_with_enumeration(sample: Sample, forest: Any) -> None:
+    X, y = sample
+    sick = np.where(y == "ill", "sick", "fine")
+    forest = forest.fit(X.to_numpy(), sick)
+    model = Decision(forest, 0.3)
+    X = X.to_numpy()
+    result = model_stability(model, X, sick, 0.4, moves=Moves(features=[0]), computing=QUIET)
+    grid = np.unique(np.concatenate([tree.tree_.threshold for tree in np.ravel(forest.estimators_)]))
+    near = grid.astype(np.float32)
+    grid = np.concatenate([near, *(np.nextafter(near, np.float32(side)) for side in (-9, 9))])
+    nearest = np.where(model.predict(X) == sick, np.inf, 0.0)
+    for value in grid:
+        placed = X.copy()
+        placed[:, 0] = value
+        wrong = model.predict(placed) != sick
+        nearest = np.where(wrong, np.minimum(nearest, np.abs(value - X[:, 0]) / X[:, 0].std()), nearest)
+    assert (result.kind, result.route) == ("exact", "ensemble")
+    assert result.value == pytest.approx(stability_criterion(ZeroOneLoss(nearest), 0.4).value, rel=1e-4)
+
+
+def test_other_losses_take_no_notice_of_a_threshold(sample: Sample, logistic: Any) -> None:
+    expected = stability(logistic, sample, 1.0, loss="log_loss")
+    result = stability(Decision(logistic, 0.2), sample, 1.0, loss="log_loss")
+    assert (result.value, result.kind) == (expected.value, "exact")
+
+
+def test_errors_that_cost_more(sample: Sample, logistic: Any) -> None:
+    X, y = sample
+    result = stability(Decision(logistic, costs={"sick": 10.0}), sample, 2.0)
+    distances, costs = distances_of(logistic, X, y, 0.0), np.where(y == "ill", 10.0, 1.0)
+    wrong = distances == 0.0
+    losses = np.stack([wrong * costs, costs], axis=1)
+    expected = CandidateLoss(losses, np.stack([0.0 * distances, np.where(wrong, np.inf, distances)], axis=1))
+    assert result.value == pytest.approx(stability_criterion(expected, 2.0).value, rel=1e-9)
+    assert (result.kind, result.base_risk) == ("exact", pytest.approx((wrong * costs).mean()))
+    assert result.settings["decision"] == {"costs": {"sick": 10.0}}
+    assert Result.from_json(result.to_json()).settings["decision"] == result.settings["decision"]
+
+
+def test_features_are_ranked_for_a_decision(sample: Sample) -> None:
+    X, y = sample
+    forest = RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y)
+    model = Decision(forest, 0.3, costs={"ill": 10.0})
+    options: dict[str, Any] = {"theta1": 0.4, "theta2": 0.4, "computing": QUIET}
+    ranked = feature_stability(model, X, y, 3.0, moves=Moves(bounds=None), **options)
+    for part in ranked.features:
+        moves = Moves(features=[part.feature], bounds=None)
+        alone = model_stability(model, X, y, 3.0, moves=moves, **options)
+        assert part.value == pytest.approx(alone.value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"costs": {"dead": 2.0}}, "costs must be by labels that the model knows"),
+        ({"costs": {"sick": -1.0}}, r"costs\['sick'\] must be a number at least 0"),
+        ({"threshold": np.nan}, "threshold must be"),
+    ],
+)
+def test_decisions_that_make_no_sense(
+    sample: Sample, logistic: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        stability(Decision(logistic, **options), sample)
+
+
+def test_costs_are_for_errors_and_fixed_labels(sample: Sample, logistic: Any) -> None:
+    model = Decision(logistic, costs={"sick": 2.0})
+    with pytest.raises(ValueError, match="loss must be 'zero_one' where errors have costs"):
+        stability(model, sample, loss="log_loss")
+    with pytest.raises(ValueError, match="label_flip must be inf where errors have costs"):
+        stability(model, sample, moves=Moves(label_flip=1.0))
+
+
+# --- predictions that are none -----------------------------------------------------------------------------
+
+
+def flaky(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda X: rng.integers(0, 2, len(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda X: 1.0 / (1.0 + np.exp(-X[:, 0])), "labels like those of y .0, 1., got 0.0.*Decision.model"),
+        (lambda X: np.where(X[:, 0] > 0, np.nan, 1.0), "free of missing labels"),
+        (lambda X: np.where(X[:, 0] > 0, np.inf, 1.0), "finite"),
+        (lambda X: (X[:-1, 0] > 0).astype(int), "each of 80 rows, got predictions of shape .79,"),
+        (lambda X: np.full(len(X), "yes"), "labels like those of y .0, 1., got 'yes'"),
+        (lambda X: None, "returns one label, or scores, for each row, got None"),
+        (flaky(np.random.default_rng(0)), "predicts the same twice, got others for"),
+        (lambda X: (X[:, 0] > X[:, 0].mean()).astype(int), "rows alike, whatever others are with them"),
+        (None, "model must be a fitted model with predict, or a callable, got NoneType"),
+    ],
+)
+def test_predictions_that_are_no_labels_are_refused(model: Any, message: str) -> None:
+    X = np.random.default_rng(1).normal(size=(80, 2))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model_stability(model, X, (X[:, 0] > 0.2).astype(int), 0.4, computing=QUIET)
+
+
+def test_predictions_that_are_no_class_of_the_model_are_refused() -> None:
+    class Odd:
+        classes_ = np.array([0, 1])
+
+        def predict(self, X: Any) -> Any:
+            return 5 + (X[:, 0] > 0)
+
+    X = np.random.default_rng(1).normal(size=(80, 2))
+    with pytest.raises(ValueError, match="among its classes .0, 1., got 5, 6"):
+        model_stability(Odd(), X, (X[:, 0] > 0.2).astype(int), 0.4, computing=QUIET)
+
+
+def test_labels_in_one_column_are_taken(sample: Sample, logistic: Any) -> None:
+    X, y = sample
+    sick = np.where(y == "ill", "sick", "fine")
+    column = model_stability(logistic, X, sick[:, None], 0.4, computing=QUIET)
+    assert column.value == model_stability(logistic, X, sick, 0.4, computing=QUIET).value
+
+
+# --- losses without a bound -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model", [PoissonRegressor(), make_pipeline(PolynomialFeatures(2), LinearRegression())]
+)
+def test_a_loss_that_outgrows_the_distance_has_no_stability(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = rng.poisson(np.exp(0.5 * X[:, 0]))
+    model = model.fit(X, y)
+    free = Moves(bounds=None)
+    result = model_stability(model, X, y, 4.0, loss="squared", moves=free, computing=QUIET)
+    assert (result.status.code, result.value) == ("unbounded_loss", 0.0)
+    ranked = feature_stability(model, X, y, 4.0, loss="squared", moves=free, computing=QUIET)
+    assert ranked.status.code == "unbounded_loss"
+    within = model_stability(
+        model, X, y, 4.0, loss="squared", computing=QUIET
+    )  # of the data, losses have a limit
+    assert (within.status.code, within.value > 0.0, within.share_moved > 0.0) == ("converged", True, True)
+
+
+# --- the log loss of forests --------------------------------------------------------------------------------------
+
+
+def test_the_log_loss_of_a_forest_counts_half_a_vote_where_no_tree_votes(sample: Sample) -> None:
+    X, y = sample
+    forest = RandomForestClassifier(25, random_state=0).fit(X, y)
+    for search, clip in ((QUIET, 0.02), (Search(clip=1e-3, progress=False), 1e-3)):
+        result = model_stability(forest, X, y, 1.0, loss="log_loss", computing=search)
+        own = forest.predict_proba(X)[np.arange(len(y)), (y == "well").astype(int)]
+        assert result.settings["clip"] == pytest.approx(clip)
+        assert result.base_risk == pytest.approx(-np.log(np.maximum(own, clip)).mean())
+        assert result.moved_losses.max() <= -np.log(clip) + 1e-9
+    assert (
+        model_stability(GaussianNB().fit(X, y), X, y, 0.9, loss="log_loss", computing=QUIET).settings["clip"]
+        < 1e-15
+    )
+
+
+# --- boosters ------------------------------------------------------------------------------------------------------
+
+
+def test_a_booster_of_xgboost_is_read_as_the_models_of_the_library(sample: Sample) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y = sample
+    ill = (y == "ill").astype(int)
+    settings = {"max_depth": 3, "learning_rate": 0.3}
+    booster = xgboost.train({"objective": "binary:logistic", **settings}, xgboost.DMatrix(X, ill), 8)
+    model = xgboost.XGBClassifier(n_estimators=8, **settings).fit(X, ill)
+    for threshold in (None, 0.3):
+        result, expected = (
+            model_stability(Decision(part, threshold), X, ill, 0.4, computing=QUIET)
+            for part in (booster, model)
+        )
+        assert (result.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
+
+
+def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Sample) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = sample
+    ill = (y == "ill").astype(int)
+    rows = lightgbm.Dataset(X, ill)
+    booster = lightgbm.train({"objective": "binary", "verbose": -1}, rows, 8)
+    model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1).fit(X, ill)
+    result, expected = (model_stability(part, X, ill, 0.4, computing=QUIET) for part in (booster, model))
+    assert (result.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
+    values = lightgbm.train({"objective": "regression", "verbose": -1}, lightgbm.Dataset(X, X["b"]), 8)
+    with pytest.raises(ValueError, match="labels like those of y"):
+        model_stability(values, X, ill, 0.4, computing=QUIET)

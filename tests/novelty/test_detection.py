@@ -1,0 +1,95 @@
+"""What the answer is worth: level, seeds, sizes, weights, groups, pairs, eta, dilution, bounds, and the planner."""
+
+import numpy as np
+import pytest
+
+from calls import novelty
+
+
+def planted(seed: int, n: int, m: int, share: float, columns: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """A sample of which a share is new, and a reference."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(n, columns)), rng.normal(size=(m, columns))
+    x[: round(share * n)] = 6.0 * np.eye(columns)[0] + 0.7 * rng.normal(size=(round(share * n), columns))
+    return x, y
+
+
+@pytest.mark.slow
+def test_p_values_are_uniform_where_nothing_is_new() -> None:
+    p_values = []
+    for seed in range(150):
+        x, y = planted(seed, 60, 90, 0.0, columns=3)
+        found = novelty(x, y, n_draws=99, rng=seed)
+        p_values.append((found.p_value, found.lost_p_value))
+    for level in (0.05, 0.2, 0.5):
+        share = np.mean(np.array(p_values) <= level, axis=0)
+        assert (share <= level + 3.0 * np.sqrt(level * (1.0 - level) / 150)).all()
+
+
+@pytest.mark.parametrize(("n", "m"), [(200, 200), (60, 1200), (1200, 100)])
+def test_unequal_sizes(n: int, m: int) -> None:
+    x, y = planted(1, n, m, 0.25)
+    found = novelty(x, y)
+    assert found.p_value < 0.05
+    assert found.share == pytest.approx(0.25, abs=0.07)
+    assert found.share_interval.low <= 0.25
+    assert found.lost_p_value > 0.01
+
+
+def test_seeds_give_one_verdict() -> None:
+    x, y = planted(2, 150, 150, 0.2)
+    found = [novelty(x, y, n_draws=199, rng=seed) for seed in range(5)]
+    assert {len(part.modes) for part in found} == {1}
+    assert not any(part.borderline for part in found)
+
+
+def test_weights_count_as_copies_of_rows() -> None:
+    x, y = planted(3, 150, 150, 0.2)
+    weights = np.where(np.arange(150) < 30, 3.0, 1.0)
+    found = novelty(x, y, sample_weight=weights)
+    assert found.share == pytest.approx(90 / 210, abs=0.04)
+    none = novelty(x, y, sample_weight=np.where(np.arange(150) < 30, 0.0, 1.0))
+    assert none.share < 0.05
+
+
+def test_groups_are_relabelled_together() -> None:
+    rng = np.random.default_rng(4)
+    patients = np.repeat(rng.normal(size=(40, 3)), 10, axis=0)  # rows of one patient are nearly the same
+    rows = patients + 0.05 * rng.normal(size=patients.shape)
+    groups = np.repeat(np.arange(40), 10)
+    alone = novelty(rows[:200], rows[200:])
+    together = novelty(rows[:200], rows[200:], groups=(groups[:200], groups[200:]))
+    assert alone.p_value < 0.05 < together.p_value
+    with pytest.raises(ValueError, match="groups must be of one sample each, got 5 in both"):
+        novelty(rows[:200], rows[200:], groups=(np.full(200, 5), np.full(200, 5)))
+    with pytest.raises(ValueError, match="groups must be a tuple of two arrays"):
+        novelty(rows[:200], rows[200:], groups=groups)
+
+
+def test_pairs_are_swapped() -> None:
+    rng = np.random.default_rng(5)
+    y = 3.0 * rng.normal(size=(150, 3))
+    x = y + 0.1 * rng.normal(size=y.shape)
+    assert novelty(x, y, paired=True).p_value > 0.05
+    x[:60, 0] += 12.0
+    found = novelty(x, y, paired=True)
+    assert found.p_value < 0.05
+    assert np.mean(found.modes[0].members() < 60) > 0.9
+
+
+def test_a_kind_that_is_not_more_than_eta_times_as_frequent_is_not_new() -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(600, 3)), rng.normal(size=(600, 3))
+    x[:240] += 8.0
+    y[:80] += 8.0  # three times as frequent
+    assert novelty(x, y, eta=1.5).p_value < 0.05
+    assert novelty(x, y, eta=5.0).modes == ()
+
+
+def test_a_planner_says_what_would_be_seen() -> None:
+    x, y = planted(7, 120, 120, 0.0, columns=2)
+    found = novelty(x, y)
+    few, many = (found.chance_of_seeing(share, n_trials=5) for share in (0.01, 0.5))
+    assert 0.0 <= few <= many == 1.0
+    with pytest.raises(ValueError, match="share must be"):
+        found.chance_of_seeing(0.0)

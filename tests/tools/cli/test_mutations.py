@@ -1,0 +1,149 @@
+"""Files of every kind with damaged bytes: each is read, or refused in one line that names it.
+
+``python tests/tools/cli/test_mutations.py --seconds 600`` mutates for ten minutes and prints what was unforeseen.
+"""
+
+import argparse
+import contextlib
+import json
+import random
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import Result, posterior_agreement
+from shiftmetrics._core.collection import read_results, write_results
+from shiftmetrics.adapters.embeddings import EmbeddingCache
+from shiftmetrics.tools.cli.config import read_config
+from shiftmetrics.tools.cli.errors import message_of
+from shiftmetrics.tools.cli.results import read_result_files
+from shiftmetrics.tools.cli.samples import read_sample, read_vector
+from shiftmetrics.tools.rules import read_rules
+
+TOKENS = [
+    b"", b"\x00", b"\xff", b'"', b"'", b"\n", b"\r\n", b",", b";;", b"|", b"1e999", b"-", b"nan", b"1,5", b"5%",
+    b"2024-01-01", b"9" * 310, b"{", b"[", b"]}", b"null", b"-1", b"(", b"shape", b"\\u0000", b"\xef\xbb\xbf",
+]  # fmt: skip
+
+
+def originals(folder: Path) -> dict[Path, Callable[[Path], Any]]:
+    """Write one small file of each kind, and return what reads it."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(12, 3))
+    frame = pd.DataFrame(values, columns=["a", "b", "c"])
+
+    def sample(path: Path) -> None:
+        for role in ("scores", "features"):
+            read_sample(str(path), "SHIFTED", role=role).numbers()
+
+    frame.to_csv(folder / "s.csv", index=False)
+    frame.to_csv(folder / "s.csv.gz", index=False)
+    frame.assign(word=list("abcdefghijkl")).to_csv(folder / "words.csv", index=False, sep=";")
+    np.save(folder / "s.npy", values)
+    np.savez(folder / "s.npz", values)
+    np.savez_compressed(folder / "two.npz", x=values, y=np.arange(12))
+    readers: dict[str, Callable[[Path], Any]] = dict.fromkeys(
+        ["s.csv", "s.csv.gz", "words.csv", "s.npy", "s.npz", "two.npz"], sample
+    )
+    with contextlib.suppress(ImportError):
+        frame.assign(lists=[[1, 2]] * 12).to_parquet(folder / "s.parquet")
+        readers["s.parquet"] = sample
+    np.save(folder / "v.npy", np.arange(12))
+    readers["v.npy"] = lambda path: read_vector(str(path), "--label")
+    result = posterior_agreement(values + 1.0, values, resampling=0.9)
+    result.to_json(folder / "one.json")
+    write_results({"a": result, "b": result}, folder / "many.json")
+    readers["one.json"] = lambda path: (Result.from_json(path), read_result_files([path]))
+    readers["many.json"] = lambda path: (read_results(path), read_result_files([path]))
+    readers["one.npz"] = lambda path: read_results(path.with_suffix(".json"))
+    (folder / "rules.toml").write_text(
+        '[[rule]]\nname = "r"\nat_least = 0.5\nfield = "value"\nrow = { a = 1 }\n'
+    )
+    readers["rules.toml"] = read_rules
+    (folder / "config.toml").write_text(
+        'seed = 1\ntrust = false\n[[agreement]]\nname = "n"\nshifted = "s.csv"\nreference = ["s.csv"]\nbeta = 2.0\n'
+    )
+    readers["config.toml"] = read_config
+    cache = EmbeddingCache(folder=folder)
+    cache.put("cache", values)
+    readers["cache.npz"] = lambda path: cache.get(path.stem)
+    return {folder / name: read for name, read in readers.items()}
+
+
+def mutated(content: bytes, rng: random.Random) -> bytes:
+    """Return the bytes with one to four changes."""
+    found = bytearray(content)
+    for _ in range(rng.randint(1, 4)):
+        start = min(int(len(found) * rng.random() ** 2), max(len(found) - 1, 0))  # more often in headers
+        stop = start + rng.choice([0, 1, 1, 2, 8, 64])
+        kind = rng.randrange(6)
+        if kind == 0:
+            found[start:stop] = rng.randbytes(stop - start)
+        elif kind == 1:
+            found[start:stop] = rng.choice(TOKENS)
+        elif kind == 2:
+            found[start:stop] = found[start:stop] * rng.randint(2, 40)
+        elif kind == 3:
+            del found[start:stop]
+        elif kind == 4 and found:
+            found[start] ^= 1 << rng.randrange(8)
+        else:
+            del found[start if rng.random() < 0.3 else len(found) :]
+    return bytes(found)
+
+
+def unforeseen(folder: Path, seconds: float, seed: int) -> Iterator[str]:
+    """Read mutated files in turn, and yield what went wrong otherwise than it should."""
+    rng = random.Random(seed)
+    files = {path: (path.read_bytes(), read) for path, read in originals(folder).items()}
+    started, counts = time.monotonic(), Counter[str]()
+    while time.monotonic() - started < seconds:
+        for path, (content, read) in files.items():
+            path.write_bytes(damaged := mutated(content, rng))
+            counts[path.name] += 1
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    read(path)
+            except Exception as error:
+                message = message_of(error)
+                if "unforeseen" in message or "Out of memory" in message:
+                    yield f"{path.name}: {message} {damaged[:300]!r}"
+            finally:
+                path.write_bytes(content)
+    print(json.dumps(counts), file=sys.stderr)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_damaged_files_are_refused_in_words(tmp_path: Path, seed: int) -> None:
+    assert list(unforeseen(tmp_path, 25.0, seed)) == []
+
+
+def test_the_originals_are_read(tmp_path: Path) -> None:
+    for path, read in originals(tmp_path).items():
+        if path.suffix not in (".parquet", ".npz") and path.name != "words.csv":  # lists, two arrays, words
+            read(path)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        kinds = Counter(
+            line.partition("{")[0][:300] for line in unforeseen(Path(place), options.seconds, options.seed)
+        )
+    for line, count in kinds.most_common(50):
+        print(count, line)
+    sys.exit(bool(kinds))

@@ -1,0 +1,81 @@
+"""The page in a browser: no finding of axe-core at three widths, light and dark, and nothing wider than the page."""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shiftmetrics.views.report import render_report
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCHEMES = {"light": "1", "dark": "0"}
+PROBE = """
+<script>%s</script>
+<script>
+addEventListener("load", async () => {
+  const page = document.documentElement;
+  const found = await axe.run();
+  parent.postMessage(JSON.stringify({
+    width: innerWidth,
+    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    overflow: page.scrollWidth - page.clientWidth,
+    checked: found.passes.length,
+    violations: found.violations.map((one) => one.id + ": " + one.nodes.map((node) => node.html.slice(0, 120))),
+  }), "*");
+});
+</script>
+"""
+FRAME = """<!doctype html><meta name="color-scheme" content="light dark"><pre id="answer"></pre>
+<script>addEventListener("message", (event) => {
+  document.getElementById("answer").textContent = event.data;
+});</script>
+<iframe src="page.html" style="width: %dpx; height: 900px; border: 0"></iframe>
+"""
+"""The page in a frame: a window of Chromium is not narrower than 500 pixels."""
+
+
+def axe_core() -> Path | None:
+    """Find axe-core where npm installed it: AXE_CORE names the file, or it is among the global packages."""
+    places = [os.environ.get("AXE_CORE", "")]
+    if shutil.which("npm"):
+        root = subprocess.run(["npm", "root", "--global"], capture_output=True, text=True, check=False)
+        places.append(f"{root.stdout.strip()}/axe-core/axe.min.js")
+    return next((Path(place) for place in places if place and Path(place).is_file()), None)
+
+
+@pytest.fixture(scope="module")
+def probed(results, context, tmp_path_factory):
+    """The page with axe-core inside. The page itself forbids scripts, so that rule is taken out of the copy."""
+    library = axe_core()
+    if BROWSER is None or library is None:
+        pytest.skip(
+            "needs Chromium, and axe-core from npm (AXE_CORE=.../axe.min.js, or npm install --global)"
+        )
+    page = re.sub(r"<meta http-equiv[^>]*>", "", render_report(results, title="Pets", context=context))
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(page.replace("</body>", PROBE % library.read_text("utf-8") + "</body>"), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", [390, 800, 1200])
+def test_axe_core_finds_nothing(probed, width, scheme):
+    frame = probed.with_name(f"{width}.html")
+    frame.write_text(FRAME % width, encoding="utf-8")
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1300,1000",
+        f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}", "--virtual-time-budget=20000", "--dump-dom",
+        f"--user-data-dir={probed.parent / 'profile'}", frame.as_uri(),
+    ]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    answer = json.loads(html.unescape(re.search(r'<pre id="answer">(.*?)</pre>', dom, re.DOTALL)[1]))
+    assert answer["width"] == width
+    assert answer["dark"] == (scheme == "dark")
+    assert answer["checked"] > 15
+    assert answer["overflow"] <= 0
+    assert answer["violations"] == []
