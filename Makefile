@@ -10,11 +10,11 @@ INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet --con
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_OPTIONS)
 
 # One BLAS thread for each test worker: more only makes them wait for each other.
-test test-all docs: export OMP_NUM_THREADS ?= 1
+test test-all test-oldest docs: export OMP_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format types docs bench clean
+.PHONY: help demo test test-all test-oldest lint format types docs bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,19 @@ test: $(VENV)/.installed-test ## the tests, without the slow ones
 test-all: $(VENV)/.installed-test docs ## only what `make test` leaves out: slow tests, docs
 	$(PYTEST) -m slow
 
+# The lowest version of every dependency and no extras, with the test tools of constraints.txt.
+OLDEST = $(VENV)-oldest
+MEASURES = tests/_core tests/agreement tests/stability tests/novelty tests/tools/cli/test_main.py
+$(OLDEST)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' | sed 's/>=/==/' > $(OLDEST)/versions.txt
+	grep -E '^(array_api_strict|hypothesis|pytest|pytest-xdist)==' constraints.txt >> $(OLDEST)/versions.txt
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)/versions.txt --editable .
+	@touch $@
+
+test-oldest: $(OLDEST)/.installed ## the measures' tests with the oldest dependencies, without extras
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_OPTIONS) $(MEASURES)
+
 lint: $(VENV)/.installed-lint ## formatting, lint rules and the import direction
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -71,6 +84,10 @@ docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
 bench: $(VENV)/.installed-bench ## the benchmarks: ratios against peers, in one run
 	$(BIN)/python benchmarks/run.py
 
+papers: $(VENV)/.installed-bench ## the papers' figures and tables, and the page of them; ONLY="name ..." for some
+	$(BIN)/python papers/run.py $(ONLY)
+	$(BIN)/python papers/page.py
+
 clean: ## remove what the targets made
-	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/gallery demo-output
+	rm -rf $(VENV) $(OLDEST) build dist docs/_build docs/api/generated docs/gallery demo-output
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -42,46 +42,39 @@ drawn = {
 }
 
 # %%
-# Gained and lost, each in excess of relabelled rows: both grow from generation to generation.
+# How much of each generation is new, and how much of the real digits it has lost.
 results = {}
 for generation, rows in drawn.items():
     results[generation] = kernel_entropic_novelty(rows[:500], real[:500], bandwidth=2.5)
     result = results[generation]
     print(
-        f"generation {generation:2}: gained {result.excess:.2f} nats, lost {result.reverse_null.excess:.2f} nats"
+        f"generation {generation:2}: {result.share:.0%} is new, {result.lost_share:.0%} of the real digits are lost"
     )
 with style():
     figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
-    gained, lost = zip(
-        *[(found.excess, found.reverse_null.excess) for found in results.values()], strict=True
-    )
+    gained, lost = zip(*[(found.share, found.lost_share) for found in results.values()], strict=True)
     ax.plot(list(results), gained, "o-", color=TEST, label="gained")
     ax.plot(list(results), lost, "o-", color=REFERENCE, label="lost")
-    ax.set(xlabel="generation", ylabel="excess in nats", ylim=(0, None), xticks=list(results))
+    ax.set(xlabel="generation", ylabel="share", ylim=(0, None), xticks=list(results))
     ax.set_title("What each generation gains and loses")
     ax.legend()
 plot(results[19])
 plt.show()
 
 # %%
-# Which digits go missing: what is more than ten times as frequent among real digits as among those that a generation
-# draws, with several modes of one kind put together. More goes missing from generation to generation.
+# Which digits go missing: what real digits have and those that a generation draws lack.
 missing = {}
 for generation, rows in drawn.items():
-    found = kernel_entropic_novelty(real, rows, eta=10, bandwidth=3.0)
-    missing[generation] = found.grouped_modes()
-    share = sum(group.frequency for group in missing[generation])
-    print(
-        f"generation {generation:2}: {found.n_significant} modes are missing, {share:.1%} of the real digits, "
-        f"in {len(missing[generation])} kinds"
-    )
+    found = kernel_entropic_novelty(real, rows)
+    missing[generation] = found.modes
+    print(f"generation {generation:2}: {found.headline()}")
 for group in missing[19]:
     shown = digits[group.top(10)]
     digit = int(np.bincount(shown).argmax())
     print(f"{group} {np.mean(shown == digit):.0%} of its 10 most typical rows show a {digit}.")
 
 # %%
-# The real digits that show each kind most: ones of a single stroke, fours that are open, round zeros.
+# The real digits that show each kind most.
 figure, axes = plt.subplots(len(missing[19]), 10, figsize=(6, 0.65 * len(missing[19])), layout="constrained")
 for line, group in zip(np.atleast_2d(axes), missing[19], strict=True):
     for ax, row in zip(line, group.top(10), strict=True):

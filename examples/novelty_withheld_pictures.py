@@ -21,7 +21,6 @@ from PIL import Image
 from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty, write_report
-from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.views import Context, Rows, plot
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
@@ -52,13 +51,12 @@ images = {row: picture(row) for row in (*test, *reference)}
 
 
 # %%
-# Features of a network, and of no network. A mode at eta = 5 is more than five times as frequent in the sample as in
-# the reference; several modes of one kind are put together.
+# Features of a network, and of no network.
 def found(features, label):
     """Print the kinds of pictures that are new under some features."""
-    result = kernel_entropic_novelty(features[: len(test)], features[len(test) :], eta=5)
+    result = kernel_entropic_novelty(features[: len(test)], features[len(test) :])
     print(f"{label}\n  {result.headline()}")
-    for group in result.grouped_modes():
+    for group in result.modes:
         members = names[labels[test[group.members()]]]
         if not len(members):
             continue
@@ -87,15 +85,14 @@ tested = kernel_entropic_novelty(
     centred[rest],
     eta=5,
     bandwidth=result.bandwidth,
-    resampling=NoveltyResampling(held_out=0.5),
 )
 print(tested.summary())
 plot(result)
-plot(tested, kind="tests")
+plot(tested, kind="frequencies")
 
 # %%
 # The pictures that show the new kind most, and what comes nearest to it in the reference.
-group = result.grouped_modes()[0]
+group = result.modes[0]
 figure, axes = plt.subplots(2, 10, figsize=(9, 2.2), layout="constrained")
 rows = (test[group.top(10)], reference[group.top(10, of="reference")])
 for line, title, shown in zip(axes, ("new", "nearest in the reference"), rows, strict=True):

@@ -61,7 +61,14 @@ by_accuracy = GridSearchCV(pipeline, list(FAMILIES.values()), cv=3, refit=False)
 rows = []
 for shift_name, (shift, strength) in SHIFTS.items():
     by_agreement = AgreementSearchCV(
-        pipeline, list(FAMILIES.values()), shift=shift, strength=strength, cv=3, refit=False, random_state=0
+        pipeline,
+        list(FAMILIES.values()),
+        shift=shift,
+        strength=strength,
+        criterion="agreement",
+        cv=3,
+        refit=False,
+        random_state=0,
     ).fit(X_train, y_train)
     X_shifted = shift(X_test, strength=strength, rng=1)
     results = by_agreement.cv_results_

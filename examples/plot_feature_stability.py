@@ -20,8 +20,8 @@ model = GradientBoostingClassifier(random_state=0).fit(X_train, y_train)
 print(f"Error rate: {1 - model.score(X_test, y_test):.3f}")
 
 # %%
-# Every threshold of every tree is tried for each row, so the values are exact. Bars that reach the dashed line belong
-# to measurements that do not matter: reweighting the patients alone costs as much. Lower is more sensitive.
+# Every threshold of every tree is tried for each row, so the values are exact. Bars are the worst that moves of one
+# measurement do at the cost of shuffling it among the patients; dots are the average over shuffles.
 
 parts = {
     **{name: [name] for name in X_test},
@@ -42,8 +42,7 @@ together = model_stability(model, X_test, y_test, 0.2)
 print(together.summary())
 
 # %%
-# For whom? Patients in thirds of the tumour's size. The lines are intervals that are meant to be compared: two groups
-# differ where theirs do not overlap.
+# For whom? Patients in thirds of the tumour's size, with intervals.
 
 size = (
     X_test["mean radius"]

@@ -34,7 +34,7 @@ def accuracy_where_it_flips(seed, objective):
     test = make_spurious_feature(2000, flips=(0.9,), rng=100 + seed)
     model, options = network(2, seed), {"epochs": 150, "optimizer": 0.02, "rng": seed, "progress": False}
     fit(model, train.X, train.y, domain=train.domain, objective=objective, **options)
-    return ValidationScore(measure="accuracy", X=test.X, y=test.y)(model)
+    return ValidationScore(criterion="accuracy", X=test.X, y=test.y)(model)
 
 
 flipped = {

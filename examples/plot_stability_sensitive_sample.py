@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.models import Moves, model_stability
-from shiftmetrics.stability import column_moves, stability_curve
+from shiftmetrics.stability import column_moves, stability_curve, trade_off
 from shiftmetrics.views import plot
 
 rng = np.random.default_rng(0)
@@ -64,7 +64,7 @@ print(column_moves(result))
 # its inverse, and the line along which the two prices trade places.
 loss = model_stability(model, X, y, 0.5, loss="log_loss", moves=Moves(cost="unit")).loss
 curve = stability_curve(loss, np.linspace(0.05, 1.0, 25))
-over_prices = stability_curve(loss, 0.5, shares=np.linspace(0.0, 1.0, 21))
+over_prices = trade_off(loss, 0.5, shares=np.linspace(0.0, 1.0, 21))
 figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
 plot(curve, axes[0, 0], threshold=0.5)
 plot(curve, axes[0, 1], budget=0.1, kind="risk")

@@ -44,6 +44,7 @@ for level in (1, 2, 3):
     comparison = compare_agreement(
         {name: scores[level] for name, scores in outputs.items()},
         {name: scores[0] for name, scores in outputs.items()},
+        criterion="agreement",
         resampling=Resampling(rng=0),
     )
     print(f"\nNoise {noise_levels[level]} against {noise_levels[0]}")
@@ -55,10 +56,11 @@ for level in (1, 2, 3):
 # photographs, and the intervals would come out too narrow.
 shifted = {name: scores[1:].reshape(-1, 16) for name, scores in outputs.items()}
 reference = {name: np.tile(scores[0], (3, 1)) for name, scores in outputs.items()}
-together = compare_agreement(
-    shifted, reference, resampling=Resampling(groups=np.tile(np.arange(n_images), 3), rng=0)
+groups = np.tile(np.arange(n_images), 3)
+together, alone = (
+    compare_agreement(shifted, reference, criterion="agreement", resampling=resampling)
+    for resampling in (Resampling(groups=groups, rng=0), Resampling(rng=0))
 )
-alone = compare_agreement(shifted, reference, resampling=Resampling(rng=0))
 print(f"\nAll noise levels together\n{together}")
 print(together.differences_frame().round(4).to_string(index=False))
 widths = [result.interval.high - result.interval.low for result in (together, alone)]

@@ -83,8 +83,8 @@ for title, load in (("income", income), ("employment", employment)):
         "subgroup",
         "value",
         "lower_bound",
-        "comparison_low",
-        "comparison_high",
+        "interval_low",
+        "interval_high",
         "n_samples",
         "base_risk",
     ]

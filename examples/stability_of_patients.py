@@ -8,7 +8,7 @@ trade their prices; whom is the worst case about; and what would move?
 
 Set SHIFTMETRICS_DATA to a folder that holds ``covid_sivep``. The same from the command line::
 
-    shiftmetrics stability patients.csv --model model.joblib --target is_dead --threshold 0.5 --report report.html
+    shiftmetrics stability patients.csv --model model.joblib --trust --target is_dead --threshold 0.5
 """
 
 import os
@@ -27,7 +27,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Computing
 from shiftmetrics.models import Moves, model_stability
-from shiftmetrics.stability import column_moves, most_sensitive_sample, stability_curve, who_gains_weight
+from shiftmetrics.stability import (
+    column_moves,
+    most_sensitive_sample,
+    stability_curve,
+    trade_off,
+    who_gains_weight,
+)
 from shiftmetrics.views import plot
 
 if not os.environ.get("SHIFTMETRICS_DATA"):
@@ -74,7 +80,7 @@ figure, axes = plt.subplots(2, 3, figsize=(13, 7), layout="constrained")
 for (upper, lower), (name, result) in zip(axes.T, results.items(), strict=True):
     plot(stability_curve(result.loss, np.linspace(0.25, 0.7, 19)), upper, threshold=0.5)
     upper.set_title(name, loc="left")
-    over_prices = stability_curve(result.loss, 0.5, shares=np.linspace(0.0, 1.0, 11))
+    over_prices = trade_off(result.loss, 0.5, shares=np.linspace(0.0, 1.0, 11))
     plot(over_prices, lower)
     print(f"{name}: {over_prices.headline()}")
 plt.show()
