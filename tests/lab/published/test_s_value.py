@@ -115,8 +115,11 @@ def test_bad_input(losses, threshold, options, error, message) -> None:
 def test_the_interval_covers(name: str) -> None:
     law, threshold, divergence = LAWS[name]
     rng = np.random.default_rng(7)
-    covered = 0
+    covered = given = 0
     for _ in range(200):
         interval = s_value(law.rvs(500, random_state=rng), threshold, resampling=0.9).interval
-        covered += interval.low <= np.exp(-divergence) <= interval.high
-    assert 0.85 <= covered / 200 <= 0.96  # exact binomial intervals cover a little more
+        if interval is not None:  # none stands on too few effective rows
+            given += 1
+            covered += interval.low <= np.exp(-divergence) <= interval.high
+    assert given >= 190
+    assert 0.85 <= covered / given <= 0.96  # exact binomial intervals cover a little more
