@@ -97,15 +97,19 @@ def test_probabilities_of_the_second_class() -> None:
     assert first.value == pytest.approx(second.value, abs=1e-14)
 
 
-def test_probabilities_given_as_scores_are_noticed() -> None:
+def test_probabilities_are_told_from_scores_by_both_samples() -> None:
     scores, reference = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 20))
-    warned = posterior_agreement(scores, reference).warnings
-    assert len(warned) == 2
-    assert 'kind="probabilities"' in warned[0]
-    assert "sum to 1" in warned[0]
-    assert "between 0 and 1" in posterior_agreement(scores[:, 0], reference[:, 0]).warnings[0]
-    assert posterior_agreement(np.eye(3, dtype=int), np.eye(3, dtype=int)[::-1]).warnings == ()  # votes
-    assert posterior_agreement(np.log(scores), np.log(reference)).warnings == ()
+    for first, second in ((scores, reference), (scores[:, 0], reference[:, 0])):
+        seen = posterior_agreement(first, second)
+        assert seen.equals(posterior_agreement(first, second, kind="probabilities"))
+        assert seen.settings["kind"] == "probabilities"
+        assert seen.value != posterior_agreement(first, second, kind="scores").value
+    assert posterior_agreement(np.log(scores), reference).settings["kind"] == "scores"
+    votes = np.eye(3, dtype=int)
+    assert posterior_agreement(votes, votes[::-1]).settings["kind"] == "scores"
+    assert posterior_agreement(100 * scores, 100 * reference).settings["kind"] == "scores"
+    with pytest.raises(ValueError, match="floor must be None for scores"):
+        posterior_agreement(np.log(scores), np.log(reference), floor=1e-6)
 
 
 def test_identical_samples_are_noticed() -> None:
@@ -178,7 +182,7 @@ GOOD = [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]
         (GOOD, GOOD[:1], {}, "same shape"),
         ([1.0, 2.0], GOOD, {}, "same shape"),
         (np.ones((2, 2, 2)), np.ones((2, 2, 2)), {}, "scores must be"),
-        (GOOD, GOOD, {"kind": "logits"}, "kind must be one of 'scores', 'probabilities'"),
+        (GOOD, GOOD, {"kind": "logits"}, "kind must be one of 'auto', 'scores', 'probabilities'"),
         (GOOD, GOOD, {"kind": "probabilities"}, 'scores must be probabilities.*row 0.*kind="scores"'),
         (GOOD, GOOD, {"prior": "flat"}, "prior must be one of 'uniform', 'predicted'"),
         (GOOD, GOOD, {"prior": [0.5, 0.5]}, "prior must be of length 3"),

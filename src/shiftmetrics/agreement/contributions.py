@@ -23,7 +23,7 @@ def agreement_contributions(
     reference_scores: Any,
     labels: Any,
     *,
-    kind: str = "scores",
+    kind: str = "auto",
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,

@@ -142,7 +142,7 @@ def agreement_curves(
     ratios: Any = RATIOS,
     labels: Any = None,
     perturbation_sizes: Any = None,
-    kind: str = "scores",
+    kind: str = "auto",
     prior: Any = None,
     floor: float | None = None,
     pairing: Align = "labels",

@@ -116,7 +116,7 @@ def grid_result(
     betas: FloatArray,
     prior: FloatArray,
     *,
-    kind: str = "scores",
+    kind: str = "auto",
     floor: float | None = None,
     uniform: bool = False,
 ) -> PosteriorAgreementResult:

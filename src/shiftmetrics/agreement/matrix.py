@@ -130,7 +130,7 @@ class AgreementMatrixResult(Drawn, Result):
 def agreement_matrix(
     scores: Mapping[str, Any],
     *,
-    kind: str = "scores",
+    kind: str = "auto",
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
@@ -224,7 +224,7 @@ def agreement_transfer(
     reference_scores: Any,
     *,
     fit_on: str | None = None,
-    kind: str = "scores",
+    kind: str = "auto",
     prior: Any = None,
     floor: float | None = None,
     pairing: Align = "labels",

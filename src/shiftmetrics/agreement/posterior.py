@@ -10,7 +10,6 @@ import numpy as np
 
 from shiftmetrics._core.arrays import take_rows
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
-from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align, align_tables
@@ -34,7 +33,7 @@ def posterior_agreement(
     scores: Any,
     reference_scores: Any = None,
     *,
-    kind: str = "scores",
+    kind: str = "auto",
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
@@ -58,9 +57,11 @@ def posterior_agreement(
         time it is read, about ten times.
     reference_scores : array of the same shape
         Scores on the original sample; row i belongs to the same observation as row i of ``scores``.
-    kind : {"scores", "probabilities", "proportions"}, default "scores"
-        Probabilities become scores by their logarithm; in one dimension they are those of the second class. Rows of
-        proportions, such as percentages, rounded probabilities or votes, are divided by their sum first.
+    kind : {"auto", "scores", "probabilities", "proportions"}, default "auto"
+        What the rows hold. "auto": probabilities where no entry of both samples is negative and each row sums to 1
+        (in one dimension: where all lie between 0 and 1), else scores. Probabilities become scores by
+        their logarithm; in one dimension they are those of the second class. Rows of proportions, such as
+        percentages, rounded probabilities or votes, are divided by their sum first.
     prior : array of shape (n_classes,), "uniform" or "predicted", optional
         Class prior inside the posteriors, scaled to sum 1; classes of prior 0 drop out, and may hold anything.
         Default: uniform, for which a constant classifier is perfectly robust. "predicted" takes the share of rows, of
@@ -273,7 +274,3 @@ def input_warnings(pairs: ScorePairs, limits: AgreementLimits) -> Iterator[str]:
             "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
             "without saying anything about a shift. Check that the shifted sample was given."
         )
-    for array, name in ((pairs.scores, "scores"), (pairs.reference_scores, "reference_scores")):
-        if pairs.kind == "scores" and look_like_probabilities(array):
-            rows = "rows are non-negative and sum to 1" if array.ndim == 2 else "values lie between 0 and 1"
-            yield f'{name} look like probabilities ({rows}). If they are, pass kind="probabilities".'

@@ -23,7 +23,7 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.numerics import Workspace
-from shiftmetrics._core.probabilities import check_probabilities
+from shiftmetrics._core.probabilities import check_probabilities, look_like_probabilities
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
     check_choice,
@@ -36,8 +36,8 @@ from shiftmetrics._core.validation import (
     describe,
 )
 
-Kind = Literal["scores", "probabilities", "proportions"]
-KINDS: tuple[Kind, ...] = ("scores", "probabilities", "proportions")
+Kind = Literal["auto", "scores", "probabilities", "proportions"]
+KINDS: tuple[Kind, ...] = ("auto", "scores", "probabilities", "proportions")
 
 PLANE_BYTES = 1 << 18
 """Float64 bytes of one sample in one block: the six planes of a block (both samples, their sum, and the
@@ -194,13 +194,15 @@ def prepare_pairs(
     scores: Any,
     reference_scores: Any,
     *,
-    kind: str = "scores",
+    kind: str = "auto",
     prior: Any = None,
     sample_weight: Any = None,
     floor: float | None = None,
     pairing: Align = "labels",
 ) -> ScorePairs:
     """Validate and align the input of posterior agreement; see `posterior_agreement` for the arguments.
+
+    ``kind="auto"`` is settled here, by both samples together.
 
     ``prior="predicted"`` cannot be known before a pass over the data: it is uniform here.
 
@@ -234,6 +236,11 @@ def prepare_pairs(
     remedy = "Rows are pairs: pair the samples first, with shiftmetrics.agreement.pair_samples."
     remedy = remedy if first.shape[0] != second.shape[0] else ""
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
+    if kind == "auto":
+        seen = look_like_probabilities(first) and look_like_probabilities(second)
+        kind = "probabilities" if seen else "scores"
+        if floor is not None and not seen:
+            raise ValueError(describe("floor", "None for scores", repr(floor), "It is for probabilities."))
     if kind != "scores":
         named = (first, "scores"), (second, "reference_scores")
         floor = check_probabilities(*named, floor=floor, divide=kind == "proportions")

@@ -57,7 +57,7 @@ def compare_agreement(
     labels: Any = None,
     labelled_scores: Mapping[str, Any] | None = None,
     criterion: str = "auto",
-    kind: str = "scores",
+    kind: str = "auto",
     prior: Any = "predicted",
     sample_weight: Any = None,
     floor: float | None = None,
@@ -86,7 +86,7 @@ def compare_agreement(
         What models are ranked by. "vote", "agreement_over_ceiling" and "agreement" (as in the papers) need no labels;
         "accuracy_and_f1" (their mean, the default where there are labels), "accuracy", "balanced_accuracy",
         "f1_macro", and with labels of the pairs any scorer of scikit-learn by its name.
-    kind : {"scores", "probabilities"}, default "scores"
+    kind : {"auto", "scores", "probabilities", "proportions"}, default "auto"
         As in `posterior_agreement`.
     prior : array, "predicted" or None, default "predicted"
         Class prior of the agreement; with None, the uniform prior, a constant classifier would rank first by it.
