@@ -13,7 +13,7 @@ import numpy as np
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.statistics import Statistic
-from shiftmetrics._core.validation import check_integer
+from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.agreement.posterior import prior_setting
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
@@ -72,7 +72,7 @@ def distributed_agreement(
     Raises
     ------
     RuntimeError
-        If torch.distributed is not initialised.
+        If torch.distributed is not initialised, or a process ends or does not answer within the time-out of its group.
     TypeError, ValueError
         As in `shiftmetrics.posterior_agreement`, in every process: where the input of another one is bad, or its
         settings differ, the message says so.
@@ -95,6 +95,9 @@ def distributed_agreement(
             "torch.distributed must be initialised, got no process group. Call "
             "torch.distributed.init_process_group first, or use shiftmetrics.posterior_agreement in one process."
         )
+    if dist.get_rank(group) < 0:
+        remedy = "Call it in the processes of the group alone."
+        raise ValueError(describe("group", "a group that this process belongs to", "another one", remedy))
     num_classes = check_integer(num_classes, "num_classes", low=2)
     computing = computing_of(computing, atol=1e-6, max_iter=200)
     blank = np.zeros((1, num_classes))
@@ -148,5 +151,11 @@ def _gather(vector: Any, group: Any) -> list[Any]:
     device = "cuda" if dist.get_backend(group) == "nccl" else "cpu"
     mine = torch.tensor(vector, dtype=torch.float64, device=device)
     parts = [torch.empty_like(mine) for _ in range(dist.get_world_size(group))]
-    dist.all_gather(parts, mine, group=group)
+    try:
+        dist.all_gather(parts, mine, group=group)
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"Every process of the group must take part, but one ended, or did not answer in time ({error}). Start them "
+            "all again; init_process_group(timeout=...) says how long they wait."
+        ) from error
     return [part.cpu().numpy() for part in parts]

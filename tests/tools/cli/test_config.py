@@ -79,17 +79,17 @@ def test_only_names_measurements(fails, write):
     )
 
 
-def test_inputs_are_not_overwritten(fails, write, folder):
+def test_inputs_are_not_overwritten(fails, run, write, folder):
     config = CONFIG.replace('"noise"', '"points"').replace('"points"\ntest', '"other"\ntest')
     assert "points.npz" in fails("run", write('output = "."\n' + config))
     results = """
     [[compare]]
-    name = "both"
-    shifted = ["results/both.json", "results/later.json"]
+    name = "noise"
+    shifted = ["results/noise.json", "results/later.json"]
     """
-    assert "SHIFTED must not be a file that this run has yet to write, got both.json" in fails(
-        "run", write(results)
-    )
+    assert "SHIFTED must be there, got noise.json, which does not exist." in fails("run", write(results))
+    assert run("run", write(ONE)).exit_code == 0
+    assert "noise.json would overwrite SHIFTED, noise.json." in fails("run", write(results))
 
 
 def test_a_folder_of_images_is_not_the_output(fails, write, folder):

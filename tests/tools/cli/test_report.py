@@ -16,7 +16,6 @@ def results(run, folder, monkeypatch) -> Path:
         "points": "novelty points.npz:new points.npz:reference",
     }.items():
         assert run(*command.split(), "--json", f"results/{name}.json").exit_code == 0
-    (folder / "rules.toml").write_text('[[rule]]\nname = "gate"\nresult = "noise"\nat_least = 9.0\n')
     return folder / "results"
 
 
@@ -38,15 +37,6 @@ def test_one_page_of_files_and_report_is_another_word_for_output(run, results, f
     assert 'id="stability"' not in page
 
 
-def test_rules_are_shown_and_are_no_gate(run, results, folder):
-    done = run("report", results, "--output", "page.html", "--rules", "rules.toml")
-    assert done.exit_code == 0
-    assert "Failed: 1 check of 1 rule, 1 failed." in done.stdout
-    page = (folder / "page.html").read_text(encoding="utf-8")
-    assert "gate" in page
-    assert 'class="chip failed"' in page
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -56,8 +46,6 @@ def test_rules_are_shown_and_are_no_gate(run, results, folder):
         (["results", "-o", "results"], "--output must be a file, got the folder"),
         (["results", "-o", "no/p.html"], "--output must be in a folder that exists, got 'no/p.html'"),
         (["results", "-o", "results/noise.json"], "--output results/noise.json would overwrite RESULTS"),
-        (["results", "-o", "rules.toml", "--rules", "rules.toml"], "would overwrite --rules"),
-        (["results", "-o", "p.html", "--rules", "no.toml"], "rules must be an existing TOML file, got 'no.toml'"),
     ],
 )  # fmt: skip
 def test_bad_input(fails, results, folder, arguments, message):

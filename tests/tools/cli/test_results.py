@@ -1,5 +1,7 @@
 """Results from files and folders: a name for each, the same whatever is read beside it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -49,17 +51,20 @@ def test_files_and_folders_are_read(files, result):
     assert names(files / "single.json", files, files / "both.json") == ["single", "first", "second"]
 
 
-def test_names_that_repeat_are_told_apart_by_their_files_then_their_folders(result, tmp_path):
-    for folder in ("v1", "v2"):
-        (tmp_path / folder).mkdir()
-        result.to_json(tmp_path / folder / "it.json")
-        write_results({"a": result, "b": result}, tmp_path / folder / "two.json")
-    write_results({"a": result, "c": result}, tmp_path / "v2" / "three.json")
-    assert names(tmp_path / "v1") == ["it", "a", "b"]
-    assert names(tmp_path / "v2") == ["it", "three: a", "c", "two: a", "b"]
-    both = names(tmp_path / "v2", tmp_path / "v1")
-    assert both == ["v2/it", "three: a", "c", "v2/two: a", "v2/two: b", "v1/it", "v1/two: a", "v1/two: b"]
-    assert sorted(both) == sorted(names(tmp_path / "v1", tmp_path / "v2"))
+def test_names_that_repeat_are_told_apart_by_their_paths(result, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in map(Path, ("v1", "v2")):
+        folder.mkdir()
+        result.to_json(folder / "it.json")
+        write_results({"a": result, "b": result}, folder / "two.json")
+    write_results({"a": result, "c": result}, Path("v2/three.json"))
+    assert names("v1") == ["it", "a", "b"]
+    assert names("v2") == ["it", "v2/three: a", "c", "v2/two: a", "b"]
+    both = names("v2", "v1")
+    assert both == [
+        "v2/it", "v2/three: a", "c", "v2/two: a", "v2/two: b", "v1/it", "v1/two: a", "v1/two: b",
+    ]  # fmt: skip
+    assert sorted(both) == sorted(names("v1", "v2"))
 
 
 def test_names_stay_apart_whatever_happens(result, tmp_path):

@@ -41,9 +41,11 @@ def test_pairs_are_found_in_either_order(results):
     turned = pair.reversed()
     assert turned.reversed().equals(pair)
     (forward,) = outcomes(
-        results["compare"], row={"first": "calm", "second": "upset"}, field="difference", above=0
+        results["compare"], row={"first": "calm", "second": "upset"}, field="difference", at_least=0
     )
-    (back,) = outcomes(results["compare"], row={"first": "upset", "second": "*"}, field="difference", above=0)
+    (back,) = outcomes(
+        results["compare"], row={"first": "upset", "second": "*"}, field="difference", at_least=0
+    )
     assert (forward.ended, back.ended) == ("passed", "failed")
     assert (back.value, back.low, back.high) == (-forward.value, -forward.high, -forward.low)
     assert back.row == "first = upset, second = calm"

@@ -50,26 +50,6 @@ class Measurement:
     name: str
     values: dict[str, Any]
 
-    def command_line(self) -> list[str]:
-        """Return what a user would type for it."""
-        arguments: list[str] = []
-        options: list[str] = []
-        for parameter in _parameters(self.kind).values():
-            flag = max(parameter.opts, key=len)
-            value = self.values.get(parameter.name, [])
-            for text in value if isinstance(value, list) else [value]:
-                if parameter.param_type_name == "argument":
-                    arguments.append(text)
-                elif isinstance(text, bool):
-                    options += [flag] * text
-                elif text.startswith("-") or not text:  # else it would be read as an option
-                    options.append(f"{flag}={text}")
-                else:
-                    options += [flag, text]
-        if any(text.startswith("-") for text in arguments):
-            return [self.kind, *options, "--", *arguments]
-        return [self.kind, *arguments, *options]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,6 @@ def is_folder(test: str, reference: str) -> bool:
             f"TEST and REFERENCE must both be folders of images or both be files, got {folder!r} and {other!r}."
         )
     return folders[0]
-
-
-def refuse_options(given: Mapping[str, Any], why: str) -> None:
-    """Refuse options that choose columns or pictures, where there are none to choose."""
-    for option, value in given.items():
-        if value is not None:
-            raise ValueError(f"{option} must be left out {why}, got {value!r}.")
 
 
 class ImageFolders:

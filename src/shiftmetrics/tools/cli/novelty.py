@@ -6,9 +6,16 @@ from typing import Any
 
 from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import kernel_entropic_novelty
-from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder, refuse_options, scaled
+from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder, scaled
 from shiftmetrics.tools.cli.outputs import Answer, Job
-from shiftmetrics.tools.cli.samples import Sample, align_samples, read_row_values, read_sample, shared
+from shiftmetrics.tools.cli.samples import (
+    Sample,
+    align_samples,
+    read_row_values,
+    read_sample,
+    refuse_options,
+    shared,
+)
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import looks_like_source
 from shiftmetrics.views import Context, Rows
@@ -70,7 +77,7 @@ def novelty(
         raise ValueError(f"--sweep must go with the Gaussian kernel, got --kernel {call['kernel']}.")
     chosen = {
         "--id": id_column, "--columns": columns, "--images": images, "--reference-images": reference_images,
-        "--scale": scale or None,
+        "--scale": scale,
     }  # fmt: skip
     folders = is_folder(test, reference)
     if size is not None and not folders:
@@ -79,10 +86,10 @@ def novelty(
     samples: list[Sample] = []
     shown: dict[str, Any] = {}
     if folders:
-        refuse_options({**chosen, "--text": text}, "for folders of images")
+        refuse_options({**chosen, "--text": text}, "be left out for folders of images")
         encoded = ImageFolders(test, reference, size=size or 32)
     elif text is not None:
-        refuse_options(chosen, "beside --text")
+        refuse_options(chosen, "be left out beside --text")
         encoded = Texts(test, reference, column=text, label=label)
     else:
         read: dict[str, Any] = {"role": "features", "id_column": id_column, "columns": columns}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from shiftmetrics._core.validation import check_number, describe
@@ -19,7 +20,19 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """How inputs are opened; ``ask`` tells whether somebody at a terminal can be asked for trust."""
+    """How inputs are opened; ``ask`` tells whether somebody at a terminal can be asked for trust.
+
+    Attributes
+    ----------
+    trust
+        Open Python objects, such as joblib files and module:attribute, which runs the code inside them.
+    sep : MARK
+        What stands between the cells of csv files. Default: a tab, ; | or , as the first line has it.
+    decimal
+        Decimal mark of csv files.
+    max_gib : NUMBER
+        Most GiB that an input may unpack to.
+    """
 
     trust: bool = False
     sep: str | None = None
@@ -39,36 +52,34 @@ OPENING = ContextVar("OPENING", default=Opening())  # noqa: B039 - frozen
 TITLE = "How this model holds under shift"
 """Of pages of several measures."""
 
-SHARED = """
-results : RESULTS
-    JSON files of results, written by other commands with --json, or folders of them.
-id_column : COLUMN
-    Column that names the rows; pairs are matched by it.
-columns : A,B,...
-    Columns to measure. Default: all that are not otherwise named.
-label : COLUMN|FILE
-    True labels: kept out of the measure, used to explain it.
-weight : COLUMN|FILE
-    Weights of the rows, such as survey weights.
-groups : COLUMN|FILE
-    Rows that belong together, such as visits of one patient: intervals take them as one.
-align
-    Match rows and columns by their names, or take them as they stand.
-seed
-    Seed of everything random; recorded in the result.
-trust
-    Open Python objects, such as joblib files and module:attribute, which runs the code inside them.
-sep : MARK
-    What stands between the cells of csv files. Default: a tab, ; | or , as the first line has it.
-decimal
-    Decimal mark of csv files.
-max_gib : NUMBER
-    Most GiB that an input may unpack to.
-json : FILE.json
-    Write the result as JSON; arrays go to FILE.npz beside it.
-report : FILE.html
-    Write a self-contained HTML report.
-quiet
-    Print nothing but errors.
-"""
-"""Options that several commands share, each described once."""
+
+def of_every_command(
+    *, seed: int = 0, json: Path | None = None, report: Path | None = None, quiet: bool = False
+) -> None:
+    """Declare the options of every command that measures, and describe those that several commands share.
+
+    Parameters
+    ----------
+    results : RESULTS
+        JSON files of results, written by other commands with --json, or folders of them.
+    id_column : COLUMN
+        Column that names the rows; pairs are matched by it.
+    columns : A,B,...
+        Columns to measure. Default: all that are not otherwise named.
+    label : COLUMN|FILE
+        True labels: kept out of the measure, used to explain it.
+    weight : COLUMN|FILE
+        Weights of the rows, such as survey weights.
+    groups : COLUMN|FILE
+        Rows that belong together, such as visits of one patient: intervals take them as one.
+    align
+        Match rows and columns by their names, or take them as they stand.
+    seed
+        Seed of everything random; recorded in the result.
+    json : FILE.json
+        Write the result as JSON; arrays go to FILE.npz beside it.
+    report : FILE.html
+        Write a self-contained HTML report.
+    quiet
+        Print nothing but errors.
+    """

@@ -85,12 +85,6 @@ class Job:
             If a file would overwrite an input, or looks like data.
         """
         check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
-        if self.json is not None and has_foreign_archive(self.json):
-            raise ValueError(
-                f"--json {self.json} keeps its arrays in {self.json.with_suffix('.npz').name}, which "
-                "exists and is not ours. Choose another name."
-            )
-
         answer = self.compute()
         # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
         if self.json is not None:
@@ -141,6 +135,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) 
             raise ValueError(
                 f"{option} must not replace a file that shiftmetrics did not write, got {str(path)!r}. "
                 "Move it away, or choose another name."
+            )
+        if option == "--json" and has_foreign_archive(path):
+            raise ValueError(
+                f"--json {path} keeps its arrays in {path.with_suffix('.npz').name}, which exists and is not ours. "
+                "Choose another name."
             )
         same = options.setdefault(path.resolve(), option)
         if same != option:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ class ResultFiles:
     ----------
     results : dict of str to Result
         The file of a single result gives it its name; results that share a file keep theirs. Where names repeat,
-        the file, and then the folder, come before them.
+        the path of the file comes before them.
     sources : tuple of Source
         The files, with the arrays beside them: outputs must not replace them.
     notes : tuple of str
@@ -102,14 +103,11 @@ def _holds_results(file: Path) -> bool:
 
 def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result]:
     """Give every result a name of its own, the same whatever the order of the files."""
-    entries = [(file, name, result) for file, results in found.items() for name, result in results.items()]
-    names = [name for _, name, _ in entries]
-    stems = [name if name == file.stem else f"{file.stem}: {name}" for file, name, _ in entries]
-    folders = [
-        f"{file.resolve().parent.name}/{stem}" for (file, _, _), stem in zip(entries, stems, strict=True)
-    ]
-    # As typed, so never twice.
-    whole = [f"{file}: {name}" if name != file.stem else str(file) for file, name, _ in entries]
-    for longer in (stems, folders, whole):
-        names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
-    return {name: result for name, (_, _, result) in zip(names, entries, strict=True)}
+    times = Counter(name for results in found.values() for name in results)
+    named = {}
+    for file, results in found.items():
+        path = str(file.with_suffix(""))  # as typed, so never twice
+        for name, result in results.items():
+            long = path if name == file.stem else f"{path}: {name}"
+            named[long if times[name] > 1 else name] = result
+    return named

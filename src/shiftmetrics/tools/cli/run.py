@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,18 +11,16 @@ from pathlib import Path
 
 import typer
 
-from shiftmetrics._core.collection import is_ours
-from shiftmetrics._core.result import has_foreign_archive, names_arrays
+from shiftmetrics._core.result import names_arrays
 from shiftmetrics._core.validation import check_keys
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import DEBUG_VARIABLE, EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.tools.cli.objects import UntrustedError
-from shiftmetrics.tools.cli.outputs import Answer, say
+from shiftmetrics.tools.cli.outputs import Answer, Job, check_outputs, say
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
-from shiftmetrics.tools.cli.sources import Source
-from shiftmetrics.tools.rules import Rule, RulesResult, check_results, read_rules
+from shiftmetrics.tools.rules import Rule, check_results, read_rules
 from shiftmetrics.tools.rules.rule import check_names
 from shiftmetrics.views import Context, write_report
 
@@ -58,107 +55,31 @@ def run(
     output : FOLDER
         Where results go, in place of what CONFIG says.
     dry_run
-        Read the inputs and print the commands; compute and write nothing, open no Python objects.
+        Read and check the inputs; compute and write nothing, open no Python objects.
     """
     plan = read_config(config)
-    folder = Folder((output or config.parent / plan.output).resolve(), plan)
-    check_keys(only or [], "--only", list(folder.names), f"the name of a measurement of {plan.path.name}")
-    chosen = [part for part in plan.measurements if not only or part.name in only]
-    start = Path.cwd()
+    names = [part.name for part in plan.measurements]
+    check_keys(only or [], "--only", names, f"the name of a measurement of {plan.path.name}")
+    session = Session(
+        plan=plan,
+        chosen=[part for part in plan.measurements if not only or part.name in only],
+        folder=(output or config.parent / plan.output).resolve(),
+        start=Path.cwd(),
+        quiet=quiet or dry_run,
+        trust=False if dry_run else trust or plan.trust or None,
+    )
     with contextlib.chdir(config.parent):
-        folder.check()
-        rules = _rules_of(plan, folder)
-        session = Session(
-            plan=plan, folder=folder, chosen=chosen, rules=rules, start=start, quiet=quiet or dry_run,
-            trust=False if dry_run else trust or plan.trust or None,
-        )  # fmt: skip
+        session.check_folder()
+        rules = session.read_rules()
         unopened = session.read_inputs()
         if dry_run:
-            session.print_plan(unopened)
+            checked = f"Measurements with their inputs in order: {len(session.chosen) - len(unopened)}."
+            say(f"{checked} Nothing was computed or written.")
+            for name in unopened:
+                say(f"Not checked: {name}. It opens Python objects, which runs their code and needs --trust.")
             return
-        code = session.measure()
+        code = session.measure(rules)
     raise typer.Exit(code)
-
-
-def _rules_of(plan: Config, folder: Folder) -> Sequence[Rule]:
-    """Read the rules that the file names, and those in it; the run may not write their baselines."""
-    rules = [] if plan.rules is None else list(read_rules(plan.rules))
-    if plan.inline_rules:
-        rules += read_rules({"rule": plan.inline_rules})
-    if rules:
-        check_names(rules, plan.path.name)
-    for rule in rules:
-        if rule.baseline is not None and Path(rule.baseline).resolve() in folder.files:
-            raise ValueError(
-                f"Rule {rule.name!r}: baseline must not be a file that this run writes, got {rule.baseline!r}. "
-                "Keep the results of the earlier release elsewhere."
-            )
-    return rules
-
-
-class Folder:
-    """Where the results of a run go.
-
-    Attributes
-    ----------
-    path, report, junit : Path
-        The folder, the page, and the outcomes of rules.
-    names : dict of str to Path
-        The JSON file of each measurement.
-    files : dict of Path to str
-        All files that the run may write, with the measurement that each belongs to.
-    """
-
-    def __init__(self, path: Path, plan: Config) -> None:
-        self.path = path
-        self.report, self.junit = path / "report.html", path / "junit.xml"
-        self.names = {part.name: path / f"{part.name}.json" for part in plan.measurements}
-        results = {file: name for name, file in self.names.items()}
-        archives = {file.with_suffix(".npz"): name for file, name in results.items()}
-        self.files = {**results, **archives, self.report: "", self.junit: ""}
-
-    def check(self) -> None:
-        """Make sure that the folder can be written, and that nothing of other origin would be replaced.
-
-        Raises
-        ------
-        ValueError
-            If the folder cannot be one, or such a file stands in it.
-        """
-        if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"The output must be a folder, got the file {str(self.path)!r}.")
-        if self.path.exists() and not os.access(self.path, os.W_OK):
-            raise ValueError(f"The output must be a folder that can be written, got {str(self.path)!r}.")
-        written = [file for file in self.files if file.suffix != ".npz"]
-        foreign = [file for file in written if file.exists() and not is_ours(file)]
-        foreign += [file.with_suffix(".npz") for file in self.names.values() if has_foreign_archive(file)]
-        if foreign:
-            raise ValueError(
-                f"The output folder must not hold files of other origin under our names, got {str(foreign[0])!r}. "
-                "Move it away, or choose another folder."
-            )
-
-    def make(self) -> None:
-        """Make the folder, if it is not there."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ValueError(
-                f"The output folder must be one that can be made, got {str(self.path)!r} ({error.strerror})."
-            ) from error
-
-    def others(self) -> list[Path]:
-        """Return results in the folder that this run does not write."""
-        return [file for file in sorted(self.path.glob("*.json")) if file not in self.files and is_ours(file)]
-
-    def remove(self, name: str) -> None:
-        """Remove the result of an earlier run, so that nobody takes it for new."""
-        file = self.names[name]
-        if file.is_file():
-            has_arrays = names_arrays(file)
-            file.unlink()
-            if has_arrays:
-                file.with_suffix(".npz").unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,37 +90,80 @@ class Session:
     ----------
     plan : Config
         The file.
-    folder : Folder
-        Where results go.
     chosen : sequence of Measurement
         What is measured; the others are read from their files.
-    rules : sequence of Rule
-        What the results must hold.
+    folder : Path
+        Where results go.
+    start : Path
+        The folder in which the run was started; it works in the one of the configuration.
     quiet : bool
         Whether to print nothing but errors, and to ask nothing.
     trust : bool or None
         Whether Python objects are opened; None leaves that to each measurement.
-    start : Path
-        The folder in which the run was started; it works in the one of the configuration.
     """
 
     plan: Config
-    folder: Folder
     chosen: Sequence[Measurement]
-    rules: Sequence[Rule]
+    folder: Path
+    start: Path
     quiet: bool
     trust: bool | None
-    start: Path
 
-    def shown(self, path: Path) -> str:
-        """Return a path as one would type it where the run was started."""
-        return str(path.relative_to(self.start)) if path.is_relative_to(self.start) else str(path)
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.folder / "report.html"
+
+    @property
+    def junit(self) -> Path:
+        """The outcomes of rules."""
+        return self.folder / "junit.xml"
+
+    def file(self, part: Measurement) -> Path:
+        """Return where the result of a measurement goes."""
+        return self.folder / f"{part.name}.json"
 
     def say(self, line: str) -> None:
         """Print a line, unless --quiet."""
         if not self.quiet:
             with reader_may_leave():
                 say(line)
+
+    def check_folder(self) -> None:
+        """Make sure that the folder can be written, and that nothing of other origin would be replaced.
+
+        Raises
+        ------
+        ValueError
+            If the folder cannot be one, or such a file stands in it.
+        """
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"The output must be a folder, got the file {str(self.folder)!r}.")
+        self._check_outputs(self.plan.measurements, None)
+
+    def _check_outputs(self, parts: Sequence[Measurement], job: Job | None) -> None:
+        """Refuse to replace files of other origin, or what a job reads; ``parts`` are still to be written."""
+        if self.folder.exists():  # else it holds nothing
+            for outputs in [{"Its report": self.report, "JUnit": self.junit}] + [
+                {"--json": self.file(part)} for part in parts
+            ]:
+                check_outputs(outputs, () if job is None else job.inputs)
+
+    def read_rules(self) -> Sequence[Rule]:
+        """Read the rules that the file names, and those in it; the run may not write their baselines."""
+        rules = [] if self.plan.rules is None else list(read_rules(self.plan.rules))
+        if self.plan.inline_rules:
+            rules += read_rules({"rule": self.plan.inline_rules})
+        if rules:
+            check_names(rules, self.plan.path.name)
+        written = {self.file(part) for part in self.plan.measurements}
+        for rule in rules:
+            if rule.baseline is not None and Path(rule.baseline).resolve() in written:
+                raise ValueError(
+                    f"Rule {rule.name!r}: baseline must not be a file that this run writes, got {rule.baseline!r}. "
+                    "Keep the results of the earlier release elsewhere."
+                )
+        return rules
 
     def read_inputs(self) -> list[str]:
         """Read and check the inputs of every measurement, so that errors show before anything is computed.
@@ -215,9 +179,11 @@ class Session:
             The first error, with the measurement that has it.
         """
         unopened = []
-        for part in self.chosen:
+        for place, part in enumerate(self.chosen):
             try:
-                self._check_inputs(part, prepare(part, quiet=self.quiet, trust=self.trust).inputs)
+                job = prepare(part, quiet=self.quiet, trust=self.trust)
+                self._check_outputs(self.chosen[place:], job)
+                self._check_inputs(job, self.chosen[:place])
             except Exception as error:
                 if self.trust is False and isinstance(error, UntrustedError):
                     unopened.append(part.name)
@@ -227,64 +193,47 @@ class Session:
                 raise ValueError(f"{part.kind} {part.name!r}: {message_of(error)}") from error
         return unopened
 
-    def _check_inputs(self, part: Measurement, inputs: Sequence[Source]) -> None:
-        """Refuse inputs that this run would overwrite; results of earlier measurements may be read."""
-        later = {other.name for other in self.chosen[self.chosen.index(part) :]}
-        for source in inputs:
+    def _check_inputs(self, job: Job, earlier: Sequence[Measurement]) -> None:
+        """Refuse inputs that will not be there; results of earlier measurements will be."""
+        written = {self.file(part) for part in earlier}
+        for source in job.inputs:
             path = source.path.resolve()
-            writer = self.folder.files.get(path)
-            is_earlier = writer in self.folder.names and writer not in later and path.suffix == ".json"
-            if writer is not None and not is_earlier:
-                raise ValueError(
-                    f"{source.argument} must not be a file that this run has yet to write, got {source}. "
-                    "Choose another name or output folder; results of earlier measurements may be read."
-                )
-            if path == self.folder.path:
+            if path == self.folder:
                 raise ValueError(f"{source.argument} must not be the output folder, got {source}.")
-            if writer is None and not path.exists() and not source.is_attribute:
+            if not (path in written or path.exists() or source.is_attribute):
                 raise ValueError(f"{source.argument} must be there, got {source}, which does not exist.")
 
-    def print_plan(self, unopened: Sequence[str]) -> None:
-        """Print what would run, as one would type it."""
-        here = Path.cwd()  # the folder of the file
-        if here != self.start:
-            say(shlex.join(["cd", self.shown(here)]))
-        for part in self.chosen:
-            target = os.path.relpath(self.folder.names[part.name], here)
-            say(shlex.join(["shiftmetrics", *part.command_line(), "--json", target]))
-        beside = f" and {self.shown(self.folder.junit)}" if self.rules else ""
-        say(f"Then {self.shown(self.folder.report)}{beside}.")
-        checked = f"Measurements with their inputs in order: {len(self.chosen) - len(unopened)}."
-        say(f"{checked} Nothing was computed or written.")
-        for name in unopened:
-            say(f"Not checked: {name}. It opens Python objects, which runs their code and needs --trust.")
-
-    def measure(self) -> int:
+    def measure(self, rules: Sequence[Rule]) -> int:
         """Measure, write, check; return the exit code. When one measurement fails, the others go on."""
         answers: dict[str, Answer] = {}
         failures: dict[str, str] = {}
-        self.folder.make()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"The output folder must be one that can be made, got {str(self.folder)!r} ({error.strerror})."
+            ) from error
         for part in self.plan.measurements:
             try:
                 if part in self.chosen:
                     answers[part.name] = self._measured(part)
-                elif self.folder.names[part.name].is_file():
+                elif self.file(part).is_file():
                     answers[part.name] = self._from_file(part)
             except Exception as error:
                 if os.environ.get(DEBUG_VARIABLE):
                     raise
-                if part in self.chosen:  # a result of an earlier run would pass for new
-                    self.folder.remove(part.name)
+                if part in self.chosen:
+                    _remove(self.file(part))
                 failures[part.name] = message_of(error)
                 self.say(f"      failed: {failures[part.name]}")
-        return self._conclude(answers, failures)
+        return self._conclude(answers, failures, rules)
 
     def _measured(self, part: Measurement) -> Answer:
         """Measure and write one result, and print it."""
         self.say(f"[{self.chosen.index(part) + 1}/{len(self.chosen)}] {part.name}: {part.kind}")
         started = time.perf_counter()
         answer: Answer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
-        answer.write_json(self.folder.names[part.name])
+        answer.write_json(self.file(part))
         for number, result in enumerate(answer.results.values()):
             self.say(f"      {f'{result.title}: ' if number else ''}{result.headline()}")
         for note in answer.notes:
@@ -294,56 +243,56 @@ class Session:
 
     def _from_file(self, part: Measurement) -> Answer:
         """Return the results of an earlier run."""
-        file = self.folder.names[part.name]
+        file = self.file(part)
         self.say(f"{part.name}: from {file.name}, of an earlier run")
         text = f"From {file.name}, of an earlier run: what needs its rows is not drawn."
         return Answer(results=read_result_files([file]).results, context=Context(description=text))
 
-    def _conclude(self, answers: dict[str, Answer], failures: dict[str, str]) -> int:
+    def _conclude(self, answers: dict[str, Answer], failures: dict[str, str], rules: Sequence[Rule]) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""
         results = {name: result for answer in answers.values() for name, result in answer.results.items()}
-        checked = check_results(results, self.rules) if self.rules else None
-        for file in (self.folder.junit, self.folder.report):  # those of an earlier run would pass for new
+        checked = check_results(results, rules) if rules else None
+        for file in (self.junit, self.report):  # those of an earlier run would pass for new
             file.unlink(missing_ok=True)
         if checked is not None:
-            checked.to_junit(self.folder.junit)
+            checked.to_junit(self.junit)
         if results:
-            facts = {"Configuration": self.plan.path.name}
-            if self.plan.seed is not None:
-                facts["Seed"] = str(self.plan.seed)
-            if failures:
-                facts["Failed"] = ", ".join(failures)
+            facts = {
+                "Configuration": self.plan.path.name,
+                "Seed": "" if self.plan.seed is None else str(self.plan.seed),
+                "Failed": ", ".join(failures),
+            }
             context = Context(
                 description=f"Measured as listed in {self.plan.path.name}.",
-                facts=facts,
+                facts={name: text for name, text in facts.items() if text},
                 rows={
                     name: rows for answer in answers.values() for name, rows in answer.context.rows.items()
                 },
                 remarks={name: _remark(answer.context) for name, answer in answers.items()},
                 rules=checked,
             )
-            write_report(results, self.folder.report, title=self.plan.title, context=context)
-        self._say_files(checked)
+            write_report(results, self.report, title=self.plan.title, context=context)
         if checked is not None:
+            if not self.quiet:
+                with reader_may_leave():
+                    show_outcomes(checked)
             failures |= {f"rule {outcome.rule.name!r}": outcome.text for outcome in checked.errors}
+        for what, file in (("JUnit", self.junit), ("Report", self.report), ("Results", self.folder)):
+            if file.exists():
+                near = file.is_relative_to(self.start)
+                self.say(f"{what}: {file.relative_to(self.start) if near else file}")
         for name, message in failures.items():
             say_error(f"{name}: {message}")
         return EXIT_ERROR if failures else 0 if checked is None else checked.exit_code
 
-    def _say_files(self, checked: RulesResult | None) -> None:
-        """Print how the rules ended, and where everything is."""
-        if checked is not None and not self.quiet:
-            with reader_may_leave():
-                show_outcomes(checked)
-        folder = self.folder
-        for what, file in (("JUnit", folder.junit), ("Report", folder.report), ("Results", folder.path)):
-            if file.exists():
-                self.say(f"{what}: {self.shown(file)}")
-        for file in folder.others():
-            self.say(
-                f"Note: {self.shown(file)} is of no measurement in {self.plan.path.name}; `check` and `report` "
-                "would read it with the folder."
-            )
+
+def _remove(file: Path) -> None:
+    """Remove the result of an earlier run, so that nobody takes it for new."""
+    if file.is_file():
+        has_arrays = names_arrays(file)
+        file.unlink()
+        if has_arrays:
+            file.with_suffix(".npz").unlink(missing_ok=True)
 
 
 def _remark(context: Context) -> str:

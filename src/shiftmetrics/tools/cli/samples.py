@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -197,6 +197,13 @@ def read_vector(text: str, argument: str) -> Values:
     if values.ndim != 1:
         raise ValueError(f"{argument} must be a file of one value a row, got shape {values.shape}.")
     return values
+
+
+def refuse_options(given: Mapping[str, Any], rule: str) -> None:
+    """Raise a ValueError for the first option that was given."""
+    for option, value in given.items():
+        if value:
+            raise ValueError(f"{option} must {rule}.")
 
 
 def split_names(text: str) -> list[str]:

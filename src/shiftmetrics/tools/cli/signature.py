@@ -23,7 +23,7 @@ import typer
 
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.tools.cli.forms import TEXT_FORMS, Option
-from shiftmetrics.tools.cli.options import OPENING, SETTINGS, SHARED, Opening
+from shiftmetrics.tools.cli.options import OPENING, SETTINGS, Opening, of_every_command
 from shiftmetrics.tools.cli.outputs import Job, check_outputs
 
 NEVER = {"executor", "rng", "progress", "align", "pairing", "keep_rows"}
@@ -125,10 +125,10 @@ def _members(kind: Any) -> list[Any]:
 
 
 def _entry(owner: Any, name: str) -> tuple[str, str]:
-    """Return the type and the description of a parameter in a numpydoc docstring, or among the shared options."""
+    """Return the type and the description of a parameter in a numpydoc docstring, or among shared options."""
     pattern = rf"^(?:\w+, )*{name}(?:, \w+)*(?: : (.*))?\n((?: +.*\n?|\n)+)"
-    for text in (inspect.getdoc(owner) or "", SHARED):
-        found = re.search(pattern, text, flags=re.MULTILINE)
+    for source in (owner, Opening, of_every_command):
+        found = re.search(pattern, inspect.getdoc(source) or "", flags=re.MULTILINE)
         if found:
             return found[1] or "", " ".join(found[2].split()).replace("``", "")
     return "", ""
@@ -254,10 +254,6 @@ def measuring(
         for option in options_of(function, panel):
             if option.name not in leave_out:
                 declared.setdefault(option.key, option)
-
-    def of_every_command(
-        *, seed: int = 0, json: Path | None = None, report: Path | None = None, quiet: bool = False
-    ) -> None: ...
 
     def decorate(command: Callable[..., Job]) -> Any:
         def callback(*, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any) -> Job:

@@ -18,7 +18,7 @@ from shiftmetrics.tools.cli.models import columns_of, name_of
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.readers import read_source
-from shiftmetrics.tools.cli.samples import Sample, read_rows, require_column
+from shiftmetrics.tools.cli.samples import Sample, read_rows, refuse_options, require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
 from shiftmetrics.tools.cli.suspects import refuse_text
@@ -101,15 +101,17 @@ def stability(
     beside = {"label": label, "weight": weight, "groups": groups}
     if model is None:
         others = {"--decide-at": decide_at, "--error-costs": error_costs, "--by": by}
-        _refuse({"--target": target, "--feature-stability": feature_stability, **others}, "go with --model")
+        refuse_options(
+            {"--target": target, "--feature-stability": feature_stability, **others}, "go with --model"
+        )
         call.refuse_all_but(stability_criterion, rule="go with --model")
         return _of_numbers(file, call, losses, distances, kind, id_column, beside, curve=curve)
-    _refuse({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
+    refuse_options({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
     call.refuse_all_but(model_stability, rule="not go with --model")
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
     if not feature_stability:
-        _refuse({"--by": by}, "go with --feature-stability")
+        refuse_options({"--by": by}, "go with --feature-stability")
     check_model(model)
     costs = _costs(error_costs or [])
     source = parse_source(file, "FILE")
@@ -171,13 +173,6 @@ def _costs(texts: Sequence[str]) -> dict[str, float]:
                 f"--error-costs must be LABEL=COST, got {text!r}. An example is ill=10."
             ) from None
     return costs
-
-
-def _refuse(given: dict[str, Any], rule: str) -> None:
-    """Raise a ValueError for the first option that was given."""
-    for option, value in given.items():
-        if value:
-            raise ValueError(f"{option} must {rule}.")
 
 
 def _read(

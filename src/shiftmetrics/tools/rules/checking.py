@@ -11,14 +11,7 @@ from shiftmetrics._core.result import Result
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.tools.rules.fields import Place, Reading, Row, find, matches, read, rows_of
-from shiftmetrics.tools.rules.judging import (
-    ReadResults,
-    judge,
-    judge_worse,
-    paired_worse_by,
-    partner_of,
-    worse_by,
-)
+from shiftmetrics.tools.rules.judging import ReadResults, judge, judge_worse, partner_of, worse_by
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.tools.rules.rule import Rule, nearest_names
 
@@ -111,6 +104,7 @@ def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
 def _outcomes(rule: Rule, name: str, result: Result, read_baseline: ReadResults) -> Iterator[Outcome]:
     """Yield the outcome of one rule on one result; with a row, one for each row that it means."""
     common: dict[str, Any] = {"rule": rule, "result": name, "measure": result.measure}
+    ended: Ended
     try:
         rows = [Row(result, "", rule.field)] if rule.row is None else rows_of(result, rule.row, rule.field)
     except (ValueError, TypeError) as error:
@@ -131,15 +125,9 @@ def _outcomes(rule: Rule, name: str, result: Result, read_baseline: ReadResults)
         except (ValueError, TypeError) as error:
             yield Outcome(**common, row=row.words, ended="error", text=str(error))
             continue
-        yield Outcome(
-            **common,
-            row=row.words,
-            ended="passed" if holds else _not_held(rule),
-            value=reading.value,
-            low=reading.low,
-            high=reading.high,
-            text=text,
-        )
+        counted: dict[str, Any] = {"value": reading.value, "low": reading.low, "high": reading.high}
+        ended = "passed" if holds else _not_held(rule)
+        yield Outcome(**common, row=row.words, ended=ended, text=text, **counted)
 
 
 def _not_held(rule: Rule) -> Ended:
@@ -170,13 +158,8 @@ def _against_baseline(
     unmet = _unmet_status(rule, earlier, before)
     if unmet:
         raise ValueError(f"The baseline is no answer. {unmet}")
-    old = read(before, rule.field, "value")
-    new = read(place, rule.field, "value")
-    worse = (
-        paired_worse_by(rule, result, earlier)
-        if rule.using == "interval"
-        else worse_by(rule, result, new, old)
-    )
+    old, new = read(before, rule.field, "value"), read(place, rule.field, "value")
+    worse = worse_by(rule, result, new, old)
     return worse, *judge_worse(rule, new, old, worse)
 
 

@@ -88,8 +88,12 @@ def find(start: Any, path: str) -> Place:
 
 
 def names_of(part: Any) -> list[str]:
-    """Return the fields and properties of a record, or the keys of a mapping."""
-    return [str(key) for key in part] if isinstance(part, Mapping) else public_names(type(part))
+    """Return the fields and properties of a record, the keys of a mapping, or the positions in a sequence."""
+    if isinstance(part, Record):
+        return public_names(type(part))
+    if isinstance(part, tuple | list | np.ndarray) and np.ndim(part) != 0:
+        return [*map(str, range(len(part))), COUNT]
+    return [str(key) for key in part] if isinstance(part, Mapping) else []
 
 
 def read(place: Place, path: str, using: Using | None) -> Reading:
@@ -106,15 +110,8 @@ def read(place: Place, path: str, using: Using | None) -> Reading:
             f"The field {path!r} is empty: the result was computed without it. Measure with the option that "
             "gives it, or choose another field."
         )
-    if isinstance(value, Record | Mapping):
-        raise ValueError(
-            f"The field {path!r} has parts; name one of them. {nearest_names('', names_of(value))}"
-        )
-    if isinstance(value, tuple | list | np.ndarray):
-        raise ValueError(
-            f"The field {path!r} holds {len(value)} values; name one of them, as in {path}.0, or write "
-            f"{path}.{COUNT} for how many there are."
-        )
+    if names := names_of(value):
+        raise ValueError(f"The field {path!r} has parts; name one of them. {nearest_names('', names)}")
     if isinstance(value, bool | str):
         return Reading(value=value)
     if not isinstance(value, int | float):
@@ -138,37 +135,29 @@ def plain(value: Any) -> Any:
 
 
 def _step(part: Any, name: str, done: str, path: str) -> Any:
-    where = f"in {done!r}" if done else "in this result"
-    if isinstance(part, Record | Mapping):
-        if name not in names_of(part):
-            raise ValueError(f"There is no field {name!r} {where}. {nearest_names(name, names_of(part))}")
-        return part[name] if isinstance(part, Mapping) else getattr(part, name)
-    if isinstance(part, tuple | list | np.ndarray) and np.ndim(part) != 0:
-        if name == COUNT:
-            return len(part)
-        try:
-            return part[int(name)]
-        except ValueError:
-            raise ValueError(
-                f"The step {name!r} {where} must be a position, such as 0, or {COUNT}: there are {len(part)} parts."
-            ) from None
-        except IndexError:
-            raise ValueError(f"There is no part {name} {where}, which has {len(part)}.") from None
+    names = names_of(part)
     if part is None:
         raise ValueError(
             f"The field {done!r} is empty: the result was computed without it, so it has no {name!r}."
         )
-    raise ValueError(
-        f"The field {done!r} is a single value and has no {name!r}. Leave out the end of {path!r}."
-    )
+    if not names:
+        raise ValueError(
+            f"The field {done!r} is a single value and has no {name!r}. Leave out the end of {path!r}."
+        )
+    if name not in names:
+        where = f"in {done!r}" if done else "in this result"
+        raise ValueError(f"There is no field {name!r} {where}. {nearest_names(name, names)}")
+    if isinstance(part, Record):
+        return getattr(part, name)
+    if isinstance(part, Mapping):
+        return part[name]
+    return len(part) if name == COUNT else part[int(name)]
 
 
 def _with_uncertainty(place: Place, path: str, value: float, using: Using | None) -> Reading:
     """Add up what may lie below and above a number: sampling, numerical error, and what a search may have missed."""
-    ends: list[tuple[float, float, str]] = []
     error = _companion(place, "error_bound")
-    if error:
-        ends.append((value - error, value + error, "numerical error"))
+    ends = [(value - error, value + error, "numerical error")] if error else []
     interval = _interval(place)
     if using == "interval" and interval is None:
         raise ValueError(
@@ -185,21 +174,14 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
             )
     reach = {what: max(value - low, high - value) for low, high, what in ends if low < value or high > value}
     most = max(reach.values(), default=0.0)
-    return Reading(
-        value=value,
-        low=_total(value, [low for low, _, _ in ends], -1.0),
-        high=_total(value, [high for _, high, _ in ends], 1.0),
-        # What is a hundred times smaller than the rest is not named.
-        because=tuple(what for what, far in reach.items() if math.isinf(far) or 100.0 * far >= most),
-    )
-
-
-def _total(value: float, ends: list[float], sign: float) -> float:
-    """Add up the distances to all ends on one side; at infinity, where there is nothing to add, take the last end."""
-    distances = [max(0.0, sign * (end - value)) if end != value else 0.0 for end in ends]
-    if math.isinf(value):
-        return sign * max([sign * value, *(sign * end for end in ends)])
-    return value + sign * math.fsum(distances)
+    # What is a hundred times smaller than the rest is not named.
+    because = tuple(what for what, far in reach.items() if math.isinf(far) or 100.0 * far >= most)
+    lows, highs = [low for low, _, _ in ends], [high for _, high, _ in ends]
+    if math.isinf(value):  # there is nothing to add
+        return Reading(value=value, low=min([value, *lows]), high=max([value, *highs]), because=because)
+    low = value - math.fsum(max(0.0, value - end) for end in lows)
+    high = value + math.fsum(max(0.0, end - value) for end in highs)
+    return Reading(value=value, low=low, high=high, because=because)
 
 
 def _companion(place: Place, what: str) -> Any:

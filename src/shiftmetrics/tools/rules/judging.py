@@ -72,41 +72,6 @@ def worse_by(rule: Rule, result: Result, now: Reading, earlier: Reading) -> Read
     )
 
 
-def paired_worse_by(rule: Rule, result: Result, earlier: Result) -> Reading:
-    """Return by how much the value is worse, with the paired interval of the difference: both saw the same rows.
-
-    Raises
-    ------
-    ValueError
-        If the field is not the value, or both do not come from the same rows.
-    """
-    if rule.field != "value" or rule.row is not None:
-        raise ValueError('using = "interval" with a baseline must be for the field "value". Leave it out.')
-    from shiftmetrics.comparison import compare_results
-
-    now, before = "this release", "the baseline"
-    try:
-        compared = compare_results({now: result, before: earlier})
-    except (TypeError, ValueError) as error:
-        raise ValueError(f'{error} Without using = "interval", the two values are compared.') from error
-    pair = compared.differences[0]
-    if pair.first != now:
-        pair = pair.reversed()
-    sign = 1.0 if _higher_is_better(rule, result) else -1.0
-    low, high = sorted([-sign * pair.interval.low, -sign * pair.interval.high])
-    reasons = [f"{100 * pair.interval.level:g} % interval of the paired difference"]
-    if result.value == earlier.value:  # the same computation has the same error
-        return Reading(value=0.0, low=min(low, 0.0), high=max(high, 0.0), because=tuple(reasons))
-    # Differences within the numerical error are none to a comparison; to a gate they may be that large.
-    errors = result.error_bound + earlier.error_bound
-    if 100.0 * errors >= high - low:
-        reasons.append("numerical error")
-    worse = sign * (earlier.value - result.value)
-    return Reading(
-        value=worse, low=min(low, worse) - errors, high=max(high, worse) + errors, because=tuple(reasons)
-    )
-
-
 def direction_of(rule: Rule, result: Result) -> bool | None:
     """Tell whether higher is better for the field of a rule; None where it is unknown."""
     if rule.better is not None:
@@ -163,13 +128,12 @@ def judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
             f"The field {rule.field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
             "Write equal_to instead."
         )
-    lower, upper = rule.lower_holds(low), rule.upper_holds(high)
-    has_lower = rule.at_least is not None or rule.above is not None
-    counted = low if has_lower and (not lower or upper) else high  # the end that decides
+    lower, upper = low >= rule.lower, high <= rule.upper
+    counted = low if rule.at_least is not None and (not lower or upper) else high  # the end that decides
     found = f"{rule.field} {_apart(value, rule)}{_counted(counted, reading, rule)}"
     if lower and upper:
         return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, result)}"
-    if not (rule.lower_holds(float(value)) and rule.upper_holds(float(value))):
+    if not rule.lower <= float(value) <= rule.upper:
         return False, f"{found}: not {rule.bound_in_words()}."
     remedy = ' More rows narrow an interval; using = "value" judges the value alone.'
     return False, f"{found}: not shown to be {rule.bound_in_words()}.{remedy if rule.using is None else ''}"
@@ -193,7 +157,7 @@ def _wrong_side(rule: Rule, result: Result) -> str:
     if higher is None:
         return ""
     lower, upper = rule.lower > -math.inf, rule.upper < math.inf
-    if (higher and upper and not lower) or (not higher and lower and not upper):
+    if lower != upper and upper == higher:
         side = ("Higher", "at_least") if higher else ("Lower", "at_most")
         return f" {side[0]} is better here: did you mean {side[1]}?"
     return ""
@@ -213,6 +177,5 @@ def _counted(end: float, reading: Reading, rule: Rule) -> str:
 def _apart(number: Any, rule: Rule) -> str:
     """Print a number with enough digits to tell it from the bounds."""
     short = printed(number)
-    bounds = [rule.at_least, rule.above, rule.at_most, rule.below]
-    alike = any(bound is not None and bound != number and format_number(bound) == short for bound in bounds)
+    alike = any(bound != number and format_number(bound) == short for bound in (rule.lower, rule.upper))
     return repr(number) if alike else short

@@ -10,13 +10,11 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from shiftmetrics._core.files import atomic_path, write_text
-from shiftmetrics._core.record import Record, decode, encode
+from shiftmetrics._core.record import Record, encode
 from shiftmetrics._core.result import SCHEMA_VERSION
-from shiftmetrics._core.validation import describe
 from shiftmetrics.tools.rules.rule import Rule
 
 Ended = Literal["passed", "failed", "warned", "error"]
@@ -151,7 +149,7 @@ class RulesResult(Record):
         ]
         return pd.DataFrame(rows)
 
-    def to_json(self, path: str | os.PathLike[str] | None = None, *, indent: int = 2) -> str:
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the outcomes as JSON, or write them too.
 
         Raises
@@ -159,10 +157,9 @@ class RulesResult(Record):
         ValueError
             If the folder of ``path`` does not exist.
         """
-        encoded = encode(self, lambda _path, array: array.tolist())
         verdict = {"schema_version": SCHEMA_VERSION, "passed": self.passed, "exit_code": self.exit_code}
-        document = verdict | encoded
-        text = json.dumps(document, indent=indent, allow_nan=False)
+        document = verdict | encode(self, lambda _path, array: array.tolist())
+        text = json.dumps(document, indent=2, allow_nan=False)
         if path is not None:
             write_text(path, text + "\n")
         return text
@@ -196,12 +193,9 @@ class RulesResult(Record):
         (True, True)
         """
         counts = {
-            "name": SUITE,
-            "tests": str(len(self.outcomes)),
-            "failures": str(len(self.failed)),
-            "errors": str(len(self.errors)),
-            "time": "0",
-        }
+            "name": SUITE, "tests": str(len(self.outcomes)), "failures": str(len(self.failed)),
+            "errors": str(len(self.errors)), "time": "0",
+        }  # fmt: skip
         root = ET.Element("testsuites", counts)
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")
         about = {"skipped": "0", "timestamp": now, "hostname": "localhost"}
@@ -211,27 +205,6 @@ class RulesResult(Record):
         ET.indent(root)
         with atomic_path(path) as temporary:
             ET.ElementTree(root).write(temporary, encoding="utf-8", xml_declaration=True)
-
-    @classmethod
-    def from_json(cls, source: str | os.PathLike[str]) -> Self:
-        """Read outcomes back from JSON text, or from a file.
-
-        Raises
-        ------
-        ValueError
-            If the JSON is not that of checked rules.
-        """
-        given = isinstance(source, str) and source.lstrip().startswith("{")
-        text = str(source) if given else Path(source).read_text(encoding="utf-8")
-        try:
-            found = decode(json.loads(text), lambda stand_in: stand_in["array"])
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                describe("source", "the JSON of checked rules", f"text that is not JSON ({error})")
-            ) from error
-        if not isinstance(found, cls):
-            raise ValueError(describe("source", "the JSON of checked rules", "another document"))
-        return found
 
     def _that(self, ended: Ended) -> tuple[Outcome, ...]:
         return tuple(outcome for outcome in self.outcomes if outcome.ended == ended)

@@ -21,9 +21,10 @@ Using = Literal["interval", "value"]
 Severity = Literal["fail", "warn"]
 Better = Literal["higher", "lower"]
 
-LOWER, UPPER = ("at_least", "above"), ("at_most", "below")
-BOUNDS = (*LOWER, *UPPER, "equal_to", "worse_by_at_most")
-"""The keys that bound a field; each rule has one of them, or one lower and one upper bound."""
+BOUNDS = ("at_least", "at_most", "equal_to", "worse_by_at_most")
+"""The keys that bound a field; each rule has one of them, or the first two together."""
+
+WORDS = {"severity": ("fail", "warn"), "using": ("interval", "value"), "better": ("higher", "lower")}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,8 +46,8 @@ class Rule(Record):
     row : dict or None
         Rows of a table of the result whose columns hold these values, such as ``{"feature": "age"}``; texts may be
         patterns. The rule holds for each of them.
-    at_least, above, at_most, below : float or None
-        Bounds of a number. A lower and an upper one may go together.
+    at_least, at_most : float or None
+        Bounds of a number; they may go together.
     equal_to : float, str, bool or None
         What the field must be, exactly as it stands: for counts, words and settings.
     baseline : str or None
@@ -58,9 +59,9 @@ class Rule(Record):
     same_settings : bool, default True
         Whether the result and its baseline must have been measured with the same settings.
     using : {"interval", "value"} or None
-        "interval": the unfavourable end of the interval is checked, and there must be one; with a baseline, that of
-        the paired difference. "value": the number as printed, with its numerical error. Default: the interval where
-        there is one, and what a search is certified not to have missed; with a baseline, the value.
+        "interval": the unfavourable end of the interval is checked, and there must be one. "value": the number as
+        printed, with its numerical error. Default: the interval where there is one, and what a search is certified
+        not to have missed; with a baseline, the value.
     status : tuple of str, default ("ok",)
         Statuses a result may have: "ok" stands for all that are an answer, "any" for all.
     severity : {"fail", "warn"}, default "fail"
@@ -86,9 +87,7 @@ class Rule(Record):
     field: str = "value"
     row: dict[str, Any] | None = None
     at_least: float | None = None
-    above: float | None = None
     at_most: float | None = None
-    below: float | None = None
     equal_to: float | str | bool | None = None
     baseline: str | None = None
     worse_by_at_most: float | str | None = None
@@ -109,11 +108,9 @@ class Rule(Record):
         if not listed or not self.status:
             expected = 'a status or a list of them, such as "ok", "any" or "converged"'
             raise TypeError(describe("status", expected, repr(self.status)))
-        check_choice(self.severity, "severity", ("fail", "warn"))
-        if self.using is not None:
-            check_choice(self.using, "using", ("interval", "value"))
-        if self.better is not None:
-            check_choice(self.better, "better", ("higher", "lower"))
+        for name, words in WORDS.items():
+            if getattr(self, name) != getattr(Rule, name):
+                check_choice(getattr(self, name), name, words)
         if not isinstance(self.same_settings, bool):
             raise TypeError(describe("same_settings", "true or false", repr(self.same_settings)))
         if self.row is not None:
@@ -125,13 +122,13 @@ class Rule(Record):
 
     @property
     def lower(self) -> float:
-        """The least that passes, or what must be exceeded: -inf without such a bound."""
-        return next((bound for bound in (self.at_least, self.above) if bound is not None), -math.inf)
+        """The least that passes: -inf without such a bound."""
+        return -math.inf if self.at_least is None else self.at_least
 
     @property
     def upper(self) -> float:
-        """The most that passes, or what must not be reached: inf without such a bound."""
-        return next((bound for bound in (self.at_most, self.below) if bound is not None), math.inf)
+        """The most that passes: inf without such a bound."""
+        return math.inf if self.at_most is None else self.at_most
 
     @property
     def margin(self) -> tuple[float, bool]:
@@ -146,12 +143,8 @@ class Rule(Record):
             margin, share = self.margin
             much = f"{format_number(100 * margin)} %" if share else format_number(margin)
             return f"at most {much} worse than in {self.baseline}"
-        parts = [
-            f"{name.replace('_', ' ')} {format_number(getattr(self, name))}"
-            for name in (*LOWER, *UPPER)
-            if getattr(self, name) is not None
-        ]
-        return " and ".join(parts)
+        ends = {"at least": self.at_least, "at most": self.at_most}
+        return " and ".join(f"{word} {format_number(end)}" for word, end in ends.items() if end is not None)
 
     def in_words(self) -> str:
         """Say what the rule demands, and of which results."""
@@ -159,53 +152,41 @@ class Rule(Record):
         row = "" if self.row is None else f" where {row_in_words(self.row)}"
         return f"{', '.join(which) or 'every result'}: {self.field}{row} {self.bound_in_words()}"
 
-    def lower_holds(self, number: float) -> bool:
-        """Tell whether a number is within the lower bound."""
-        return number > self.above if self.above is not None else number >= self.lower
-
-    def upper_holds(self, number: float) -> bool:
-        """Tell whether a number is within the upper bound."""
-        return number < self.below if self.below is not None else number <= self.upper
-
     def _check_bounds(self) -> None:
-        for name in (*LOWER, *UPPER):
+        for name in ("at_least", "at_most"):
             if getattr(self, name) is not None:
-                bound = check_number(getattr(self, name), name, allow_inf=True)
-                object.__setattr__(self, name, bound)
+                object.__setattr__(self, name, check_number(getattr(self, name), name, allow_inf=True))
         if self.worse_by_at_most is not None:
             _margin(self.worse_by_at_most)
         if self.equal_to is not None and not isinstance(self.equal_to, bool | int | float | str):
             raise TypeError(describe("equal_to", "a number, a text, true or false", repr(self.equal_to)))
-        if isinstance(self.equal_to, float) and math.isnan(self.equal_to):
+        if self.equal_to != self.equal_to:
             raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
         given = [name for name in BOUNDS if getattr(self, name) is not None]
         if not given:
             raise ValueError(
                 f"The rule must have a bound, got none. Add one of {', '.join(BOUNDS)}; at_least = 0.8, for example."
             )
-        two_sided = len(given) == 2 and given[0] in LOWER and given[1] in UPPER
-        if len(given) > 1 and not two_sided:
+        if len(given) > 1 and given != ["at_least", "at_most"]:
             raise ValueError(
-                f"The rule must have one bound, or a lower and an upper one, got {' and '.join(given)}. "
-                "Write two rules."
+                f"The rule must have one bound, or at_least and at_most, got {' and '.join(given)}. Write two rules."
             )
-        strict = self.above is not None or self.below is not None
-        if self.lower > self.upper or (strict and self.lower >= self.upper):
+        if self.lower > self.upper:
             raise ValueError(f"The rule must leave something that passes, got {self.bound_in_words()}.")
 
     def _check_baseline(self) -> None:
+        if (self.baseline is None) != (self.worse_by_at_most is None):
+            raise ValueError(
+                "baseline and worse_by_at_most must go together, got one of them. Add what is missing, such as "
+                'baseline = "previous.json", worse_by_at_most = "5 %".'
+            )
         if self.baseline is not None:
             _check_text(self.baseline, "baseline")
-            if self.worse_by_at_most is None:
+            if self.using == "interval":
                 raise ValueError(
-                    "baseline must go with worse_by_at_most, got it alone. Add worse_by_at_most = 0.02 or "
-                    'worse_by_at_most = "5 %".'
+                    'using = "interval" must go without a baseline. Compare the two results with `shiftmetrics '
+                    'compare`, and bound the field "difference" of the measure "comparison".'
                 )
-        elif self.worse_by_at_most is not None:
-            raise ValueError(
-                'worse_by_at_most must go with a baseline, got none. Add baseline = "previous.json", the results '
-                "of the release to compare with."
-            )
 
 
 def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
