@@ -2,8 +2,12 @@
 
 import dask
 import dask.array as da
+import dask.dataframe
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import oracles
 from shiftmetrics import Computing, posterior_agreement
@@ -11,6 +15,34 @@ from shiftmetrics import Computing, posterior_agreement
 
 def arrays(seed: int, chunks: object = (70, -1)) -> tuple[da.Array, da.Array]:
     return tuple(da.from_array(part, chunks=chunks) for part in oracles.hard_pairs(seed))
+
+
+@pytest.mark.parametrize("kind", ["scores", "probabilities"])
+@given(cuts=st.lists(st.integers(0, 4000), max_size=6))
+@settings(max_examples=10)
+def test_any_partitions_give_the_number_of_memory(kind: str, cuts: list[int]) -> None:
+    rng = np.random.default_rng(3)
+    reference = 3.0 * rng.normal(size=(4000, 4))
+    pair = reference + rng.normal(size=(4000, 4)), reference
+    if kind == "probabilities":
+        pair = tuple(np.exp(side) / np.exp(side).sum(axis=1, keepdims=True) for side in pair)
+    exact = posterior_agreement(*pair, kind=kind)
+    chunks = tuple(np.diff([0, *sorted(cuts), 4000]).tolist())
+    split = [da.from_array(side, chunks=(chunks, -1)) for side in pair]
+    with dask.config.set(scheduler="synchronous"):
+        result = posterior_agreement(*split, kind=kind)
+    for name in ("value", "beta", "effective_classes", "disagreement"):
+        assert getattr(result, name) == pytest.approx(getattr(exact, name), rel=1e-12)
+
+
+def test_data_frames_match_their_columns_by_name() -> None:
+    pair = [pd.DataFrame(side, columns=["a", "b", "c"]) for side in oracles.hard_pairs(1)]
+    exact = posterior_agreement(*pair)
+    shifted, reference = (dask.dataframe.from_pandas(side, npartitions=3) for side in pair)
+    result = posterior_agreement(shifted, reference[["c", "a", "b"]])
+    assert result.value == pytest.approx(exact.value, rel=1e-12)
+    with pytest.raises(ValueError, match="same columns"):
+        posterior_agreement(shifted, reference.rename(columns={"a": "d"}))
 
 
 @pytest.mark.parametrize("prior", [None, "predicted"])
@@ -47,16 +79,19 @@ def test_filtered_rows_leave_empty_partitions_of_unknown_size() -> None:
     exact = posterior_agreement(*(part[keep] for part in oracles.hard_pairs(1)))
     assert result.n_samples == 180
     assert result.value == pytest.approx(exact.value, abs=2e-6)
-    with pytest.raises(ValueError, match="scores must be an array of at least one row"):
+    with pytest.raises(ValueError, match=r"scores must be an array of at least 1 row\(s\)"):
         posterior_agreement(scores[mask & False], reference[mask & False])
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda a, b: (a.compute(), b), "scores must be a Dask array"),
-        (lambda a, b: (a, b.rechunk((100, -1))), "in 5 partitions of rows like scores, got 3"),
-        (lambda a, b: (a, b[:, 0]), "partitions of rows"),
+        (lambda a, b: (a.compute(), b), "scores must be a Dask collection"),
+        (
+            lambda a, b: (a, b.rechunk((100, -1))),
+            "in 5 partitions of rows like scores, of the same sizes, got 3",
+        ),
+        (lambda a, b: (a, b[:, 0]), "same shape"),
         (lambda a, b: (a + np.nan, b), "scores must be finite"),
         (lambda a, b: (a[:, :1], b[:, :1]), "at least two classes|number of|classes"),
     ],

@@ -15,7 +15,7 @@ from shiftmetrics import Computing
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.grid import BETA_RANGE, grid_betas, grid_result, grid_statistic
-from shiftmetrics.agreement.shards import batch_pairs
+from shiftmetrics.agreement.scores import batch_pairs
 
 B = oracles.binary_scores
 

@@ -29,6 +29,11 @@ def is_table(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
+def is_in_parts(value: object) -> bool:
+    """Tell whether ``value`` is rows that are not in memory, of which blocks are NumPy arrays (`_core.rows`)."""
+    return getattr(value, "in_parts", False) is True
+
+
 def is_labelled(value: object) -> bool:
     """Tell whether ``value`` is a pandas object, whose rows carry labels."""
     return hasattr(value, "index") and hasattr(value, "to_numpy") and not callable(value.index)
@@ -42,7 +47,8 @@ def namespace(*arrays: Array) -> ModuleType:
     TypeError
         If they come from different array libraries.
     """
-    xp: ModuleType = array_api_compat.array_namespace(*arrays)
+    here = [np.empty(0) if is_in_parts(array) else array for array in arrays]
+    xp: ModuleType = array_api_compat.array_namespace(*here)
     return xp
 
 
@@ -54,6 +60,8 @@ def as_array(value: Any, argument: str) -> Array:
     TypeError
         If ``value`` is text, complex, sparse, ragged, or holds objects that are not numbers.
     """
+    if is_in_parts(value):
+        return value
     if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray | np.generic):
         return _foreign_array(value, argument)
     if hasattr(value, "toarray"):  # SciPy's sparse matrices

@@ -11,9 +11,9 @@ import functools
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 BLOCK_BYTES = 1 << 20
 """Bytes of float64 in one block of one input: together with its temporaries it stays in a core's L2 cache."""
@@ -27,6 +27,22 @@ class Addable(Protocol):
 
 A = TypeVar("A", bound=Addable)
 T = TypeVar("T")
+
+
+class PlacedBlocks(list[slice]):
+    """Blocks of rows that are not in memory, and what maps a kernel over them where they live.
+
+    ``run(kernel, reduce, executor)`` yields what the kernel returns for each block, in order; with ``reduce`` it may
+    yield sums over consecutive blocks instead.
+    """
+
+    def __init__(
+        self,
+        blocks: list[slice],
+        run: Callable[[Callable[[slice], Any], bool, Executor | None], Iterable[Any]],
+    ) -> None:
+        super().__init__(blocks)
+        self.run = run
 
 
 def row_blocks(n_rows: int, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
@@ -68,7 +84,9 @@ def map_reduce(
     """
     if not blocks:
         raise ValueError("blocks must be at least one slice, got none.")
-    parts = map_blocks(kernel, blocks, executor=executor)
+    parts: Iterator[A] = map_blocks(kernel, blocks, executor=executor)
+    if isinstance(blocks, PlacedBlocks):
+        parts = iter(blocks.run(kernel, True, executor))
     total = next(parts)
     for part in parts:
         total = total + part
@@ -82,6 +100,9 @@ def map_blocks(
 
     The first exception of a kernel ends it; blocks that have not begun are cancelled.
     """
+    if isinstance(blocks, PlacedBlocks):
+        yield from blocks.run(kernel, False, executor)
+        return
     if executor is None:
         # A kernel that maps blocks itself works them off in its own thread: threads that wait for their own
         # pool would wait for ever.

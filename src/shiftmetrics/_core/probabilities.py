@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, BoolArray, float64_rows, is_floating, namespace, to_float64
-from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.arrays import Array, float64_rows, is_floating, is_in_parts, namespace, to_float64
+from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.rows import placed
 from shiftmetrics._core.validation import describe
 
 SUM_TOLERANCE = 1e-2
 """How far a row of probabilities may be from 1: half-precision formats round each of many entries."""
 
+_HEAD = 100
+
 
 def look_like_probabilities(array: Array) -> bool:
     """Tell whether floating scores are probabilities: not negative, and rows of sum 1 (or 1-D up to 1)."""
     # Votes and one-hot rows of integers are scores.
-    return is_floating(array) and not any(bad.any() for _, bad in _rows_outside(array))
+    if not is_floating(array):
+        return False
+    if is_in_parts(array) and _outside(to_float64(array[np.arange(min(len(array), _HEAD))])).any():
+        return False  # a pass over all rows is spared
+
+    def bad(rows: slice) -> bool:
+        return bool(_outside(float64_rows(array, rows)).any())
+
+    return not any(map_blocks(bad, placed(_blocks(array), (array,))))
 
 
 def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: bool = False) -> float | None:
@@ -28,47 +38,57 @@ def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: 
     """
     smallest, zeros = math.inf, False
     for array, argument in named:
-        for rows, bad in _rows_outside(array, divide):
-            if bad.any():
-                row = rows.start + int(np.argmax(bad))
-                values = to_float64(float64_rows(array, slice(row, row + 1)))
-                got = f"row {row} from {values.min():g} to {values.max():g}"
-                if array.ndim == 2:
-                    got += f" with sum {values.sum():g}"
-                expected = "proportions (not negative, each row of positive sum)"
-                remedy = 'Pass logits with kind="scores".'
-                if not divide:
-                    expected = "probabilities (between 0 and 1, each row of sum 1)"
-                    if values.min() >= 0.0:
-                        remedy = (
-                            f'{remedy[:-1]}, or percentages and rounded probabilities with kind="proportions", which '
-                            "divides rows by their sum."
-                        )
-                raise ValueError(describe(argument, expected, got, remedy))
-            block = to_float64(float64_rows(array, rows))
-            block = block / block.sum(axis=1, keepdims=True) if divide else block
-            for values in (block,) if array.ndim == 2 else (block, 1.0 - block):
-                positive = values > 0.0
-                zeros = zeros or not positive.all()
-                smallest = min(smallest, float(np.min(values, where=positive, initial=math.inf)))
+        blocks = placed(_blocks(array), (array,))
+
+        def least(rows: slice, array: Array = array, argument: str = argument) -> tuple[float, bool]:
+            return _least(array, rows, argument, divide)
+
+        for positive, some_zeros in map_blocks(least, blocks):
+            smallest, zeros = min(smallest, positive), zeros or some_zeros
     if not zeros:
         return floor
     return (smallest / 2 or smallest) if floor is None else floor  # half of the smallest double is 0
 
 
-def _rows_outside(array: Array, any_sum: bool = False) -> Iterator[tuple[slice, BoolArray]]:
-    """Yield blocks of rows, and which of them are no probabilities, or no proportions of any sum."""
-    for rows in row_blocks(int(array.shape[0]), 8 * math.prod(array.shape[1:])):
-        block = float64_rows(array, rows)
-        xp = namespace(block)
-        block = block if block.ndim == 2 else block[:, None]
-        bad = to_float64(xp.min(block, axis=1)) < 0.0
-        if any_sum:
-            bad |= to_float64(xp.max(block, axis=1)) <= 0.0
-            yield rows, bad
-            continue
-        bad |= to_float64(xp.max(block, axis=1)) > 1.0 + SUM_TOLERANCE
+def _least(array: Array, rows: slice, argument: str, divide: bool) -> tuple[float, bool]:
+    """Return the smallest positive entry of a block of probabilities, and whether any is 0; refuse others."""
+    block = to_float64(float64_rows(array, rows))
+    bad = _outside(block, divide)
+    if bad.any():
+        row = int(np.argmax(bad))
+        values = block[row : row + 1]
+        got = f"row {row + rows.start} from {values.min():g} to {values.max():g}"
         if array.ndim == 2:
-            with np.errstate(over="ignore"):  # scores may be of any size
-                bad |= np.abs(to_float64(xp.sum(block, axis=1)) - 1.0) > SUM_TOLERANCE
-        yield rows, bad
+            got += f" with sum {values.sum():g}"
+        expected = "proportions (not negative, each row of positive sum)"
+        remedy = 'Pass logits with kind="scores".'
+        if not divide:
+            expected = "probabilities (between 0 and 1, each row of sum 1)"
+            if values.min() >= 0.0:
+                remedy = (
+                    f'{remedy[:-1]}, or percentages and rounded probabilities with kind="proportions", which '
+                    "divides rows by their sum."
+                )
+        raise ValueError(describe(argument, expected, got, remedy))
+    block = block / block.sum(axis=1, keepdims=True) if divide else block
+    both = block if array.ndim == 2 else np.stack([block, 1.0 - block])
+    positive = both > 0.0
+    return float(np.min(both, where=positive, initial=math.inf)), not positive.all()
+
+
+def _blocks(array: Array) -> list[slice]:
+    return row_blocks(int(array.shape[0]), 8 * math.prod(array.shape[1:]))
+
+
+def _outside(block: Array, any_sum: bool = False) -> Array:
+    """Tell which rows of a block are no probabilities, or no proportions of any sum."""
+    xp = namespace(block)
+    matrix = block if block.ndim == 2 else block[:, None]
+    bad, highest = xp.min(matrix, axis=1) < 0.0, xp.max(matrix, axis=1)
+    if any_sum:
+        return bad | (highest <= 0.0)
+    bad = bad | (highest > 1.0 + SUM_TOLERANCE)
+    if block.ndim == 2:
+        with np.errstate(over="ignore"):  # scores may be of any size
+            bad = bad | (xp.abs(xp.sum(matrix, axis=1) - 1.0) > SUM_TOLERANCE)
+    return bad

@@ -16,6 +16,7 @@ from shiftmetrics._core.arrays import (
     as_array,
     float64_rows,
     is_floating,
+    is_in_parts,
     namespace,
     to_float64,
 )
@@ -234,9 +235,12 @@ def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | Non
     return scaled
 
 
-def check_finite(array: Array, argument: str, *, allow_nan: bool = False) -> None:
-    """Raise a ValueError that counts the values of ``array`` that are not finite and names the first."""
-    if array.shape[0] == 0 or not is_floating(array):
+def check_finite(array: Array, argument: str, *, allow_nan: bool = False, first_row: int = 0) -> None:
+    """Raise a ValueError that counts the values of ``array`` that are not finite and names the first.
+
+    ``first_row`` is the position of its first row in the whole sample. Rows in parts are checked as they are read.
+    """
+    if array.shape[0] == 0 or is_in_parts(array) or not is_floating(array):
         return
     row_bytes = 8 * max(1, math.prod(array.shape[1:]))
     for rows in row_blocks(array.shape[0], row_bytes):
@@ -248,7 +252,13 @@ def check_finite(array: Array, argument: str, *, allow_nan: bool = False) -> Non
             values = to_float64(block)
             bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
             refuse_where(
-                bad, values, argument, "finite everywhere", _IMPUTE, first_row=rows.start, count=True
+                bad,
+                values,
+                argument,
+                "finite everywhere",
+                _IMPUTE,
+                first_row=rows.start + first_row,
+                count=True,
             )
 
 

@@ -16,8 +16,9 @@ from shiftmetrics._core.statistics import Statistic
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.agreement.posterior import prior_setting
-from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
-from shiftmetrics.agreement.shards import Shards, batch_pairs, solve_shards
+from shiftmetrics.agreement.scores import ScorePairs, batch_pairs, prepare_pairs
+from shiftmetrics.agreement.solver import changed_fields, solve_beta
+from shiftmetrics.agreement.statistic import confident_changes, evaluator, limits_of, settled_limits
 
 try:
     import torch
@@ -122,8 +123,26 @@ def distributed_agreement(
         mine = function(prepare_pairs(blank, blank)).zeros() if pairs is None else function(pairs)
         return functools.reduce(operator.add, (mine.unpack(part) for part in _gather(mine.pack(), group)))
 
+    limits, weights, scale = settled_limits(
+        lambda prior, scale: total(lambda pairs: limits_of(pairs.replace(prior=prior, scale=scale))),
+        prepare_pairs(blank, blank, prior=prior).prior,
+        predicted=isinstance(prior, str),
+    )
+    change = {"prior": weights, "scale": scale}
+    best, fields = solve_beta(
+        lambda betas: total(lambda pairs: evaluator(pairs.replace(**change))(betas)),
+        limits,
+        weights,
+        scale,
+        prior=prior,
+        beta=beta,
+        computing=computing,
+    )
+    fields |= changed_fields(
+        limits, lambda: total(lambda pairs: confident_changes(pairs.replace(**change), best.x))
+    )
     return PosteriorAgreementResult(
-        **solve_shards(Shards(total, num_classes), prior=prior, beta=beta, computing=computing),
+        **fields,
         settings=settings_of(
             kind=kind, prior=prior_setting(prior), floor=floor, beta=beta, computing=computing.settings()
         ),

@@ -18,8 +18,7 @@ from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.result import PosteriorAgreementResult, value_fields
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
-from shiftmetrics.agreement.shards import changed_fields, shards_of, solve_beta, solve_shards
-from shiftmetrics.agreement.solver import pilot_betas
+from shiftmetrics.agreement.solver import changed_fields, pilot_betas, solve_beta
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,
     confident_changes,
@@ -51,10 +50,12 @@ def posterior_agreement(
     Parameters
     ----------
     scores : array of shape (n_samples, n_classes) or (n_samples,)
-        Scores (logits) on the shifted sample: NumPy, memory map, torch, any array API library, Dask, DataFrame or
-        nested lists. A one-dimensional array is a binary margin s, read as the scores (0, s). Without
-        ``reference_scores``: batches, an iterable of pairs (scores, reference_scores) that gives the same pairs each
-        time it is read, about ten times.
+        Scores (logits) on the shifted sample: NumPy, memory map, torch, any array API library, DataFrame or nested
+        lists; or rows that need not fit in memory: arrays of HDF5 and zarr, pyarrow datasets (folders of parquet
+        files), batches in an iterable that gives the same rows each time it is read, arrays and data frames of Dask.
+        A one-dimensional array is a binary margin s, read as the scores (0, s). Without ``reference_scores``: batches
+        that are pairs (scores, reference_scores). About ten passes are taken; of Dask only their sums leave the
+        workers, and 1,000 rows that place the first betas.
     reference_scores : array of the same shape
         Scores on the original sample; row i belongs to the same observation as row i of ``scores``.
     kind : {"auto", "scores", "probabilities", "proportions"}, default "auto"
@@ -67,10 +68,9 @@ def posterior_agreement(
         Default: uniform, for which a constant classifier is perfectly robust. "predicted" takes the share of rows, of
         both samples, in which each class is predicted: then a constant classifier scores 0.
     sample_weight : array of shape (n_samples,), optional
-        Non-negative observation weights. Not for batches and Dask arrays.
+        Non-negative observation weights. Not for batches and Dask.
     floor : float, optional
-        Smaller probabilities are raised to it. Default: half the smallest positive entry if there are zeros; batches
-        and Dask arrays with zeros need a number.
+        Smaller probabilities are raised to it. Default: half the smallest positive entry if there are zeros.
     beta : float, optional
         A given inverse temperature, infinity included: nothing is searched. Take it, and ``prior``, from the result
         of other pairs to measure the agreement of these at it. Default: the beta of largest agreement.
@@ -80,7 +80,8 @@ def posterior_agreement(
     resampling : Resampling or float, optional
         Compute a sampling interval, of this level: by the bootstrap, with beta found anew in each draw; where no pair
         disagrees, by the exact binomial bound on contradictions that were not seen. ``groups`` are pairs that are
-        drawn together, such as several versions of one picture. Only for one pairing in memory and ``beta=None``.
+        drawn together, such as several versions of one picture. Only for one pairing and ``beta=None``, not for
+        batches and Dask.
     computing : Computing, optional
         ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6); ``max_iter``, the most betas to
         evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0).
@@ -88,7 +89,7 @@ def posterior_agreement(
     Returns
     -------
     PosteriorAgreementResult
-        Value in nats per sample; higher is better. Of batches and Dask arrays without ``per_sample``.
+        Value in nats per sample; higher is better. Of batches and Dask without ``per_sample``.
 
     Raises
     ------
@@ -137,23 +138,18 @@ def posterior_agreement(
         )
     align: Align = check_choice(pairing, "pairing", ("labels", "position"))
     drawn = None
-    shards = shards_of(scores, reference_scores, kind=kind, floor=floor)
-    if shards is None:
-        pairs = prepare_pairs(scores, reference_scores, sample_weight=sample_weight, pairing=align, **options)
-        if resampling is not None:
-            groups = align_rows(scores, resampling.groups, "groups", align)
-            resampling = dataclasses.replace(resampling, groups=groups)
-        fields = _in_memory(pairs, prior, beta, resampling, computing)
-        if resampling is not None:
-            units = Units.of(resampling.groups, pairs.n_samples)
-            drawn = {**resampling.settings(), "n_units": units.n_units}
-        options.update(kind=pairs.kind, floor=pairs.floor)
-    else:
+    pairs = prepare_pairs(scores, reference_scores, sample_weight=sample_weight, pairing=align, **options)
+    if pairs.elsewhere:
         for value, name in ((sample_weight, "sample_weight"), (resampling, "resampling")):
             if value is not None:
-                remedy = "Use arrays in memory."
-                raise ValueError(describe(name, "None for batches and Dask arrays", repr(value), remedy))
-        fields = solve_shards(shards, prior=prior, beta=beta, computing=computing)
+                remedy = "Use arrays in memory, or in files."
+                raise ValueError(describe(name, "None for batches and Dask", repr(value), remedy))
+    elif resampling is not None:
+        groups = align_rows(scores, resampling.groups, "groups", align)
+        resampling = dataclasses.replace(resampling, groups=groups)
+        drawn = {**resampling.settings(), "n_units": Units.of(resampling.groups, pairs.n_samples).n_units}
+    fields = _solved(pairs, prior, beta, resampling, computing)
+    options.update(kind=pairs.kind, floor=pairs.floor)
     options["prior"] = prior_setting(prior)
     return PosteriorAgreementResult(
         **fields,
@@ -168,17 +164,18 @@ def posterior_agreement(
     )
 
 
-def _in_memory(
+def _solved(
     pairs: ScorePairs,
     prior: Any,
     beta: float | None,
     resampling: Resampling | None,
     computing: Computing,
 ) -> dict[str, Any]:
-    """Return the fields of the result of pairs in memory."""
+    """Return the fields of the result of pairs, wherever they are."""
     predicted, executor = isinstance(prior, str), computing.executor
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
     warnings = tuple(input_warnings(pairs, limits))
+    in_order = not any(getattr(side, "sequential", False) for side in (pairs.scores, pairs.reference_scores))
     best, fields = solve_beta(
         evaluator(pairs, executor=executor),
         limits,
@@ -187,10 +184,11 @@ def _in_memory(
         prior=prior,
         beta=beta,
         computing=computing,
-        guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
+        guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None and in_order else (),
     )
     fields |= changed_fields(limits, lambda: confident_changes(pairs, best.x, executor=executor))
-    fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
+    if not pairs.elsewhere:
+        fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
     fields["warnings"] = warnings + fields["warnings"]
     if resampling is not None:
         fields["interval"], fields["resampled"] = sample_agreement(

@@ -15,7 +15,7 @@ from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.predictions import predicted_columns
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.shards import search_beta
+from shiftmetrics.agreement.solver import search_beta
 from shiftmetrics.agreement.statistic import evaluator, limits_of
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from shiftmetrics._core.arrays import (
     as_array,
     float64_rows,
     is_floating,
+    is_in_parts,
     is_table,
     namespace,
     take_rows,
@@ -24,6 +26,7 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.numerics import Workspace
 from shiftmetrics._core.probabilities import check_probabilities, look_like_probabilities
+from shiftmetrics._core.rows import Side, of_batches, pair_in_parts, placed
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
     check_choice,
@@ -48,6 +51,12 @@ FEW_CLASSES = 50
 
 DEVICE_PLANE_BYTES = 1 << 27
 """The same for an accelerator, whose kernels want large blocks."""
+
+WORKSPACE = Workspace()
+"""Buffers that each thread keeps from batch to batch."""
+
+LOOKED_AT = 10_000
+"""Rows of a sample that is not in memory that are looked at for labels in place of margins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +132,16 @@ class ScorePairs:
     def slices(self) -> list[slice]:
         """Cut the rows into slices whose blocks stay small."""
         plane = PLANE_BYTES if on_cpu(self.scores) else DEVICE_PLANE_BYTES
-        return row_blocks(self.n_samples, 8 * self.n_classes, block_bytes=plane)
+        blocks = row_blocks(self.n_samples, 8 * self.n_classes, block_bytes=plane)
+        return placed(blocks, (self.scores, self.reference_scores))
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the pairs are in batches, or in partitions of Dask: rows are not told apart."""
+        return any(side.sequential or side.delayed is not None for side in self._sides_in_parts())
+
+    def _sides_in_parts(self) -> list[Any]:
+        return [side for side in (self.scores, self.reference_scores) if is_in_parts(side)]
 
     def block(self, rows: slice) -> Array:
         """Return float64 ``[a, b, a + b]`` of shape (3, n_rows, n_classes), where max a = max b = 0 in each row.
@@ -219,6 +237,7 @@ def prepare_pairs(
         if kind == "scores":
             remedy = "It is for probabilities."
             raise ValueError(describe("floor", "None for scores", repr(floor), remedy))
+    scores, reference_scores = _in_parts(scores, reference_scores)
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", align=pairing, option="pairing"
     )
@@ -256,6 +275,28 @@ def prepare_pairs(
     )
 
 
+def batch_pairs(
+    scores: Any, reference_scores: Any, *, kind: str, prior: Any, floor: float | None, n_classes: int | None
+) -> ScorePairs:
+    """Validate one batch as `prepare_pairs` does; nothing in it may depend on the batch alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `prepare_pairs`; also if the number of classes is another one, or a floor is needed and not given.
+    """
+    got = getattr(scores, "shape", None)
+    if n_classes is not None and got is not None:
+        n_columns = got[1] if len(got) == 2 else 2
+        if len(got) in (1, 2) and n_columns != n_classes:
+            raise ValueError(describe("scores", f"of {n_classes} classes in every batch", f"{n_columns}"))
+    pairs = prepare_pairs(scores, reference_scores, kind=kind, prior=prior, floor=floor)
+    if pairs.floor is not None and floor is None:
+        remedy = "A floor taken from each batch would differ between batches: pass one, such as floor=1e-6."
+        raise ValueError(describe("floor", "given where probabilities are 0", "None", remedy))
+    return pairs.replace(workspace=WORKSPACE)
+
+
 def named_prior(prior: Any) -> Any:
     """Return a prior as the measures know it: None for "uniform", "predicted", or what was given.
 
@@ -276,9 +317,33 @@ def align_rows(scores: Any, values: Any, name: str, pairing: Align, scores_name:
 
 def on_cpu(array: Array) -> bool:
     """Tell whether ``array`` is one that NumPy can look at in place: its own, or torch's on a CPU."""
-    if isinstance(array, np.ndarray):
+    if isinstance(array, np.ndarray) or is_in_parts(array):
         return True
     return hasattr(array, "detach") and array.device.type == "cpu"
+
+
+def _in_parts(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
+    """Return both samples, of batches of pairs too, as arrays or rows in parts."""
+    names = "scores", "reference_scores"
+    if reference_scores is not None:
+        first, second = pair_in_parts(scores, reference_scores, *names, paired=True)
+        return first, second
+    if hasattr(scores, "shape") or not hasattr(scores, "__iter__"):
+        remedy = "Pass reference_scores, or batches of pairs without it."
+        raise TypeError(describe("scores", "pairs (scores, reference_scores)", type(scores).__name__, remedy))
+    pairs = of_batches(scores, "scores", _stacked)
+    return Side(pairs, 0), Side(pairs, 1)
+
+
+def _stacked(batch: Any) -> FloatArray:
+    """Return a batch of pairs as an array of shape (n_rows, 2, n_classes), or (n_rows, 2) of margins."""
+    if not isinstance(batch, Sequence) or len(batch) != 2:
+        got = f"{len(batch)} parts" if isinstance(batch, Sequence) else type(batch).__name__
+        raise TypeError(describe("scores", "batches of (scores, reference_scores)", got))
+    names = "scores", "reference_scores"
+    first, second = (to_numpy(as_array(side, name)) for side, name in zip(batch, names, strict=True))
+    check_same_shape(first, second, *names)
+    return np.stack([first, second], axis=1)
 
 
 def _check_scores(value: Any, argument: str, prior: Any) -> tuple[Array, FloatArray]:
@@ -291,13 +356,13 @@ def _check_scores(value: Any, argument: str, prior: Any) -> tuple[Array, FloatAr
             got = f"{array.shape[0]} one-dimensional values of dtype {array.dtype}"
             remedy = "Labels have no scores: give one column for each class, or convert margins to float."
             raise TypeError(describe(argument, expected, got, remedy))
-        check_matrix(array[:, None], argument)
+        check_matrix(array[:, None] if not is_in_parts(array) else array[:LOOKED_AT][:, None], argument)
         return array, weights
     if array.ndim == 2 and array.shape[1] == 1:
         got = f"one column (shape {tuple(array.shape)})"
         remedy = "Give one column for each class, or a binary margin as a one-dimensional array."
         raise ValueError(describe(argument, "an array of at least two classes", got, remedy))
-    if array.ndim != 2 or (weights > 0.0).all():
+    if array.ndim != 2 or (weights > 0.0).all() or is_in_parts(array):
         return check_matrix(array, argument, min_columns=2), weights
     xp = namespace(array)
     check_matrix(xp.take(array, xp.asarray(np.flatnonzero(weights)), axis=1), argument)
@@ -308,7 +373,7 @@ def _refuse_labels(*sides: Array) -> None:
     """Raise a TypeError where floats in one dimension are 0, 1, 2, ... (or 1, 2, ...): class labels, not margins."""
     found: set[float] = set()
     for side in sides:
-        values = to_float64(side)
+        values = to_float64(side[:LOOKED_AT] if is_in_parts(side) else side)
         if values.min() < 0.0 or (values != np.round(values)).any():
             return
         found.update(np.unique(values).tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,17 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.branching import Samples, Tail
 from shiftmetrics._core.maximum import Maximum, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import describe
+from shiftmetrics.agreement.result import CONTRADICTION, EVALUATED, certified_fields
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.statistic import AgreementLimits, AgreementStatistic, evaluator, limits_of
+from shiftmetrics.agreement.statistic import (
+    AgreementLimits,
+    AgreementStatistic,
+    ConfidentChanges,
+    evaluator,
+    limits_of,
+)
 
 Evaluate = Callable[[FloatArray], AgreementStatistic]
 
@@ -73,6 +82,84 @@ def solve_agreement(
         rates=(limits.pair_spread, limits.single_spread),
         rounding=lambda betas: rounding_error(betas, limits, prior),
     )
+
+
+def solve_beta(
+    evaluate: Evaluate,
+    limits: AgreementLimits,
+    weights: FloatArray,
+    scale: float,
+    *,
+    prior: Any,
+    beta: float | None,
+    computing: Computing,
+    guesses: Sequence[float] = (),
+) -> tuple[Maximum, dict[str, Any]]:
+    """Find the best beta, or take the given one; return it and the fields of the result.
+
+    Parameters
+    ----------
+    evaluate, limits
+        Sums over all pairs, wherever they are.
+    weights : ndarray of shape (n_classes,)
+        Numbers of the prior.
+    scale : float
+        What the scores were multiplied by.
+    prior : object
+        The prior as the user gave it.
+    beta : float or None
+        Given beta, in units of the user's scores.
+    computing : Computing
+        Tolerances.
+    guesses : sequence of float
+        Betas to try first.
+    """
+    at = None if beta is None else beta / scale
+    best = search_beta(evaluate, limits, weights, at, computing, guesses)
+    fields = certified_fields(best, limits, prior=weights, scale=scale)
+    if beta is not None:  # no certificate over other betas
+        status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
+        fields |= {"beta": beta, "status": status, "curve_bound": None}
+    fields["warnings"] = ()
+    if limits.shares.max() > 1.0 - 1e-9:
+        remedy = (
+            "With the predicted prior its agreement is 0."
+            if isinstance(prior, str)
+            else 'Pass prior="predicted" to measure the agreement beyond that.'
+        )
+        constant = "Every row of both samples is predicted to be the same class: the model is constant."
+        fields["warnings"] = (f"{constant} {remedy}",)
+    return best, fields
+
+
+def changed_fields(limits: AgreementLimits, confident: Callable[[], ConfidentChanges]) -> dict[str, Any]:
+    """Return what is said of the changed predictions; those that are confident take a pass, if there are any."""
+    share = confident().weight / limits.disagreeing if limits.disagreeing > 0.0 else 0.0
+    return {"confident_changes": min(1.0, share)}
+
+
+def search_beta(
+    evaluate: Evaluate,
+    limits: AgreementLimits,
+    prior: FloatArray,
+    beta: float | None,
+    computing: Computing,
+    guesses: Sequence[float] = (),
+) -> Maximum:
+    """Return the certified maximum, or the agreement at a given beta (in the scale of the pairs), as one."""
+    if beta is None:
+        return solve_agreement(
+            evaluate,
+            limits,
+            prior=prior,
+            atol=computing.atol or 0.0,
+            max_iter=computing.max_iter or 0,
+            guesses=guesses,
+        )
+    at = np.array([beta])
+    value = limits.value if math.isinf(beta) else float(evaluate(at).value[0])
+    error = 2.0 * float(rounding_error(np.zeros(1) if math.isinf(beta) else at, limits, prior)[0])
+    return Maximum(beta, value, 0.0, error, at, np.array([value]), np.array([value]), 1, 1, converged=True)
 
 
 def pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:

@@ -27,8 +27,7 @@ from shiftmetrics.agreement.grid import (
 )
 from shiftmetrics.agreement.posterior import posterior_agreement as certified_agreement
 from shiftmetrics.agreement.result import PosteriorAgreementResult
-from shiftmetrics.agreement.scores import KINDS, named_prior, prepare_pairs
-from shiftmetrics.agreement.shards import batch_pairs
+from shiftmetrics.agreement.scores import KINDS, batch_pairs, named_prior, prepare_pairs
 
 
 class PosteriorAgreement(LabelFreeMetric):

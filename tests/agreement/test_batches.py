@@ -56,26 +56,27 @@ def test_a_shuffled_loader_gives_the_certified_value(prior: object) -> None:
 
 
 def test_other_pairs_at_each_reading_are_refused() -> None:
-    with pytest.raises(ValueError, match="batches of the same pairs each time, got others"):
+    with pytest.raises(ValueError, match="the same rows each time that it is read, got others"):
         posterior_agreement(Loader(*oracles.hard_pairs(1), noise=0.1))
 
 
-def test_probabilities_need_one_floor() -> None:
+def test_probabilities_of_all_batches_have_one_floor() -> None:
     scores, reference = oracles.hard_pairs(2)
     p, q = (torch.softmax(torch.tensor(side), dim=1).numpy() for side in (scores, reference))
     p[0] = np.eye(p.shape[1])[1]
-    with pytest.raises(ValueError, match="floor must be given where probabilities are 0"):
-        posterior_agreement([(p, q)], kind="probabilities")
-    exact = posterior_agreement(p, q, kind="probabilities", floor=1e-4)
-    split = posterior_agreement([(p[:100], q[:100]), (p[100:], q[100:])], kind="probabilities", floor=1e-4)
-    assert split.value == pytest.approx(exact.value, abs=2e-6)
+    for floor in (None, 1e-4):
+        exact = posterior_agreement(p, q, kind="probabilities", floor=floor)
+        batches = [(p[:100], q[:100]), (p[100:], q[100:])]
+        split = posterior_agreement(batches, kind="probabilities", floor=floor)
+        assert split.value == pytest.approx(exact.value, abs=2e-6)
+        assert split.settings["floor"] == exact.settings["floor"]
 
 
 @pytest.mark.parametrize(
     ("batches", "options", "message"),
     [
-        ([], {}, "scores must be batches of at least one pair"),
-        (iter(GOOD), {}, "can be read several times"),
+        ([], {}, "scores must be batches, at least one"),
+        (iter(GOOD), {}, "can be read more than once"),
         (np.ones((2, 2)), {}, "Pass reference_scores"),
         ([[1.0, 2.0, 3.0]], {}, r"scores must be batches of \(scores, reference_scores\), got 3 parts"),
         ([([[1.0, np.nan]], [[1.0, 2.0]])], {}, "scores must be finite"),
@@ -83,7 +84,7 @@ def test_probabilities_need_one_floor() -> None:
         (
             [(np.ones((2, 3)), np.ones((2, 3))), (np.ones((2, 4)), np.ones((2, 4)))],
             {},
-            "scores must be of 3 classes in every batch, got 4",
+            "scores must be of batches with as many columns each",
         ),
         ([([1, 0], [1, 0])], {}, "real margins"),
         (GOOD, {"kind": "logits"}, "kind must be one of"),
