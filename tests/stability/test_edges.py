@@ -387,3 +387,30 @@ def test_the_error_of_a_boundary_counts_the_rounding_of_large_costs() -> None:
     assert result.status.code == "boundary"
     assert abs(result.value - exact) <= result.error_bound
     assert result.error_bound >= 1e12 * np.finfo(float).eps
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("theta2", [1e-12, 1e-6, 0.4])
+def test_no_interval_is_narrower_than_the_numerical_error(divergence: str, theta2: float) -> None:
+    rng = np.random.default_rng(0)
+    margins = np.linspace(-0.5, 2.4, 300)
+    samples = {
+        "errors": (FixedLoss(margins < 0.0), INF),
+        "hinge": (HingeLoss(margins, 1.5), 0.4),
+        "large": (FixedLoss(1e6 * rng.exponential(size=300)), INF),
+    }
+    for loss, theta1 in samples.values():
+        options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
+        threshold = 1.2 * float(loss.base(slice(0, 300)).mean())
+        found = stability_criterion(loss, threshold, **options), worst_case_risk(loss, 0.01, **options)
+        for result in found:
+            assert result.status.ok
+            if result.interval is not None:
+                assert result.interval.low <= max(result.value - result.error_bound, 0.0)
+                assert result.interval.high >= result.value + result.error_bound
+
+
+@pytest.mark.parametrize("theta2", [1e-300, 1e-13, 1e21])
+def test_prices_beyond_what_floating_point_numbers_tell_apart_are_refused(theta2: float) -> None:
+    with pytest.raises(ValueError, match=r"theta2 must be between 1e-12 and 1e\+20, or inf, got"):
+        stability_criterion(FixedLoss([0.0, 1.0]), 0.7, theta2=theta2)

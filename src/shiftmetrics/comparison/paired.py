@@ -1,8 +1,9 @@
 """Results of several models on the same rows: what other samples would have given for all of them together.
 
 Results are paired in one of two ways: by bootstrap draws of one seed (``resampled``), or by the influence of each
-row or group on each value (``influence``), which makes the values jointly normal. Either way what the models have in
-common row by row cancels in the differences.
+row or group on each value (``influence``), which tells how their errors go together; how far they reach on either
+side is what the interval of each value says. Either way what the models have in common row by row cancels in the
+differences.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import (
     drawn_interval,
     drawn_p_value,
-    normal_interval,
     simultaneous_p_values,
 )
 from shiftmetrics._core.result import Interval, Result
@@ -43,11 +43,11 @@ class PairedValues:
     values, bounds : ndarray of shape (n_models,)
         The value of each model, and its numerical error.
     intervals : tuple of Interval
-        Of each value.
+        Of each value; infinite where it is not known.
     draws : ndarray of shape (n_draws, n_models)
         Values, those of one sample in each row.
     influence : ndarray of shape (n_units, n_models) or None
-        What each row or group adds to each value, where the draws are normal ones from it.
+        What each row or group adds to each value, where the draws come from it.
     one_more : ndarray of shape (n_models, n_models)
         By how much one more row may move each difference.
     """
@@ -64,16 +64,19 @@ class PairedValues:
         """Return those of checked results, times ``scale`` for each; ``seed`` is that of the normal draws."""
         factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
         values, bounds = (np.array([getattr(r, what) for r in results]) for what in ("value", "error_bound"))
-        draws, influence = _draws_of(results, values, seed)
-        known = zip(results, factors.tolist(), strict=True)
+        known = [_interval_of(result, level) for result in results]
+        influence = None
+        if _has_draws(results[0]):
+            draws = np.stack([result.resampled for result in results], axis=1)
+        else:
+            influence = _influence_of(results)
+            draws = values + _joint_errors(influence, values, known, seed)
         return cls(
             values=factors * values,
             bounds=factors * bounds,
             intervals=tuple(
-                replace(r.interval, low=r.interval.low * factor, high=r.interval.high * factor)
-                if r.interval
-                else Interval(low=r.value * factor, high=r.value * factor, level=level)
-                for r, factor in known
+                replace(interval, low=interval.low * factor, high=interval.high * factor)
+                for interval, factor in zip(known, factors.tolist(), strict=True)
             ),
             draws=factors * draws,
             one_more=factors.max() * np.array([[_one_more(r, other) for other in results] for r in results]),
@@ -81,18 +84,44 @@ class PairedValues:
         )
 
 
-def _draws_of(results: Sequence[Any], values: FloatArray, seed: int) -> tuple[FloatArray, FloatArray | None]:
-    """Return the draws of results, or normal ones from the influence of each row or group, with that influence."""
-    if _has_draws(results[0]):
-        return np.stack([result.resampled for result in results], axis=1), None
+def _interval_of(result: Any, level: float) -> Interval:
+    """Return the interval of a result: infinite where its error is not known, a point where it has none."""
+    if result.interval is not None:
+        return replace(result.interval)
+    if getattr(result, "standard_error", None) is None:
+        return Interval(low=result.value, high=result.value, level=level)
+    return Interval(low=-np.inf, high=np.inf, level=level, method="not known")
+
+
+def _influence_of(results: Sequence[Any]) -> FloatArray:
     n_units = next((len(result.influence) for result in results if result.influence is not None), 1)
     zero = np.zeros(n_units)
-    influence = np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
-    n_pairs = max(1, len(results) * (len(results) - 1) // 2)
+    return np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
+
+
+def _joint_errors(
+    influence: FloatArray, values: FloatArray, intervals: Sequence[Interval], seed: int
+) -> FloatArray:
+    """Return draws of how far the truths lie from the values: normal, stretched on each side to the intervals.
+
+    The correlation is that of the influence. Where intervals are symmetric, these are the jointly normal errors of
+    the influence functions.
+    """
+    from scipy.special import ndtri
+
+    n_models = len(values)
+    n_pairs = max(1, n_models * (n_models - 1) // 2)
     n_draws = min(NORMAL_DRAWS, max(1000, MOST_GAPS // n_pairs))
-    scales, axes = np.linalg.eigh(influence.T @ influence)
-    normal = np.random.default_rng(seed).standard_normal((n_draws, len(results)))
-    return values + (normal * np.sqrt(np.maximum(scales, 0.0))) @ axes.T, influence
+    errors = np.linalg.norm(influence, axis=0)
+    scaled = influence / np.where(errors > 0.0, errors, 1.0)
+    scales, axes = np.linalg.eigh(scaled.T @ scaled)
+    half = np.random.default_rng(seed).standard_normal((n_draws // 2, n_models))
+    normal = (half * np.sqrt(np.maximum(scales, 0.0))) @ axes.T
+    normal = np.concatenate([normal, -normal])
+    low, high, level = np.array([[one.low, one.high, one.level] for one in intervals]).T
+    sides = np.where(normal < 0.0, values - low, high - values) / ndtri(0.5 + 0.5 * level)
+    with np.errstate(invalid="ignore"):
+        return np.where(normal == 0.0, 0.0, normal * sides)
 
 
 def paired_differences(
@@ -102,28 +131,38 @@ def paired_differences(
     first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
     floor = paired.bounds[first] + paired.bounds[second]
     gaps = _above(paired.values[first] - paired.values[second], floor)
-    draws = paired.draws[:, first] - paired.draws[:, second]
     influence = paired.influence
+    with np.errstate(invalid="ignore"):  # inf less inf: nothing is known
+        draws = paired.draws[:, first] - paired.draws[:, second]
     if influence is None:
         draws = _above(draws, floor)
         errors = draws.std(axis=0)
+        down, up, together = errors, errors, simultaneous_p_values(gaps, draws)
+        quantile = _simultaneous_quantile(draws, level)
     else:
         errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
+        down, up = _sides(draws, gaps, level)
+        sides = np.where(draws < gaps, down, up)
+        with np.errstate(invalid="ignore"):
+            largest = np.nan_to_num(np.abs(draws - gaps) / np.where(sides > 0.0, sides, np.inf)).max(axis=1)
+        quantile = float(np.quantile(largest, level, method="higher"))
+        far = _in_errors(gaps, down, up)
+        together = (1.0 + (largest[:, None] >= far).sum(axis=0)) / (1.0 + len(draws))
     drawn_by = "subsampling" if "subsampling" in paired.intervals[0].method else "bootstrap"
-    together = simultaneous_p_values(gaps, draws)
-    reach = _simultaneous_quantile(draws, level) * errors
     method = "studentised maxima over all pairs"
     differences = []
     for p, (i, j) in enumerate(pairs):
         gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
+        sides_of = float(down[p]), float(up[p])
         if influence is None:
             interval, p_value = _by_draws(draws[:, p], float(paired.one_more[i, j]), level, drawn_by)
         else:
-            interval, p_value = _by_normal(gap, error, level)
+            interval, p_value = _by_sides(gap, *sides_of, level)
             # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
             adjusted = min(adjusted, p_value * len(pairs))
         # Alone a difference is known no worse than together with the others.
-        low, high = min(gap - float(reach[p]), interval.low), max(gap + float(reach[p]), interval.high)
+        low = min(gap - quantile * sides_of[0], interval.low)
+        high = max(gap + quantile * sides_of[1], interval.high)
         differences.append(
             ModelDifference(
                 first=names[i],
@@ -137,6 +176,34 @@ def paired_differences(
             )
         )
     return tuple(differences)
+
+
+def _sides(draws: FloatArray, gaps: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return how far each difference reaches down and up, in standard errors of that side; inf where not known."""
+    from scipy.special import ndtri
+
+    tail, quantile = 0.5 - 0.5 * level, float(ndtri(0.5 + 0.5 * level))
+    unknown = np.isnan(draws).any(axis=0)
+    low, high = np.quantile(np.where(unknown, 0.0, draws), (tail, 1.0 - tail), axis=0, method="nearest")
+    sides = (np.maximum(gaps - low, 0.0) / quantile, np.maximum(high - gaps, 0.0) / quantile)
+    return np.where(unknown, np.inf, sides[0]), np.where(unknown, np.inf, sides[1])
+
+
+def _in_errors(gaps: Any, down: Any, up: Any) -> Any:
+    """Return how far differences are from 0, in standard errors of the side on which 0 lies."""
+    side = np.where(np.asarray(gaps) > 0.0, down, up)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(gaps) == 0.0, 0.0, np.abs(gaps) / side)
+
+
+def _by_sides(gap: float, down: float, up: float, level: float) -> tuple[Interval, float]:
+    from scipy.special import ndtr, ndtri
+
+    quantile = float(ndtri(0.5 + 0.5 * level))
+    interval = Interval(
+        low=gap - quantile * down, high=gap + quantile * up, level=level, method="paired intervals"
+    )
+    return interval, float(2.0 * ndtr(-_in_errors(gap, down, up)))
 
 
 def check_paired(results: Mapping[str, Any]) -> list[str]:
@@ -247,15 +314,6 @@ def _by_draws(draws: FloatArray, one_more: float, level: float, drawn_by: str) -
     low, high = drawn_interval(draws - more, draws + more, level)
     interval = Interval(low=low, high=high, level=level, method=f"paired {drawn_by}, {len(draws)} draws")
     return interval, drawn_p_value(draws - more, draws + more)
-
-
-def _by_normal(gap: float, standard_error: float, level: float) -> tuple[Interval, float]:
-    from scipy.special import ndtr
-
-    interval = normal_interval(gap, standard_error, level, "paired influence functions")
-    if standard_error == 0.0:
-        return interval, 1.0 if gap == 0.0 else 0.0
-    return interval, float(2.0 * ndtr(-abs(gap) / standard_error))
 
 
 def _simultaneous_quantile(draws: FloatArray, level: float) -> float:

@@ -42,7 +42,7 @@ def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: 
     level : float, default 0.95
         Confidence level of the intervals of differences, and of all ranks together.
     rng : int, Generator or None, default 0
-        Seed of the normal draws behind ranks, where results have influences.
+        Seed of the draws behind differences and ranks, where results have influences.
 
     Returns
     -------

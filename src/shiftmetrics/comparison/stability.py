@@ -47,7 +47,7 @@ def compare_stability(
         which is what breaks the least stable model.
     resampling : Resampling or float, default 0.95
         The level of the intervals, and of all ranks together; ``groups`` of rows; and ``rng``, by default 0, the
-        seed of the normal draws behind ranks. The differences themselves need no draws.
+        seed of the draws behind differences and ranks.
     computing : Computing, optional
         As in `stability_criterion`.
 
@@ -71,8 +71,9 @@ def compare_stability(
 
     Notes
     -----
-    The values are jointly normal in large samples, with the covariance of their influence functions over rows (or
-    groups of rows). What two models have in common in a row cancels in their difference.
+    The errors of the values go together as their influence functions over rows (or groups of rows) do, and reach as
+    far on either side as the interval of each value says. What two models have in common in a row cancels in their
+    difference. Where a worst case rests on a few rows its interval is infinite: nothing is known of its differences.
 
     Examples
     --------

@@ -95,10 +95,11 @@ class ModelStabilityResult(StabilityResult):
 
     @property
     def distance_unit(self) -> str:
-        """Standard deviations, where columns are numbers and no other costs were given."""
-        default = self.settings.get("moves", {}).get("cost", "std") == "std"
+        """Standard deviations of the columns, unless other costs were given."""
+        if self.settings.get("moves", {}).get("cost", "std") != "std":
+            return " in the unit of the costs"
         numbers = self.table is not None and all(column.kind == "number" for column in self.table.columns)
-        return " standard deviations" if default and numbers else ""
+        return " standard deviations" if numbers else " (numbers in standard deviations)"
 
     def moved_rows(self) -> Any:
         """Return the rows after their moves, in the columns, dtypes and order of ``X``.

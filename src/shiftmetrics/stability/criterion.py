@@ -297,6 +297,9 @@ def _result(
             interval, notes = interval_of_error_rate(problem, value_at)
     elif problem.level is not None:
         interval, notes = interval_at(influence)
+    if interval is not None:  # it is known no better than the value
+        low, high = min(interval.low, value) - error_bound, max(interval.high, value) + error_bound
+        interval = replace(interval, low=max(low, 0.0), high=high)
     return StabilityResult(
         value=value,
         error_bound=error_bound,

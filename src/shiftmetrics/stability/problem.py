@@ -24,8 +24,8 @@ from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutput
 from shiftmetrics.stability.result import ExcessRisk
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
-DEAREST = 1e20
-"""The highest finite price, and one over the lowest."""
+CHEAPEST, DEAREST = 1e-12, 1e20
+"""The lowest and the highest finite price: below, rounding of the losses alone would change the weights."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Prices:
     def __post_init__(self) -> None:
         for name in ("theta1", "theta2"):
             price = check_number(getattr(self, name), name, low=0.0, open_low=True, allow_inf=True)
-            if not math.isinf(price) and not 1.0 / DEAREST <= price <= DEAREST:
+            if not math.isinf(price) and not CHEAPEST <= price <= DEAREST:
                 remedy = "Take units of the distances and losses in which prices are moderate."
                 raise ValueError(
-                    describe(name, f"between {1.0 / DEAREST:g} and {DEAREST:g}, or inf", price, remedy)
+                    describe(name, f"between {CHEAPEST:g} and {DEAREST:g}, or inf", price, remedy)
                 )
             object.__setattr__(self, name, price)
         check_choice(self.divergence, "divergence", DIVERGENCES)

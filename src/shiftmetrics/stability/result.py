@@ -294,7 +294,7 @@ class StabilityResult(Drawn, Result):
     @property
     def distance_unit(self) -> str:
         """The unit of a distance, to write after a number."""
-        return ""
+        return " in units of the distances"
 
     def yardsticks(self) -> list[str]:
         """Return sentences to compare the shift with: random halves of the sample, rows that stand equally far."""

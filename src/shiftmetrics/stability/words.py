@@ -17,6 +17,8 @@ _LOSSES = {
     "squared": "squared error", "SquaredLoss": "squared error",
 }  # fmt: skip
 MOST_GROUPS = 50
+NEARLY_EVEN = 0.99
+"""Effective share of the rows above which weights hardly matter beside moves."""
 
 
 def risk_in_words(risk: float, settings: Mapping[str, Any], now: float | None = None) -> str:
@@ -44,11 +46,11 @@ def shift_in_words(
         if longest is not None:
             far = f"by at most {format_number(longest)}{unit}"
         parts.append(f"{100 * share_moved:.3g} % of the rows move, {far}")
-    if effective_sample_fraction < 0.9995:
+    if effective_sample_fraction < (NEARLY_EVEN if parts else 0.9995):
         parts.append(
             f"weights change until an effective {100 * effective_sample_fraction:.3g} % of the rows count"
         )
-    return " and ".join(parts) or "nothing changes"
+    return ", and ".join(parts) or "nothing changes"
 
 
 def times_in_words(factor: float) -> str:

@@ -12,6 +12,7 @@ from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.result import NO_ROWS, StabilityResult
+from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     DASHED,
@@ -27,9 +28,6 @@ from shiftmetrics.views.drawings.style import (
     new_axes,
     percent_axes,
 )
-
-NEARLY_EVEN = 0.99
-"""Effective sample fraction above which the weights hardly differ."""
 
 MOST_POINTS = 400
 """Points of a smooth curve that are drawn."""

@@ -14,7 +14,7 @@ from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResul
 from shiftmetrics.stability import StabilityResult, stability_curve, trade_off
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.sample import is_numeric
-from shiftmetrics.views.drawings.stability import NEARLY_EVEN
+from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
 from shiftmetrics.views.report.shifted_rows import add_row_tables
 
