@@ -213,9 +213,9 @@ def test_damaged_arrays_are_never_read(damage: str, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "source must be the JSON of a result, got text that is not JSON"),
-        (b'{"schema_version": 2, "ty', "source must be the JSON of a result, got text that is not JSON"),
-        (b"\xff\xfe\x00binary", "source must be the JSON of a result, got .*, not text"),
+        (b"", "source must be the JSON of a result, got .*a.json' that is not JSON"),
+        (b'{"schema_version": 2, "ty', "source must be the JSON of a result, got .*a.json' that is not JSON"),
+        (b"\xff\xfe\x00binary", "source must be the JSON of a result, got .*a.json' that is not JSON"),
         (b"[1, 2]", "without schema_version and type"),
         (b'{"value": 1}', "without schema_version and type"),
         (b'{"schema_version": 2, "type": "Lost"}', "JSON of a known result, got type 'Lost'"),

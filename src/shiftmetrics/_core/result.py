@@ -155,13 +155,12 @@ class Result(Record):
         """
         is_text = isinstance(source, str) and source.lstrip().startswith("{")
         path = None if is_text else Path(source)
+        got = "text" if path is None else repr(str(path))
         try:
             document = json.loads(str(source) if path is None else path.read_text(encoding="utf-8"))
-        except UnicodeDecodeError as error:
-            raise ValueError(f"source must be the JSON of a result, got {str(path)!r}, not text.") from error
-        except json.JSONDecodeError as error:
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise ValueError(
-                f"source must be the JSON of a result, got text that is not JSON ({error})."
+                f"source must be the JSON of a result, got {got} that is not JSON ({error})."
             ) from error
         result = result_from_document(document, path)
         if not isinstance(result, cls):
@@ -260,6 +259,15 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
     ValueError
         If the document is not a result, has another schema version, or its arrays are missing.
     """
+    try:
+        return _result_of(document, path)
+    except ValueError as error:
+        if path is None:
+            raise
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def _result_of(document: Any, path: Path | None) -> Result:
     if not isinstance(document, Mapping) or "schema_version" not in document or "type" not in document:
         raise ValueError(
             "source must be the JSON of a result, got a document without schema_version and type."

@@ -73,7 +73,7 @@ def distributed_agreement(
     Raises
     ------
     RuntimeError
-        If torch.distributed is not initialised, or a process ends or does not answer within the time-out of its group.
+        If torch.distributed is not initialised, or a process ends or does not answer within the group's time-out.
     TypeError, ValueError
         As in `shiftmetrics.posterior_agreement`, in every process: where the input of another one is bad, or its
         settings differ, the message says so.
@@ -174,7 +174,7 @@ def _gather(vector: Any, group: Any) -> list[Any]:
         dist.all_gather(parts, mine, group=group)
     except RuntimeError as error:
         raise RuntimeError(
-            f"Every process of the group must take part, but one ended, or did not answer in time ({error}). Start them "
+            f"Every process of the group must take part, but one ended, or did not answer in time ({error}). Start "
             "all again; init_process_group(timeout=...) says how long they wait."
         ) from error
     return [part.cpu().numpy() for part in parts]

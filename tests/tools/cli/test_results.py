@@ -83,7 +83,7 @@ def test_results_of_every_corner_are_known(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.json", "[1, 2]", "x.json'. source must be the JSON of a result"),
+        ("x.json", "[1, 2]", "x.json: source must be the JSON of a result"),
         ("x.json", "{", "x.json'. path must be a file with the JSON of results"),
         ("x.json", '{"schema_version": 99, "type": "A", "measure": "a"}', "schema_version 2, got 99"),
         ("x.json", '{"schema_version": 2, "results": [3]}', "RESULTS must be files of results"),

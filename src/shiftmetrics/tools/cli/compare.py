@@ -78,7 +78,8 @@ def compare(
             f"--reference must be given once, or once for each of the {len(shifted)} models, "
             f"got {len(references)} times."
         )
-    typed = [*((source, "SHIFTED") for _, source in named), *((text, "--reference") for text in references)]
+    typed = [(source, f"SHIFTED {source}") for _, source in named]
+    typed += [(text, f"--reference {text}") for text in references]
     if labelled and len(labelled) != len(shifted):
         raise ValueError(
             f"--labelled must be given once for each of the {len(shifted)} models, got {len(labelled)} times."
@@ -87,7 +88,7 @@ def compare(
         "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
     }  # fmt: skip
     samples = read_scores(typed, align=align, **columns_and_rows)
-    others = [(text, "--labelled") for text in labelled or []]
+    others = [(text, f"--labelled {text}") for text in labelled or []]
     known = read_scores(others, align=align, **columns_and_rows) if others else []
     for sample in known:
         align_samples(samples[0], sample, align=align, rows=False)

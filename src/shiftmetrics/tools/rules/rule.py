@@ -278,7 +278,7 @@ def read_rules(
     >>> read_rules({"rule": [{"name": "gate", "atleast": 0.8}]})
     Traceback (most recent call last):
     ...
-    ValueError: Rule 'gate' must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
+    ValueError: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
     """
     base = Path() if folder is None else Path(folder)
     if isinstance(source, Mapping):
@@ -293,7 +293,8 @@ def read_rules(
         raise ValueError(f"{where} must hold [[rule]] tables, got [rule]. Write the name in two brackets.")
     if not tables:
         raise ValueError(f"{where} must hold at least one [[rule]], got none.")
-    rules = tuple(_rule(table, position, base) for position, table in enumerate(tables, start=1))
+    before = "" if isinstance(source, Mapping) else f"{where}: "
+    rules = tuple(_rule(table, f"{before}Rule {place}", base) for place, table in enumerate(tables, start=1))
     check_names(rules, where)
     return rules
 
@@ -316,10 +317,10 @@ def read_toml(path: Path, argument: str) -> dict[str, Any]:
         raise ValueError(describe(argument, "a TOML file", f"{str(path)!r} ({error})")) from error
 
 
-def _rule(table: Mapping[str, Any], position: int, folder: Path) -> Rule:
+def _rule(table: Mapping[str, Any], called: str, folder: Path) -> Rule:
     """Make one rule; its errors tell which one it is."""
-    name = table.get("name")
-    called = f"Rule {name!r}" if isinstance(name, str) and name else f"Rule {position}"
+    if isinstance(table.get("name"), str) and table["name"]:
+        called = f"{called} ({table['name']!r})"
     check_keys(map(str, table), called, KEYS)
     keys = dict(table)
     if isinstance(keys.get("baseline"), str) and keys["baseline"].strip():
