@@ -174,8 +174,8 @@ def test_differences_reach_as_far_as_the_intervals_of_the_values() -> None:
     comparison = compare_results({"flat": alone, "constant": stability_criterion(constant, 0.3)})
     interval, expected = comparison.differences[0].interval, alone.interval
     assert interval.high - alone.value != pytest.approx(alone.value - interval.low, rel=0.1)
-    assert interval.low == pytest.approx(expected.low, rel=0.03)
-    assert interval.high == pytest.approx(expected.high, rel=0.03)
+    assert alone.value - interval.low == pytest.approx(alone.value - expected.low, rel=0.03)
+    assert interval.high - alone.value == pytest.approx(expected.high - alone.value, rel=0.03)
 
 
 # --- bad input -------------------------------------------------------------------------------------------
