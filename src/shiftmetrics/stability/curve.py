@@ -190,9 +190,6 @@ def trade_off(
         shares=grid,
         theta1=moving,
         theta2=weighing,
-        sweep_duals=np.array([]),
-        sweep_risks=np.array([]),
-        sweep_costs=np.array([]),
         n_passes=sum(point.n_passes for point in points),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,6 @@ COLUMNS = {
 }  # fmt: skip
 """Arrays of a curve, and what their column is called in a table: as in the result of one point."""
 
-_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 _SPECIAL = (ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS)
 
 
@@ -106,9 +105,9 @@ class StabilityCurve(Drawn, Result):
     statuses: tuple[str, ...]
     n_passes: int
     highest_risk: float = math.nan
-    sweep_duals: FloatArray
-    sweep_risks: FloatArray
-    sweep_costs: FloatArray
+    sweep_duals: FloatArray = field(default_factory=lambda: np.empty(0))
+    sweep_risks: FloatArray = field(default_factory=lambda: np.empty(0))
+    sweep_costs: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -170,34 +169,6 @@ class StabilityCurve(Drawn, Result):
         return pd.DataFrame({name: part for name, part in parts.items() if part is not None}).assign(
             status=self.statuses
         )
-
-    def bounds(self, thresholds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return certified bounds of the stability at any thresholds, read from the sweep without any data.
-
-        Parameters
-        ----------
-        thresholds : array_like of shape (n_points,)
-            Risks, at least 0.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_points,)
-            The highest tangent and the chord there; ``high`` is inf beyond the highest risk that was evaluated.
-
-        Raises
-        ------
-        ValueError
-            If the curve goes over prices.
-        """
-        self._check_over_thresholds()
-        r = np.atleast_1d(check_vector(thresholds, "thresholds", low=0.0))
-        offsets = self.sweep_costs - self.sweep_duals * self.sweep_risks
-        low = (np.outer(r, self.sweep_duals) + offsets).max(axis=1, initial=0.0)
-        risks, costs = self._envelope()
-        high = np.interp(r, risks, costs, left=0.0)
-        high[r > risks[-1] * (1.0 + _ROUNDING)] = np.inf
-        low = np.where(r <= self.base_risk, 0.0, np.where(r > self.highest_risk, np.inf, low))
-        return low, np.maximum(np.where(r > self.highest_risk, np.inf, high), low)
 
     def worst_case_risk(self, budgets: npt.ArrayLike) -> Any:
         """Return the highest risk within each budget, the inverse of the curve, read from the sweep.

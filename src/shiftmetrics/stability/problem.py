@@ -16,7 +16,7 @@ from shiftmetrics._core.options import Computing, Resampling, computing_of, resa
 from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
-from shiftmetrics.stability.divergence import DIVERGENCES, Divergence, DivergenceName, divergence_of
+from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses.base import Loss
 from shiftmetrics.stability.passes import in_memory
@@ -46,11 +46,6 @@ class Prices:
                 )
             object.__setattr__(self, name, price)
         check_choice(self.divergence, "divergence", DIVERGENCES)
-
-    @property
-    def of_weights(self) -> Divergence:
-        """The divergence with its price."""
-        return divergence_of(self.divergence, self.theta2)
 
 
 @contextmanager
@@ -121,9 +116,14 @@ class Problem:
         assert computing.rtol is not None
         assert computing.max_iter is not None
         dual = Dual(
-            gather, prices.theta1, prices.of_weights, part.largest_dual(prices.theta1), on_pass,
-            rtol=computing.rtol, max_iter=computing.max_iter,
-        )  # fmt: skip
+            gather,
+            prices.theta1,
+            divergence_of(prices.divergence, prices.theta2),
+            part.largest_dual(prices.theta1),
+            on_pass,
+            rtol=computing.rtol,
+            max_iter=computing.max_iter,
+        )
         level = None if interval is None else interval.level
         return cls(part, weights, kept, loss, prices, dual, level, units, computing, keep_rows)
 

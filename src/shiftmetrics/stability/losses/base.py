@@ -59,9 +59,9 @@ class Loss(ABC):
     row_bytes: int = 32
 
     @property
-    @abstractmethod
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of rows: those of the first field."""
+        return int(next(iter(vars(self).values())).shape[0])
 
     @abstractmethod
     def base(self, rows: slice) -> FloatArray:
@@ -111,7 +111,8 @@ class Loss(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
-        return {"loss": type(self).__name__}
+        options = {name: part for name, part in vars(self).items() if isinstance(part, str | float)}
+        return {"loss": type(self).__name__, **options}
 
 
 def pick(blocks: Sequence[Array], column: Array) -> list[FloatArray]:

@@ -42,11 +42,6 @@ class BoundedLoss(Loss):
         object.__setattr__(self, "scores", check_vector(self.scores, "scores", length=self.path.n_samples))
         object.__setattr__(self, "row_bytes", 96 * self.path.starts.shape[1])
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.scores)
-
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
         return type(self)(self.scores[rows], self.path.take(rows))
@@ -78,8 +73,6 @@ class BoundedLoss(Loss):
         path, scores = self.path.take(rows), self.scores[rows]
         if self.gentle:  # no row goes beyond the place where the last unit of score is worth its price
             path = path.until(dual / (2.0 * theta1))
-        if path.starts.shape[1] == 1:
-            return self._unbounded(dual, theta1, scores, path.slopes[:, 0])
         slopes, finite = path.slopes, np.isfinite(path.starts)
         usable = finite & (slopes > 0.0)
         start = np.where(finite, path.starts, 0.0)
@@ -114,24 +107,6 @@ class BoundedLoss(Loss):
         stays = best[0] <= dual * base
         rest = (dual * base, base, np.zeros_like(base))
         return Transform(*(np.where(stays, here, there) for here, there in zip(rest, best, strict=True)))
-
-    def _unbounded(self, dual: float, theta1: float, scores: FloatArray, slopes: FloatArray) -> Transform:
-        """Return the worst case where nothing is bounded: the best stationary point, or the row itself."""
-        loss = self._loss(scores)
-        best = Transform(dual * loss, loss, np.zeros_like(loss))
-        moving = slopes > 0.0
-        safe = np.where(moving, slopes, 1.0)
-        for gain in self._stationary(dual, theta1, scores, safe):
-            gain = np.maximum(gain, 0.0)
-            loss, squared = self._loss(scores + gain), gain * gain / safe
-            value = dual * loss - theta1 * squared
-            better = moving & (value > best.value)
-            best = Transform(
-                np.where(better, value, best.value),
-                np.where(better, loss, best.loss),
-                np.where(better, squared, best.squared_distance),
-            )
-        return best
 
 
 @dataclass(frozen=True, eq=False)

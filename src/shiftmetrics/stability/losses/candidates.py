@@ -80,24 +80,14 @@ class CandidateLoss(Loss):
         first = to_float64(distances[:, 0])
         remedy = "Put the loss of each row before its move first, at distance 0."
         refuse_where(first != 0.0, first, "distances", "0 in column 0, the row itself", remedy)
-        self._set(losses, distances, padded=padded, free_moves=zeros > len(first))
-
-    def _set(self, losses: Array, distances: Array, *, padded: bool, free_moves: bool) -> None:
-        fields = {"losses": losses, "distances": distances, "padded": padded, "free_moves": free_moves}
+        fields = {
+            "losses": losses,
+            "distances": distances,
+            "padded": padded,
+            "free_moves": zeros > len(first),
+        }
         for name, value in {**fields, "row_bytes": 32 * int(losses.shape[1])}.items():
             object.__setattr__(self, name, value)
-
-    def _with(self, losses: Array, distances: Array, *, padded: bool, free_moves: bool) -> Self:
-        """Return a loss with other candidates, which are valid."""
-        other = object.__new__(type(self))
-        object.__setattr__(other, "kind", self.kind)
-        other._set(losses, distances, padded=padded, free_moves=free_moves)
-        return other
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.losses.shape[0])
 
     @property
     def n_candidates(self) -> int:
@@ -105,7 +95,7 @@ class CandidateLoss(Loss):
         return int(self.losses.shape[1])
 
     def appended(self, losses: Any, distances: Any) -> Self:
-        """Return a loss with more candidates; only these are checked.
+        """Return a loss with more candidates.
 
         Parameters
         ----------
@@ -117,14 +107,13 @@ class CandidateLoss(Loss):
         ValueError
             If the shapes do not match, or a value is not allowed.
         """
-        losses, distances, padded, zeros = _checked(losses, distances)
+        losses, distances, *_ = _checked(losses, distances)
         if losses.shape[0] != self.n_samples:
             raise ValueError(describe("losses", f"of {self.n_samples} rows", f"{losses.shape[0]} rows"))
-        return self._with(
+        return type(self)(
             np.concatenate([to_float64(self.losses), to_float64(losses)], axis=1),
             np.concatenate([to_float64(self.distances), to_float64(distances)], axis=1),
-            padded=self.padded or padded,
-            free_moves=self.free_moves or zeros > 0,
+            kind=self.kind,
         )
 
     def base(self, rows: slice) -> FloatArray:
@@ -171,12 +160,11 @@ class CandidateLoss(Loss):
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
-        losses, distances = take_rows(self.losses, rows), take_rows(self.distances, rows)
-        return self._with(losses, distances, padded=self.padded, free_moves=self.free_moves)
+        return type(self)(take_rows(self.losses, rows), take_rows(self.distances, rows), kind=self.kind)
 
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
-        return {"loss": type(self).__name__, "n_candidates": self.n_candidates, "kind": self.kind}
+        return {**super().describe(), "n_candidates": self.n_candidates}
 
 
 def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:

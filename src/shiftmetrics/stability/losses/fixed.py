@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -43,11 +43,6 @@ class FixedLoss(Loss):
         remedy = "Divide losses and threshold by one number."
         refuse_where(losses > LARGEST, losses, "losses", f"at most {LARGEST:g} everywhere", remedy)
         object.__setattr__(self, "losses", losses)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.losses)
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows``."""
@@ -101,11 +96,6 @@ class ZeroOneLoss(Loss):
         object.__setattr__(self, "distances", distances)
         check_choice(self.kind, "kind", KINDS)
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.distances)
-
     def _squared(self, rows: slice) -> FloatArray:
         distances = self.distances[rows]
         with np.errstate(over="ignore"):
@@ -135,7 +125,3 @@ class ZeroOneLoss(Loss):
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
         return type(self)(self.distances[rows], kind=self.kind)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what `settings` should record of this loss."""
-        return {"loss": type(self).__name__, "kind": self.kind}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -22,21 +22,15 @@ _NEWTON_TOLERANCE = 1e-6
 """Of the last step: convergence is quadratic, so the root is good to about its square."""
 
 
-@dataclass(frozen=True, eq=False)
-class _MarginLoss(Loss):
-    """Base of losses of a margin ``y (w.x + b)``."""
+class _LinearLoss(Loss):
+    """Base of losses of a linear score: a margin ``y (w.x + b)`` or a residual, the first field."""
 
-    margins: Array
     weight_norm: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "margins", check_vector(self.margins, "margins"))
+        name = next(iter(vars(self)))
+        object.__setattr__(self, name, check_vector(getattr(self, name), name))
         object.__setattr__(self, "weight_norm", check_number(self.weight_norm, "weight_norm", low=0.0))
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.margins)
 
     def _reach(self, rows: slice) -> Reach:
         loss = self.base(rows)
@@ -46,15 +40,12 @@ class _MarginLoss(Loss):
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
-        return type(self)(self.margins[rows], self.weight_norm)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what `settings` should record of this loss."""
-        return {"loss": type(self).__name__, "weight_norm": self.weight_norm}
+        scores, *options = vars(self).values()
+        return type(self)(scores[rows], *options)
 
 
 @dataclass(frozen=True, eq=False)
-class HingeLoss(_MarginLoss):
+class HingeLoss(_LinearLoss):
     """The hinge loss ``max(0, 1 - margin)`` of a linear score.
 
     Parameters
@@ -78,6 +69,9 @@ class HingeLoss(_MarginLoss):
     0.0690334
     """
 
+    margins: Array
+    weight_norm: float
+
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before any move."""
         losses: FloatArray = np.maximum(1.0 - self.margins[rows], 0.0)
@@ -96,7 +90,7 @@ class HingeLoss(_MarginLoss):
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticLoss(_MarginLoss):
+class LogisticLoss(_LinearLoss):
     """The logistic loss ``log(1 + exp(-margin))`` (nats) of a linear score.
 
     Parameters
@@ -126,6 +120,9 @@ class LogisticLoss(_MarginLoss):
     >>> round(stability_criterion(loss, 1.0).value, 6)
     0.186629
     """
+
+    margins: Array
+    weight_norm: float
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before any move."""
@@ -185,7 +182,7 @@ def _lower_root(margins: FloatArray, gain: float | FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredLoss(Loss):
+class SquaredLoss(_LinearLoss):
     """The squared loss ``residual^2`` of a linear regression.
 
     Parameters
@@ -212,15 +209,6 @@ class SquaredLoss(Loss):
     residuals: Array
     weight_norm: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "residuals", check_vector(self.residuals, "residuals"))
-        object.__setattr__(self, "weight_norm", check_number(self.weight_norm, "weight_norm", low=0.0))
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.residuals)
-
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before any move."""
         residuals = self.residuals[rows]
@@ -243,23 +231,9 @@ class SquaredLoss(Loss):
         step = dual / (pole - dual) / self.weight_norm
         return Transform((dual * growth) * base, (growth * growth) * base, (step * step) * base)
 
-    def _reach(self, rows: slice) -> Reach:
-        loss = self.base(rows)
-        if self.weight_norm > 0.0:
-            loss = np.full_like(loss, math.inf)
-        return Reach(loss, np.zeros_like(loss))
-
     def lift(self, risk: float, rows: slice) -> Transform | None:
         """Return the moves that raise every row to the loss ``risk``."""
         residuals = np.abs(self.residuals[rows])
         target = math.sqrt(risk)
         loss = np.full_like(residuals, risk)
         return Transform(np.zeros_like(loss), loss, ((target - residuals) / self.weight_norm) ** 2)
-
-    def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
-        return type(self)(self.residuals[rows], self.weight_norm)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what `settings` should record of this loss."""
-        return {"loss": type(self).__name__, "weight_norm": self.weight_norm}

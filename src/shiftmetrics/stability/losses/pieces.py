@@ -83,11 +83,6 @@ class PiecewiseLinearLoss(Loss):
                 block = to_float64(float64_rows(norms, rows))
                 refuse_where(block < 0.0, block, "slope_norms", "at least 0 everywhere", first_row=start)
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.values.shape[0])
-
     def _norms(self, rows: slice, like: Array) -> Array:
         """Return the norms of the pieces, in the library of the block ``like``, so that they broadcast to it."""
         if self.slope_norms.ndim == 2:
