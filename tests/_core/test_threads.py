@@ -8,7 +8,7 @@ import sys
 import pytest
 import threadpoolctl
 
-from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.blocks import one_blas_thread
 
 
 def counts() -> list[int]:

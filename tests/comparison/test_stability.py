@@ -268,7 +268,7 @@ def test_intervals_of_differences_cover(divergence: str, grouped: bool) -> None:
         name: stability_criterion(loss, 1.0, **options).value
         for name, loss in models(1_000_000, seed=99).items()
     }
-    alone, together, given, n = 0, 0, 0, 1600 if grouped else 800
+    alone, together, given, n = 0, 0, 0, 3200 if grouped else 1600
     for seed in range(200):
         losses = models(n, seed=seed)
         weights = groups = None

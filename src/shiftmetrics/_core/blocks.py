@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
 
 BLOCK_BYTES = 1 << 20
@@ -137,3 +138,21 @@ def _thread_pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(
         max_workers=cpu_count(), thread_name_prefix=f"shiftmetrics-{process}", initializer=_enter_worker
     )
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep matrix products to one thread inside the block, where that can be asked for.
+
+    A pool of threads in which each calls a matrix product that starts threads too makes them wait for each other:
+    on two cores such a sum took up to ten times as long.
+    """
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@functools.cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController()

@@ -3,61 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import describe
-
-
-@dataclass(frozen=True)
-class BiasCorrected:
-    """Resampled values read with a correction of bias and skewness (BCa).
-
-    B. Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82 (1987),
-    doi:10.1080/01621459.1987.10478410.
-
-    Attributes
-    ----------
-    draws : ndarray of shape (n_resamples,)
-        The statistic of each draw, sorted.
-    bias : float
-        Normal quantile of the share of draws below the statistic of the sample itself.
-    acceleration : float
-        How fast the standard error changes with the value: a sixth of the skewness of the influence.
-    """
-
-    draws: FloatArray
-    bias: float
-    acceleration: float
-
-    @classmethod
-    def of(cls, value: float, draws: FloatArray, influence: FloatArray | None = None) -> Self:
-        """Return the reading of ``draws`` around the sample's own ``value``.
-
-        ``influence`` is what the weight of each unit adds to the value, up to a factor; without it the acceleration
-        is taken to be 0.
-        """
-        from scipy.special import ndtri
-
-        ordered = np.sort(draws)
-        if ordered[0] == ordered[-1]:
-            return cls(ordered, 0.0, 0.0)
-        spread = 0.0 if influence is None else float(np.sum(influence**2))
-        skewness = 0.0 if influence is None or spread == 0.0 else float(np.sum(influence**3)) / spread**1.5
-        return cls(ordered, float(ndtri(_share_below(ordered, value))), skewness / 6.0)
-
-    def interval(self, level: float) -> tuple[float, float]:
-        """Return the ends of the interval that covers the truth with probability ``level``."""
-        from scipy.special import ndtr, ndtri
-
-        ends = self.bias + ndtri([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-        shares = ndtr(self.bias + ends / (1.0 - self.acceleration * ends))
-        low, high = np.quantile(self.draws, shares)
-        return float(low), float(high)
 
 
 def drawn_interval(low: FloatArray, high: FloatArray, level: float) -> tuple[float, float]:
@@ -186,16 +137,6 @@ def rate_ratio_p_value(having: float, other_having: float, n: float, n_other: fl
     return float(betainc(having, other_having + 1.0, ratio * n / (ratio * n + n_other)))
 
 
-def rate_ratio_low(having: float, other_having: float, n: float, n_other: float, level: float) -> float:
-    """Return the one-sided lower bound of the ratio of two rates, where `rate_ratio_p_value` is ``1 - level``."""
-    from scipy.special import betaincinv
-
-    if having <= 0.0:
-        return 0.0
-    share = float(betaincinv(having, other_having + 1.0, 1.0 - level))
-    return share / (1.0 - share) * n_other / n
-
-
 def simultaneous_p_values(values: FloatArray, draws: FloatArray) -> FloatArray:
     """Return p-values of several values, each against 0, that hold together.
 
@@ -221,11 +162,3 @@ def simultaneous_p_values(values: FloatArray, draws: FloatArray) -> FloatArray:
     largest = (np.abs(draws - draws.mean(axis=0)) / scale).max(axis=1, initial=0.0)
     sizes = np.where(moves, np.abs(values) / scale, np.where(values == 0.0, 0.0, np.inf))
     return np.asarray((1.0 + (largest[:, None] >= sizes).sum(axis=0)) / (1.0 + len(draws)))
-
-
-def _share_below(ordered: FloatArray, value: float) -> float:
-    """Return the share of sorted draws below ``value``, ties by half, kept off 0 and 1."""
-    below = int(np.searchsorted(ordered, value, side="left"))
-    ties = int(np.searchsorted(ordered, value, side="right")) - below
-    n = len(ordered)
-    return float(np.clip((below + 0.5 * ties) / n, 0.5 / n, 1.0 - 0.5 / n))

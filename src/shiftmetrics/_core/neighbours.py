@@ -13,8 +13,7 @@ from concurrent.futures import Executor
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, namespace, to_float64
-from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 
 TILE_ROWS = 512
 TILE_POINTS = 4096

@@ -168,20 +168,8 @@ class Result(Record):
         return result
 
     def _repr_html_(self) -> str:
-        rows = {
-            "value": f"{format_number(self.value)} {self.unit}".strip(),
-            "numerical error": f"{self.error_bound:.1e}",
-        }
-        if self.interval is not None:
-            rows["interval"] = str(self.interval)
-        rows["status"] = f"{self.status}: {self.status.text}"
-        body = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in rows.items()
-        )
         sentences = "<br>".join(html.escape(line) for line in self.summary().splitlines())
-        return f"<div><b>{html.escape(self.title)}</b><table>{body}</table><p>{sentences}</p></div>"
+        return f"<div><b>{html.escape(self.title)}</b><p>{sentences}</p></div>"
 
 
 def document_of(result: Result, keep_array: KeepArray, path: str = "") -> dict[str, Any]:

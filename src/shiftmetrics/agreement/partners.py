@@ -8,9 +8,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.labels import check_labels, label_codes
 from shiftmetrics._core.memory import check_memory
 from shiftmetrics._core.neighbours import pairwise_distances
+from shiftmetrics._core.tables import check_labels, label_codes
 from shiftmetrics._core.validation import describe, first_few
 
 

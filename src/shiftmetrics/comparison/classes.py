@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled, is_table
-from shiftmetrics._core.labels import label_codes
-from shiftmetrics._core.tables import Align, match_labels
+from shiftmetrics._core.tables import Align, label_codes, match_labels
 from shiftmetrics.agreement.predictions import check_predictions, label_columns, predicted_columns
 from shiftmetrics.agreement.scores import ScorePairs, align_rows
 from shiftmetrics.comparison.models import check_sizes

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
+from shiftmetrics._core.blocks import one_blas_thread
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
-from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.novelty.bandwidth import check_distances, choose_bandwidth, squared_distances
 from shiftmetrics.novelty.factor import Factor, dense_factor

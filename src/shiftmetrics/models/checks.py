@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table, to_numpy
-from shiftmetrics._core.labels import check_labels
+from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe, first_few
 from shiftmetrics.models.outputs import call, class_scores, is_module, predicted_values
 from shiftmetrics.models.rules import Decision

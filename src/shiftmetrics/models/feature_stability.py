@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.labels import check_labels
 from shiftmetrics._core.options import Computing, Resampling, resampling_of
 from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_choice, check_vector
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
 from shiftmetrics.models.features import Part, answers_of, parts_of

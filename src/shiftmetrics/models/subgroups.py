@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
-from shiftmetrics._core.labels import check_labels
+from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe, first_few
 
 _FEWEST_ROWS = 30

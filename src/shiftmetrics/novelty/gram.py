@@ -23,8 +23,7 @@ from shiftmetrics._core.arrays import (
     to_float64,
     to_numpy,
 )
-from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, row_blocks
-from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
 from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
 from shiftmetrics.novelty.kernels import (
     CallableKernel,

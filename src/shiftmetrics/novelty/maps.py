@@ -15,9 +15,8 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, namespace, to_float64
-from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics._core.numerics import directions
-from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.factor import pivoted_factor, residual_noise
 from shiftmetrics.novelty.gram import Gram, Landmarks

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 
 MOST_UNITS = 400
 LEAST_UNITS = 20

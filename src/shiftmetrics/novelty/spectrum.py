@@ -17,8 +17,7 @@ import numpy as np
 
 from shiftmetrics._core import numerics
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
-from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.kernels import EPSILON
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray
-from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.blocks import map_blocks, one_blas_thread
 from shiftmetrics._core.neighbours import distance_blocks, distance_tiles, nearest_neighbours
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.lab.baselines.result import BaselineScore
 from shiftmetrics.lab.distances.inputs import check_samples

@@ -10,10 +10,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.labels import check_labels, label_codes
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.status import Status
-from shiftmetrics._core.tables import Align
+from shiftmetrics._core.tables import Align, check_labels, label_codes
 from shiftmetrics.lab.distances.features import EPSILON
 from shiftmetrics.lab.distances.gaussian import GaussianFit, gaussian_fit
 from shiftmetrics.lab.distances.inputs import check_pairs

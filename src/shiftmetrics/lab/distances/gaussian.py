@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
-from shiftmetrics._core.blocks import BLOCK_BYTES, map_reduce, row_blocks
-from shiftmetrics._core.threads import one_blas_thread
+from shiftmetrics._core.blocks import BLOCK_BYTES, map_reduce, one_blas_thread, row_blocks
 from shiftmetrics._core.validation import check_magnitude
 
 _BLOCK_ROWS = 2

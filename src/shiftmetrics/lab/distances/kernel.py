@@ -11,13 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
-from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.blocks import map_reduce, one_blas_thread, row_blocks
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.neighbours import TILE_BYTES, TILE_POINTS, distance_blocks, pairwise_distances
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.threads import one_blas_thread
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
 from shiftmetrics.lab.distances.inputs import check_samples
 from shiftmetrics.lab.distances.result import COMPUTED, LEVEL, Distance
