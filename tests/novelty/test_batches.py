@@ -5,8 +5,8 @@ import pytest
 
 from calls import novelty
 from optional import torch
+from shiftmetrics._core.rows import is_batches, of_batches
 from shiftmetrics.novelty import NoveltyResult, inputs
-from shiftmetrics.novelty.inputs import Batches, is_batches
 
 
 def samples(seed: int, n: int, m: int, columns: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -105,18 +105,18 @@ def test_a_memory_map_is_an_array(tmp_path) -> None:
 
 
 def test_rows_in_any_order() -> None:
-    rows = Batches(Reader(X, 70), "features")
+    rows = of_batches(Reader(X, 70), "features")
     assert rows.shape == (900, 2)
     for start, stop in ((0, 10), (10, 300), (290, 295), (880, 900), (0, 900)):
         np.testing.assert_array_equal(rows[start:stop, ...], X[start:stop])
     positions = np.array([880, 3, 71, 3])
     np.testing.assert_array_equal(rows[positions], X[positions])
-    np.testing.assert_array_equal(rows.whole(), X)
+    np.testing.assert_array_equal(np.asarray(rows), X)
 
 
 def test_blocks_in_order_take_one_pass() -> None:
     reader = Reader(X, 70)
-    rows = Batches(reader, "features")
+    rows = of_batches(reader, "features")
     before = reader.passes
     for start in range(0, 900, 100):
         rows[start : start + 100]
@@ -136,21 +136,40 @@ def test_what_counts_as_batches() -> None:
     [
         (iter([X, Y]), "features must be an iterable of batches that can be read more than once"),
         ([X, Y[:, :1]], "features must be of batches with as many columns each"),
-        (Reader(X[:0], 9), "features must be of at least one batch"),
+        (Reader(X[:0], 9), "features must be batches, at least one"),
         ([X, np.full((3, 2), np.nan)], "features must be finite everywhere"),
         ([X[:1]], r"features must be an array of at least 2 row\(s\)"),
     ],
 )
 def test_bad_batches_are_named(batches: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         novelty(batches, Y)
 
 
 def test_a_reader_that_runs_dry_is_named() -> None:
     reader = Reader(X, 100)
-    rows = Batches(reader, "features")
+    rows = of_batches(reader, "features")
     reader.rows = X[:300]
     with pytest.raises(
         ValueError, match="features must be the same 900 rows each time that it is read, got 300"
     ):
         rows[0:600]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_are_many")
+@pytest.mark.parametrize(
+    "options", [{"method": "landmarks", "bandwidth": 1.0}, {"method": "cosine", "kernel": "cosine"}]
+)
+def test_dask_and_stored_arrays_give_what_one_array_gives(tmp_path, options: dict) -> None:
+    expected = novelty(X, Y, **options)
+    array = pytest.importorskip("dask.array")
+    split = (
+        array.from_array(X, chunks=((300, 0, 1, 599), 2)),
+        array.from_array(Y, chunks=((650, 50), 2)),
+    )
+    same(novelty(*split, **options), expected)
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        stored = file.create_dataset("x", data=X, chunks=(70, 2))
+        same(novelty(stored, Y, **options), expected)

@@ -102,11 +102,9 @@ class Parts:
         other.__dict__.update(self.__dict__, _order=order, key=uuid.uuid4().hex, _window=threading.local())
         return other
 
-    def without_parts(self) -> Parts:
+    def __getstate__(self) -> dict[str, Any]:
         """Return what a worker needs to know of these rows, beside one of the parts."""
-        other = object.__new__(Parts)
-        other.__dict__.update(self.__dict__, delayed=None, _read=None, _window=None)
-        return other
+        return {**self.__dict__, "delayed": None, "_read": None, "_window": None}
 
     def holding(self, number: int, part: Any) -> Parts:
         """Return these rows where one part alone can be read, and is here."""
@@ -414,27 +412,17 @@ def _on_workers(
     run = _dask().delayed(_run, pure=False)
     tasks = []
     for blocks, number, arrays in jobs:
-        parts = [array.without_parts() for array in arrays]
-        data = [array.delayed[number] for array in arrays]
-        tasks.append(
-            run(
-                shipped,
-                np.array([(block.start, block.stop) for block in blocks]),
-                reduce,
-                number,
-                parts,
-                data,
-            )
-        )
+        ends = np.array([(block.start, block.stop) for block in blocks])
+        keys, data = [array.key for array in arrays], [array.delayed[number] for array in arrays]
+        tasks.append(run(shipped, ends, reduce, number, keys, data))
     return itertools.chain.from_iterable(_computed(tasks, jobs[0].arrays[0].argument))
 
 
 def _run(
-    shipped: bytes, blocks: IntArray, reduce: bool, number: int, parts: list[Parts], data: list[Any]
+    shipped: bytes, blocks: IntArray, reduce: bool, number: int, keys: list[str], data: list[Any]
 ) -> list[Any]:
     """Map a kernel over blocks of one partition, on a worker."""
-    here = {part.key: part.holding(number, block) for part, block in zip(parts, data, strict=True)}
-    kernel = _Unpickler(shipped, here).load()
+    kernel = _Unpickler(shipped, number, dict(zip(keys, data, strict=True))).load()
     found = (kernel(slice(start, stop)) for start, stop in blocks.tolist())
     return [functools.reduce(operator.add, found)] if reduce else list(found)
 
@@ -444,8 +432,8 @@ def _pack(kernel: Callable[[slice], Any]) -> bytes:
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        def persistent_id(self, value: Any) -> str | None:
-            return value.key if isinstance(value, Parts) else None
+        def persistent_id(self, value: Any) -> bytes | None:
+            return pickle.dumps(value) if isinstance(value, Parts) else None
 
     file = io.BytesIO()
     Pickler(file).dump(kernel)
@@ -453,12 +441,16 @@ def _pack(kernel: Callable[[slice], Any]) -> bytes:
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, shipped: bytes, here: dict[str, Parts]) -> None:
+    def __init__(self, shipped: bytes, number: int, data: dict[str, Any]) -> None:
         super().__init__(io.BytesIO(shipped))
-        self._here = here
+        self._number, self._data, self._known = number, data, dict[bytes, Parts]()
 
-    def persistent_load(self, key: str) -> Parts:
-        return self._here[key]
+    def persistent_load(self, known: bytes) -> Parts:
+        if known not in self._known:
+            parts: Parts = pickle.loads(known)
+            held = parts.key in self._data
+            self._known[known] = parts.holding(self._number, self._data[parts.key]) if held else parts
+        return self._known[known]
 
 
 def _rows_of(part: Any, rows: IntArray) -> Any:

@@ -17,6 +17,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.rows import in_parts, placed
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_matrix, describe
 from shiftmetrics.agreement.scores import ScorePairs
@@ -32,12 +33,14 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
     TypeError, ValueError
         If they are neither, or hold missing values.
     """
+    value = in_parts(value, argument)
     if is_table(value) or _dimensions(value) == 2:
         array = check_matrix(value, argument, min_columns=2)
-        slices = row_blocks(int(array.shape[0]), 8 * int(array.shape[1]))
+        slices = placed(row_blocks(int(array.shape[0]), 8 * int(array.shape[1])), (array,))
         largest = map_blocks(lambda rows: _largest(float64_rows(array, rows)), slices)
         columns = np.concatenate(list(largest))
-        return columns if not is_table(value) else np.asarray(list(value.columns))[columns]
+        names = list(value.columns) if is_table(value) else getattr(value, "names", None)
+        return columns if names is None else np.asarray(names)[columns]
     labels = check_labels(value, argument)
     if len(labels) == 0:
         raise ValueError(describe(argument, "an array of at least one row", "0"))

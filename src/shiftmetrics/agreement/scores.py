@@ -257,7 +257,7 @@ def prepare_pairs(
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
     if kind == "auto":
         seen = look_like_probabilities(first) and look_like_probabilities(second)
-        kind = "probabilities" if seen else "scores"
+        kind = check_choice("probabilities" if seen else "scores", "kind", KINDS)
         if floor is not None and not seen:
             raise ValueError(describe("floor", "None for scores", repr(floor), "It is for probabilities."))
     if kind != "scores":

@@ -55,11 +55,13 @@ def kernel_entropic_novelty(
 
     Parameters
     ----------
-    features : array or DataFrame of shape (n_samples, n_columns), or iterable of batches
-        The sample under test: any array of the Python array API, a memory map, a table, or an iterable of batches of
-        rows that can be read several times. Batches of more than 16,384 rows in all are never held in memory
-        together; the routes "landmarks", "fourier" and "cosine" serve them.
-    reference : array or DataFrame of shape (n_reference, n_columns), or iterable of batches
+    features : array or DataFrame of shape (n_samples, n_columns), or rows that are not in memory
+        The sample under test: any array of the Python array API, a memory map, a table; or rows that are read part by
+        part: an iterable of batches that gives the same rows each time, an array of HDF5 or zarr, a pyarrow dataset
+        (a folder of parquet files), an array or data frame of Dask. More than 16,384 such rows in all are never held
+        in memory together; the routes "landmarks", "fourier" and "cosine" serve them. Of Dask, the score takes one
+        sum from each partition; to look for new kinds, up to 360 coordinates of each row leave the workers.
+    reference : array or DataFrame of shape (n_reference, n_columns), or rows that are not in memory
         The reference. Columns of two tables match by name.
     eta : float, default 1.0
         How many times as frequent as in the reference counts as new; at least 1. Above 1 kinds are looked for on one

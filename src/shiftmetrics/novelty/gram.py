@@ -6,7 +6,7 @@ Rows 0 to n - 1 are the test sample, rows n to n + m - 1 the reference.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,14 @@ from shiftmetrics._core.arrays import (
     FloatArray,
     IntArray,
     float64_rows,
+    is_in_parts,
     namespace,
     take_rows,
     to_float64,
     to_numpy,
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
+from shiftmetrics._core.rows import placed
 from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
 from shiftmetrics.novelty.kernels import (
     CallableKernel,
@@ -67,7 +69,9 @@ class Gram:
     trusted : bool
         Whether the matrix is known to be positive semidefinite.
     sequential : bool
-        Whether rows are read batch by batch, so that blocks must be taken in order.
+        Whether rows are read part by part, so that blocks should be taken in order.
+    on_workers : bool
+        Whether rows are in partitions of Dask.
     units : ndarray of shape (n_columns,) or None
         Each column is divided by its unit, in both samples and in new points.
     """
@@ -82,7 +86,8 @@ class Gram:
         self.n_reference = int(reference.shape[0])
         self.scale: FloatArray | None = None
         self.trusted = kernel.positive_semidefinite
-        self.sequential = any(getattr(part, "sequential", False) for part in (features, reference))
+        self.sequential = is_in_parts(features) or is_in_parts(reference)
+        self.on_workers = getattr(features, "delayed", None) is not None
         if isinstance(kernel, GaussianKernel):
             kernel = GaussianKernel(kernel.bandwidth, self._center())
         self.kernel = kernel
@@ -152,7 +157,11 @@ class Gram:
         """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
         size = max(1, block_bytes // max(1, row_bytes))
         edges = [*range(0, self.n_test, size), *range(self.n_test, self.n_rows, size), self.n_rows]
-        return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+        return self.placed([slice(start, stop) for start, stop in itertools.pairwise(edges)])
+
+    def placed(self, blocks: list[slice]) -> list[slice]:
+        """Return blocks, none of which crosses from one sample to the other, that are mapped where their rows are."""
+        return placed(blocks, (self.features,), (self.reference,))
 
     def among(self, indices: IntArray) -> FloatArray:
         """Return the symmetric matrix of the similarities among the rows at ``indices``."""
@@ -216,13 +225,18 @@ class Gram:
             similarities = similarities * landmarks.scale / np.sqrt(_diagonal(self.kernel, block))[:, None]
         return similarities
 
-    def _each_block(self) -> Iterable[Array]:
-        return (self.rows(rows) for rows in self.blocks(8 * int(self.features.shape[1])))
+    def _each_block(self, function: Callable[[Array], Any]) -> list[Any]:
+        blocks = self.blocks(8 * int(self.features.shape[1]))
+        return list(map_blocks(lambda rows: function(self.rows(rows)), blocks))
 
     def _center(self) -> FloatArray | None:
         """Return the mean row, or None when it overflows."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = sum(to_float64(namespace(block).sum(block, axis=0)) for block in self._each_block())
+
+        def added(block: Array) -> FloatArray:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return to_float64(namespace(block).sum(block, axis=0))
+
+        total = sum(self._each_block(added))
         center: FloatArray = np.asarray(total) / self.n_rows
         return center if np.isfinite(center).all() else None
 
@@ -231,10 +245,12 @@ class Gram:
         center = getattr(self.kernel, "center", None)
         if center is None:
             return float("inf") if isinstance(self.kernel, GaussianKernel) else 0.0
-        with np.errstate(over="ignore"):
-            return max(
-                float(((to_float64(block) - center) ** 2).sum(axis=1).max()) for block in self._each_block()
-            )
+
+        def furthest(block: Array) -> float:
+            with np.errstate(over="ignore"):
+                return float(((to_float64(block) - center) ** 2).sum(axis=1).max())
+
+        return float(max(self._each_block(furthest)))
 
     def _examine(self, kernel: CallableKernel) -> None:
         """Check that a user's function is symmetric, and find its precision."""
@@ -250,7 +266,7 @@ class Gram:
 
     def _normalise(self) -> None:
         """Set `scale` from the diagonal of the user's kernel, unless it is 1 already."""
-        diagonal = np.concatenate([_diagonal(self.kernel, block) for block in self._each_block()])
+        diagonal = np.concatenate(self._each_block(lambda block: _diagonal(self.kernel, block)))
         if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
             row = int(np.argmax(~(diagonal > 0.0)))
             place = f"row {row} of features" if row < self.n_test else f"row {row - self.n_test} of reference"

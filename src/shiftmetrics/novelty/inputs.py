@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
-    IntArray,
     as_array,
+    is_in_parts,
     is_table,
     take_rows,
     to_float64,
     to_numpy,
 )
+from shiftmetrics._core.rows import pair_in_parts
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_choice,
@@ -71,19 +72,21 @@ def check_kernel(kernel: Any) -> KernelChoice:
 def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[Array, Array]:
     """Return both samples as finite arrays of one library, with at least two rows each and matching columns.
 
-    Iterables of batches become arrays, or `Batches` where they have many rows.
+    Rows that are not in memory become arrays, or `Parts` where there are many.
 
     Raises
     ------
     ValueError, TypeError
         Naming the argument that is wrong.
     """
-    if is_batches(features) or is_batches(reference):
-        test, base = _batches(features, "features"), _batches(reference, "reference")
-        if test.shape[0] + base.shape[0] <= JOINED_ROWS:
-            test, base = (part.whole() if isinstance(part, Batches) else part for part in (test, base))
+    features, reference = pair_in_parts(features, reference, "features", "reference", paired=False)
+    if is_in_parts(features) or is_in_parts(reference):
+        parts = [_check_rows(features, "features"), _check_rows(reference, "reference")]
+        if sum(len(part) for part in parts) <= JOINED_ROWS:
+            parts = [np.asarray(to_numpy(part), dtype=np.float64) for part in parts]
         elif kernel == "precomputed":
-            raise ValueError(describe("features", "an array with kernel='precomputed'", "batches"))
+            raise ValueError(describe("features", "an array with kernel='precomputed'", "rows in parts"))
+        test, base = (part if is_in_parts(part) else to_numpy(part) for part in parts)
     else:
         features, reference = align_tables(
             features, reference, "features", "reference", rows=False, option=None
@@ -233,97 +236,3 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
     if n_pairs < 2:
         expected = "False unless at least 2 pairs have weight in both samples"
         raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
-
-
-def _batches(value: Any, name: str) -> Array:
-    """Return batches as one virtual array, and an array of any library as NumPy."""
-    return Batches(value, name) if is_batches(value) else to_numpy(_check_rows(value, name))
-
-
-def is_batches(value: Any) -> bool:
-    """Tell whether ``value`` is an iterable of two-dimensional batches rather than one array or table."""
-    if is_table(value) or hasattr(value, "shape") or hasattr(value, "__array__"):
-        return False
-    if isinstance(value, list | tuple):
-        return bool(value) and getattr(value[0], "ndim", 0) == 2
-    return isinstance(value, Iterable) and not isinstance(value, str)
-
-
-class Batches:
-    """An array of float64 rows behind an iterable of batches.
-
-    Blocks of rows are cheap when they are taken in order; each start from the beginning reads all batches again.
-
-    Parameters
-    ----------
-    batches : iterable of array of shape (n_rows, n_columns)
-        Gives the same batches each time.
-    argument : str
-        Name for messages.
-
-    Raises
-    ------
-    ValueError
-        If it can be read only once, holds no rows, or batches differ in their columns.
-    """
-
-    ndim = 2
-    sequential = True
-
-    def __init__(self, batches: Iterable[Any], argument: str) -> None:
-        if isinstance(batches, Iterator):
-            remedy = "Pass a list of batches, a data loader, or an object whose __iter__ starts anew."
-            expected = "an iterable of batches that can be read more than once"
-            raise ValueError(describe(argument, expected, type(batches).__name__, remedy))
-        self._batches, self._argument = batches, argument
-        sizes = [batch.shape for batch in self._read()]
-        if len({columns for _, columns in sizes}) != 1:
-            expected = "of batches with as many columns each" if sizes else "of at least one batch"
-            got = sorted({columns for _, columns in sizes}) or "none"
-            raise ValueError(describe(argument, expected, got))
-        self.shape = (sum(rows for rows, _ in sizes), sizes[0][1])
-        self._restart()
-
-    def __getitem__(self, key: Any) -> FloatArray:
-        """Return the rows of a slice, or at an array of positions."""
-        rows = key[0] if isinstance(key, tuple) else key
-        if isinstance(rows, slice):
-            start, stop, _ = rows.indices(self.shape[0])
-            return self._block(start, stop)
-        return self._at(rows)
-
-    def whole(self) -> FloatArray:
-        """Return all rows."""
-        return np.concatenate(list(self._read()))
-
-    def _read(self) -> Iterator[FloatArray]:
-        for batch in self._batches:
-            yield to_float64(_check_rows(batch, self._argument))
-
-    def _restart(self) -> None:
-        self._reader, self._first, self._buffer = self._read(), 0, np.empty((0, self.shape[1]))
-
-    def _block(self, start: int, stop: int) -> FloatArray:
-        if start < self._first:
-            self._restart()
-        parts, end = [self._buffer], self._first + len(self._buffer)
-        while end < stop:
-            if end <= start:
-                parts, self._first = [], end
-            batch = next(self._reader, None)
-            if batch is None:
-                expected = f"the same {self.shape[0]} rows each time that it is read"
-                raise ValueError(describe(self._argument, expected, f"{end} rows"))
-            parts.append(batch)
-            end += len(batch)
-        self._buffer = np.concatenate(parts)[start - self._first :]
-        self._first = start
-        return self._buffer[: stop - start]
-
-    def _at(self, positions: IntArray) -> FloatArray:
-        found, first = np.empty((len(positions), self.shape[1])), 0
-        for batch in self._read():
-            here = (positions >= first) & (positions < first + len(batch))
-            found[here] = batch[positions[here] - first]
-            first += len(batch)
-        return found

@@ -102,10 +102,7 @@ class FeatureMap(ABC):
         blocks = self.gram.blocks(8 * len(coefficients))
         values = lambda rows: product(self._terms(rows), coefficients)  # noqa: E731
         with one_blas_thread():
-            parts = (
-                map(values, blocks) if self.gram.sequential else map_blocks(values, blocks, executor=executor)
-            )
-            joined: FloatArray = np.concatenate(list(parts))
+            joined: FloatArray = np.concatenate(list(map_blocks(values, blocks, executor=executor)))
         return np.clip(joined, -1.0, 1.0)  # no unit function is more than 1 where k(t, t) is 1
 
     def _terms(self, rows: slice) -> Array:

@@ -173,15 +173,13 @@ class Pooled:
         return self.gram.blocks(1, block_bytes=_CHUNK_ROWS)
 
     def _mapped(self, function: Any, chunk: slice) -> list[Any]:
-        """Map tiles of a chunk: by threads, unless rows are read batch by batch."""
+        """Map tiles of a chunk, where their rows are."""
         tiles = [
             slice(chunk.start + tile.start, chunk.start + tile.stop)
             for tile in row_blocks(chunk.stop - chunk.start, 1, block_bytes=_TILE_ROWS)
         ]
         with one_blas_thread():
-            if self.gram.sequential:
-                return list(map(function, tiles))
-            return list(map_blocks(function, tiles, executor=self._executor))
+            return list(map_blocks(function, self.gram.placed(tiles), executor=self._executor))
 
     def _coordinates(self, rows: slice) -> list[FloatArray]:
         blocks = self._at_widths(self.gram.block(rows, self.landmarks), range(len(self.widths)))

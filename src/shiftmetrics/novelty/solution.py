@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.blocks import map_reduce
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.maps import FeatureMap, KernelFunctions, PointFunctions, Route
@@ -226,19 +228,41 @@ def _moments(basis: FeatureMap, problem: Problem) -> tuple[Moments, Moments]:
     blocks = gram.blocks(8 * basis.size, block_bytes=SUM_BYTES)
     with progress_bar(problem.progress, gram.n_rows, f"novelty by {basis.method}") as bar:
         test, reference = (
-            moments_of(
-                basis.coordinates,
+            _moments_of_side(
+                basis,
                 weights,
                 [rows for rows in blocks if (rows.start < gram.n_test) == of_test],
-                basis.size,
-                noise=basis.noise,
-                in_order=gram.sequential,
-                executor=problem.executor,
-                report=bar.update,
+                problem.executor,
+                bar.update,
             )
             for weights, of_test in ((problem.test_weights, True), (problem.reference_weights, False))
         )
     return test, reference
+
+
+def _moments_of_side(
+    basis: FeatureMap,
+    weights: FloatArray,
+    blocks: list[slice],
+    executor: Executor | None,
+    report: Callable[[int], object],
+) -> Moments:
+    """Add up one sample: by threads, or, of Dask, on the workers, which send back one sum for each partition."""
+    gram = basis.gram
+    options: dict[str, Any] = {"noise": basis.noise, "in_order": gram.sequential}
+    if not gram.on_workers:
+        return moments_of(
+            basis.coordinates, weights, blocks, basis.size, executor=executor, report=report, **options
+        )
+    first, equal = blocks[0].start, weights.min() == weights.max()
+    sent = weights[:1] if equal else weights
+
+    def kernel(rows: slice) -> Moments:
+        count = rows.stop - rows.start
+        here = np.repeat(sent, count) if equal else sent[rows.start - first : rows.stop - first]
+        return moments_of(basis.coordinates, here, [rows], basis.size, **options)
+
+    return map_reduce(kernel, gram.placed(blocks))
 
 
 def _left_out(residual: FloatArray, problem: Problem) -> tuple[Moments, Moments]:

@@ -48,6 +48,14 @@ class Moments:
     contradicted: bool = False
     """Whether a row has a squared length of more than 1, which a positive semidefinite kernel does not allow."""
 
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.products + other.products,
+            self.residual + other.residual,
+            self.spread + other.spread,
+            self.contradicted or other.contradicted,
+        )
+
     @property
     def mode_count(self) -> float:
         """Return 1 / |C|_F^2, the effective number of modes of the sample."""
