@@ -79,8 +79,8 @@ def run(
     _write(kept, {**record, "version": __version__})
     unfinished.unlink(missing_ok=True)
     if draw is not None:
-        with style():
-            draw(runs).savefig(pictures / f"{name}.png", dpi=90)
+        with style(), mpl.rc_context({"legend.frameon": True, "legend.framealpha": 0.8}):
+            draw(runs).savefig(pictures / f"{name}.png", dpi=90, bbox_inches="tight")
     for key, finding in found.items():
         claim = claims[key]
         interval = "" if finding.low is None else f" [{finding.low:.4g}, {finding.high:.4g}]"
