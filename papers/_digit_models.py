@@ -7,33 +7,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from _cache import kept
 
+from shiftmetrics import Computing, Resampling
+from shiftmetrics.agreement import agreement_curves
 from shiftmetrics.attacks import AttackOptions, AttackResult, apgd, nearest_error, pgd
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
-CACHE = Path(__file__).parent / ".cache"
 NAMES = ("undefended", "adversarial", "weak")
 POWERS = (8, 16, 32, 64)
 """Bounds of the attacks on a pixel, in 255ths: digits have few pixels with a high contrast."""
 RATIOS = np.linspace(0.0, 1.0, 11)
 OPTIONS = AttackOptions(bounds=(0, 1))
+KINDS = {"agreement": "agreement (nats)", "afr_t": "AFR_T", "afr_p": "AFR_P"}
 
 
 @dataclass(frozen=True)
 class Readers:
     """The models of one seed, with the digits that took no part in training."""
 
+    seed: int
+    quick: bool
     models: dict[str, Any]
     x: torch.Tensor
     y: torch.Tensor
+
+    @property
+    def key(self) -> str:
+        return f"digits-{self.seed}-{'quick' if self.quick else 'full'}"
 
     @property
     def labels(self) -> np.ndarray:
@@ -54,32 +63,66 @@ def readers(seed: int, quick: bool) -> Readers:
     n_test = 150 if quick else 500
     how = {"epochs": 8 if quick else 30, "batch_size": 128, "optimizer": 3e-3, "rng": seed, "progress": False}
     plain, robust = _network(seed), _network(seed)
-    fit(plain, x[n_test:], y[n_test:], objective=ERM(), **how)
-    fit(
-        robust,
-        x[n_test:],
-        y[n_test:],
-        objective=Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0),
-        **how,
-    )
+    worst = Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0)
+
+    def train() -> list[dict[str, torch.Tensor]]:
+        for model, objective in ((plain, ERM()), (robust, worst)):
+            fit(model, x[n_test:], y[n_test:], objective=objective, **how)
+        return [model.state_dict() for model in (plain, robust)]
+
     models = {"undefended": plain, "adversarial": robust, "weak": ReverseSigmoid(JPEGDefence(plain))}
-    return Readers(models, x[:n_test], y[:n_test])
+    digits = Readers(seed, quick, models, x[:n_test], y[:n_test])
+    for model, state in zip((plain, robust), kept(digits.key, train), strict=True):
+        model.load_state_dict(state)
+    return digits
 
 
 def attacked(digits: Readers, name: str, kind: str, power: int = 0) -> AttackResult:
     """Attack a model: "pgd", "apgd-ce" or "apgd-dlr" within a bound, "fmn" or "fab" to the nearest error."""
     model, x, y = digits.models[name], digits.x, digits.y
-    if kind in ("fmn", "fab"):
-        return nearest_error(model, x, y, method=kind, norm="linf", n_steps=30, options=OPTIONS)
-    if kind == "pgd":
-        return pgd(model, x, y, strength=power / 255, n_steps=20, options=OPTIONS)
-    loss = kind.removeprefix("apgd-")
-    return apgd(model, x, y, strength=power / 255, loss=loss, n_steps=20, options=OPTIONS)
+
+    def attack() -> AttackResult:
+        if kind in ("fmn", "fab"):
+            return nearest_error(model, x, y, method=kind, norm="linf", n_steps=30, options=OPTIONS)
+        if kind == "pgd":
+            return pgd(model, x, y, strength=power / 255, n_steps=20, options=OPTIONS)
+        loss = kind.removeprefix("apgd-")
+        return apgd(model, x, y, strength=power / 255, loss=loss, n_steps=20, options=OPTIONS)
+
+    return kept(f"{digits.key}-{name.replace(' ', '-')}-{kind}-{power}", attack)
 
 
 def sizes(attack: AttackResult) -> np.ndarray:
     """Return how far an attack moved each digit, by the largest change of a pixel; inf where it failed."""
     return np.where(attack.success, attack.distance, np.inf)
+
+
+def ratio_curves(
+    digits: Readers, kind: str, power: int = 0, ratios: Sequence[float] = RATIOS
+) -> dict[str, dict[str, np.ndarray]]:
+    """Attack every model; return agreement, AFR_T and AFR_P over the adversarial ratio, by measure and model."""
+    made = {name: attacked(digits, name, kind, power) for name in digits.models}
+    frame = agreement_curves(
+        {name: digits.scores(name, one.x_adv) for name, one in made.items()},
+        {name: digits.scores(name) for name in made},
+        ratios=ratios,
+        labels=digits.labels,
+        perturbation_sizes={name: sizes(one) for name, one in made.items()},
+        resampling=Resampling(rng=digits.seed),  # the order of rows that were moved equally far
+        computing=Computing(progress=False),
+    ).to_frame()
+    rows = {name: frame["model"] == name for name in made}
+    return {measure: {name: frame.loc[rows[name], measure].to_numpy() for name in made} for measure in KINDS}
+
+
+def draw_ratios(
+    ax: Any, curves: Sequence[dict[str, Sequence[float]]], label: str, ratios: Sequence[float] = RATIOS
+) -> None:
+    """Draw the mean over seeds of each model's curve; the stand-ins beside the three readers are dashed."""
+    for name in curves[0]:
+        style = "-" if name in NAMES else "--"
+        ax.plot(ratios, np.mean([one[name] for one in curves], axis=0), style, label=name)
+    ax.set(xlabel="adversarial ratio", ylabel=label)
 
 
 def _network(seed: int) -> torch.nn.Sequential:

@@ -7,7 +7,7 @@ the features, which are the last hidden layer of each network.
 import numpy as np
 import torch
 from _claims import Claim
-from _digit_models import attacked, readers, sizes
+from _digit_models import attacked, draw_ratios, readers, sizes
 from _experiment import run
 
 from shiftmetrics import posterior_agreement
@@ -96,9 +96,7 @@ def draw(runs: list[dict]):
 
     figure, axes = pyplot.subplots(1, len(KINDS), figsize=(14, 3), layout="constrained")
     for ax, (kind, label) in zip(axes, KINDS.items(), strict=True):
-        for name in MODELS:
-            ax.plot(RATIOS, np.mean([one["curves"][kind][name] for one in runs], axis=0), label=name)
-        ax.set(xlabel="adversarial ratio", ylabel=label)
+        draw_ratios(ax, [one["curves"][kind] for one in runs], label, RATIOS)
     axes[0].legend()
     return figure
 

@@ -17,7 +17,7 @@ PRINTED = -3.05
 CLAIMS = {
     "printed": Claim(
         "The entropy of the mean posterior falls by bits (printed: up to 3.05) for models with beta* > 1.",
-        "largest fall over the models, entropy of the mean posterior, in bits",
+        "lowest change over the models, entropy of the mean posterior, in bits",
         "<",
         -0.2,
     ),

@@ -5,19 +5,16 @@ ranking has something to order. Rankings are compared over the adversarial ratio
 """
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import torch
 from _claims import Claim
-from _digit_models import NAMES, Readers, attacked, readers, sizes
+from _digit_models import KINDS, Readers, draw_ratios, ratio_curves, readers
 from _experiment import run
 from scipy.stats import kendalltau
 
-from shiftmetrics import Computing
-from shiftmetrics.agreement import agreement_curves
-
 RATIOS = (0.2, 0.4, 0.6, 0.8, 1.0)
-KINDS = ("agreement", "afr_p", "afr_t")
 CLAIMS = {
     "stable_pgd": Claim(
         "Over the adversarial ratio the ranking by agreement is more stable than that by AFR_P, under PGD.",
@@ -66,7 +63,7 @@ def with_noise(digits: Readers, seed: int) -> Readers:
     """Return the readers and three disturbed copies of the robust one."""
     robust = digits.models["adversarial"]
     copies = {f"noise {size}": Noisy(robust, size, seed) for size in (0.5, 1.0, 1.5)}
-    return Readers({**digits.models, **copies}, digits.x, digits.y)
+    return replace(digits, models={**digits.models, **copies})
 
 
 def between(curves: np.ndarray) -> float:
@@ -85,19 +82,8 @@ def measure(seed: int, quick: bool) -> dict:
     digits = with_noise(readers(seed, quick), seed)
     found = {}
     for attack, power in {"pgd": 16, "fmn": 0}.items():
-        made = {name: attacked(digits, name, attack, power) for name in digits.models}
-        frame = agreement_curves(
-            {name: digits.scores(name, one.x_adv) for name, one in made.items()},
-            {name: digits.scores(name) for name in made},
-            ratios=RATIOS,
-            labels=digits.labels,
-            perturbation_sizes={name: sizes(one) for name, one in made.items()},
-            computing=Computing(progress=False),
-        ).to_frame()
-        found[attack] = {
-            kind: np.stack([frame.loc[frame["model"] == name, kind].to_numpy() for name in made])
-            for kind in KINDS
-        }
+        curves = ratio_curves(digits, attack, power, RATIOS)
+        found[attack] = {kind: np.stack(list(curves[kind].values())) for kind in KINDS}
     pgd, fmn = found["pgd"], found["fmn"]
     return {
         "stable_pgd": between(pgd["agreement"]) - between(pgd["afr_p"]),
@@ -113,15 +99,13 @@ def draw(runs: list[dict]):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(2, 3, figsize=(10.5, 5.4), layout="constrained")
-    for row, attack in enumerate(("pgd", "fmn")):
-        for column, kind in enumerate(KINDS):
-            table = np.mean([one["curves"][attack][kind] for one in runs], axis=0)
-            for name, curve in zip(runs[0]["models"], table, strict=True):
-                style = "-" if name in NAMES else "--"
-                axes[row, column].plot(RATIOS, curve, style, marker=".", label=name)
-            label = "agreement (nats)" if kind == "agreement" else kind.upper()
-            axes[row, column].set(xlabel="adversarial ratio", ylabel=label, title=attack.upper())
-    axes[0, 0].legend(fontsize=8)
+    for row, attack in zip(axes, ("pgd", "fmn"), strict=True):
+        for ax, (kind, label) in zip(row, KINDS.items(), strict=True):
+            tables = [one["curves"][attack][kind] for one in runs]
+            curves = [dict(zip(runs[0]["models"], table, strict=True)) for table in tables]
+            draw_ratios(ax, curves, label, RATIOS)
+            ax.set_title(attack.upper())
+    axes[1, 1].legend(fontsize=8, loc="lower left")
     return figure
 
 

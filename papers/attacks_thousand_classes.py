@@ -9,7 +9,7 @@ import torch
 from _claims import Claim
 from _experiment import run
 
-from shiftmetrics import Computing, posterior_agreement
+from shiftmetrics import Computing, Resampling, posterior_agreement
 from shiftmetrics.agreement import agreement_curves
 from shiftmetrics.attacks import apgd
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
@@ -82,6 +82,7 @@ def measure(seed: int, quick: bool) -> dict:
                 ratios=RATIOS,
                 labels=y.numpy(),
                 perturbation_sizes=sizes,
+                resampling=Resampling(rng=seed),
                 computing=Computing(progress=False),
             ).to_frame()["agreement"]
     ends = {case: curve.iloc[-1] for case, curve in curves.items()}

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from _claims import Claim
 from _experiment import run
-from _factor_models import drawn, network
+from _factor_models import DIGITS, drawn, joined, network
 
-from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.distances import pca_alignment
 from shiftmetrics.lab.learners import ERM, IRM, fit
 from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
@@ -42,20 +41,20 @@ CLAIMS = {
 
 def measure(seed: int, quick: bool) -> dict:
     environments = [spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"][:2]]
-    parts = split_instances(load("digits").y, {"train 0": 600, "train 1": 600, "test": 128}, rng=seed)
-    sources = [drawn(parts, f"train {j}", [environments[j]], seed)[0] for j in (0, 1)]
-    x = torch.cat([images for images, _ in sources])
-    y = torch.from_numpy(np.concatenate([labels for _, labels in sources]))
+    parts = split_instances(DIGITS.y, {"train 0": 600, "train 1": 600, "test": 128}, rng=seed)
+    sources = [drawn(parts[f"train {j}"], [environments[j]], seed)[0] for j in (0, 1)]
+    x, labels = joined(sources)
+    y = torch.from_numpy(labels)
     domain = np.repeat([0, 1], [len(images) for images, _ in sources])
-    (first, labels), (second, _) = drawn(parts, "test", environments, seed)
+    (first, labels), (second, _) = drawn(parts["test"], environments, seed)
     stages = (1, 2, 3) if quick else STAGES
     found = {}
-    for name, objective in (("ERM", ERM()), ("IRM", IRM(penalty=100.0, warmup=stages[0]))):
+    for name, objective in (("ERM", ERM()), ("IRM", IRM(penalty=10.0, warmup=stages[0]))):
         model, done = network(seed), 0
         found[name] = []
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
         for stage in stages:
-            options = {"domain": domain, "batch_size": 64, "optimizer": optimizer, "rng": seed + stage}
+            options = {"domain": domain, "batch_size": 32, "optimizer": optimizer, "rng": seed + stage}
             fit(model, x, y, objective=objective, epochs=stage - done, progress=False, **options)
             done = stage
             with torch.no_grad():

@@ -18,7 +18,8 @@ def test_the_loss_falls_and_the_rule_is_learnt(network):
     result = fit(network(), X, Y, epochs=100, optimizer=0.02, rng=0, progress=False)
     assert result.losses[-1] < 0.5 * result.losses[0]
     assert ValidationScore(criterion="accuracy", X=X, y=Y)(result.model) > 0.9
-    assert result.best_epoch == len(result.losses) == 100
+    assert len(result.losses) == 100
+    assert not result.best
     assert not result.stopped
     assert not result.model.training
 
@@ -97,23 +98,43 @@ def test_early_stopping_keeps_the_best_model(network):
 
     stopping = EarlyStopping(score=score, patience=3)
     result = fit(network(), X, Y, epochs=50, stopping=stopping, rng=0, progress=False)
-    assert result.best_epoch == 3
+    assert result.best["score"].epoch == 3
     assert result.stopped
-    np.testing.assert_array_equal(result.scores, [0.1, 0.5, 0.9, 0.3, 0.9, 0.2])
+    assert result.best["score"].scores == [0.1, 0.5, 0.9, 0.3, 0.9, 0.2]
     assert all(torch.equal(states[2][name], part) for name, part in result.model.state_dict().items())
 
 
-def test_early_stopping_by_three_scores(network):
+def test_one_run_keeps_the_best_model_of_each_score(network):
     shifted = X + 0.3 * np.random.default_rng(5).standard_normal(X.shape)
-    for score in (
-        ValidationScore(criterion="accuracy", X=shifted, y=Y),
-        ValidationScore(criterion="agreement_rate", X_shifted=shifted, X=X),
-        ValidationScore(criterion="agreement", X_shifted=shifted, X=X),
-    ):
-        stopping = EarlyStopping(score=score, patience=5)
-        result = fit(network(), X, Y, epochs=30, optimizer=0.02, stopping=stopping, rng=0, progress=False)
-        assert score(result.model) == pytest.approx(result.scores.max(), abs=1e-9)
-        assert result.scores[result.best_epoch - 1] == result.scores.max()
+    scores = {
+        "accuracy": ValidationScore(criterion="accuracy", X=shifted, y=Y),
+        "rate": ValidationScore(criterion="agreement_rate", X_shifted=shifted, X=X),
+        "agreement": ValidationScore(criterion="agreement", X_shifted=shifted, X=X),
+    }
+    stopping = EarlyStopping(score=scores, patience=5)
+    options = {"epochs": 30, "optimizer": 0.02, "rng": 0, "progress": False}
+    result = fit(network(), X, Y, stopping=stopping, **options)
+    for name, score in scores.items():
+        alone = fit(network(), X, Y, stopping=EarlyStopping(score=score, patience=5), **options)
+        kept = result.best[name]
+        result.model.load_state_dict(kept.state)
+        assert score(result.model) == kept.scores[kept.epoch - 1] == max(kept.scores)
+        stretch = alone.best["score"].scores  # alone it may stop earlier
+        assert kept.scores[: len(stretch)] == stretch
+    assert result.best["accuracy"].epoch < max(one.epoch for one in result.best.values())
+
+
+def test_training_goes_on_while_any_score_gets_better_and_the_first_decides(network):
+    falling, rising = iter([0.5, 0.4, 0.3, 0.2, 0.1, 0.0]), iter([0.1, 0.2, 0.3, 0.3, 0.3, 0.9])
+    scores = {"falling": lambda model: next(falling), "rising": lambda model: next(rising)}
+    stopping = EarlyStopping(score=scores, patience=2)
+    result = fit(network(), X, Y, epochs=6, optimizer=0.1, stopping=stopping, rng=0, progress=False)
+    assert result.stopped
+    assert len(result.losses) == 5
+    assert [one.epoch for one in result.best.values()] == [1, 3]
+    for name, part in result.model.state_dict().items():
+        torch.testing.assert_close(part, result.best["falling"].state[name])
+        assert not torch.equal(part, result.best["rising"].state[name])
 
 
 def test_agreement_scores_are_those_of_the_measure(network):
@@ -215,9 +236,10 @@ def test_bad_input(network, arguments, error, message):
         fit(network(), **{"X": X, "y": Y, "epochs": 2, "progress": False, **arguments})
 
 
-def test_stopping_must_be_a_score():
+@pytest.mark.parametrize("score", ["accuracy", {}, {"accuracy": 0.5}])
+def test_stopping_must_be_a_score(score):
     with pytest.raises(TypeError, match="score must be a callable"):
-        EarlyStopping(score="accuracy")
+        EarlyStopping(score=score)
 
 
 def test_grid_search_tries_all_and_keeps_the_first_best():

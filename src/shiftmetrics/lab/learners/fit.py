@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,31 @@ from shiftmetrics.lab.learners.objectives import ERM, Batch, Objective, distinct
 from shiftmetrics.lab.learners.selection import EarlyStopping, as_input
 
 
+@dataclass(eq=False)
+class Best:
+    """How one validation score went, and the best model by it.
+
+    Attributes
+    ----------
+    scores : list of float
+        Its value after each epoch.
+    epoch : int
+        The epoch of the best one, counted from 1.
+    state : dict
+        The model's ``state_dict`` after that epoch, for ``model.load_state_dict``.
+    """
+
+    scores: list[float] = field(default_factory=list)
+    epoch: int = 0
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, score: float, model: nn.Module, min_gain: float) -> None:
+        """Take the score of one more epoch."""
+        self.scores.append(float(score))
+        if not self.epoch or self.scores[-1] > self.scores[self.epoch - 1] + min_gain:
+            self.epoch, self.state = len(self.scores), copy.deepcopy(model.state_dict())
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitResult:
     """A trained model and how it went.
@@ -25,21 +50,19 @@ class FitResult:
     Attributes
     ----------
     model : torch.nn.Module
-        The model that was passed in, in evaluation mode, with the parameters of ``best_epoch``.
+        The model that was passed in, in evaluation mode: the best by the first validation score, or as it was after
+        the last epoch where there is none.
     losses : ndarray of shape (n_epochs,)
         Mean of the objective in each epoch.
-    scores : ndarray of shape (n_epochs,)
-        Validation scores; empty without early stopping.
-    best_epoch : int
-        Epoch whose parameters were kept, counted from 1: the last one without early stopping.
+    best : dict
+        A `Best` for each validation score by its name; empty without early stopping.
     stopped : bool
         Whether training stopped before its last epoch.
     """
 
     model: nn.Module
     losses: FloatArray
-    scores: FloatArray
-    best_epoch: int
+    best: dict[str, Best]
     stopped: bool
 
 
@@ -82,7 +105,7 @@ def fit(
     optimizer : torch.optim.Optimizer or float, default 1e-3
         Of the model's parameters; a number is the learning rate of Adam.
     stopping : EarlyStopping, optional
-        Stops and keeps the best model.
+        Stops and keeps the best model by each of its scores.
     rng : int, Generator or None
         Seed of shuffles, transforms, random starts and dropout. The global state of torch is left as it was.
     progress : bool, default True
@@ -115,8 +138,7 @@ def fit(
         rate = check_number(optimizer, "optimizer", low=0.0, open_low=True)
         optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     losses: list[float] = []
-    scores: list[float] = []
-    best_epoch, best_score, best_state = 0, -math.inf, None
+    best = {} if stopping is None else {name: Best() for name in stopping.scores}
     model.train()
     with torch.random.fork_rng(), _bar(epochs, progress) as bar:
         torch.manual_seed(seed)
@@ -141,22 +163,14 @@ def fit(
             bar.set_postfix(loss=f"{losses[-1]:.4g}", refresh=False)
             if stopping is None:
                 continue
-            scores.append(float(stopping.score(model)))
-            if best_state is None or scores[-1] > best_score + stopping.min_gain:
-                best_epoch, best_score = epoch + 1, scores[-1]
-                best_state = copy.deepcopy(model.state_dict())
-            if epoch + 1 - best_epoch >= stopping.patience:
+            for name, score in stopping.scores.items():
+                best[name].add(score(model), model, stopping.min_gain)
+            if epoch + 1 - max(one.epoch for one in best.values()) >= stopping.patience:
                 break
-    if best_state is not None:
-        model.load_state_dict(best_state)
+    if best:
+        model.load_state_dict(next(iter(best.values())).state)
     model.eval()
-    return FitResult(
-        model=model,
-        losses=np.asarray(losses),
-        scores=np.asarray(scores),
-        best_epoch=best_epoch or len(losses),
-        stopped=len(losses) < epochs,
-    )
+    return FitResult(model=model, losses=np.asarray(losses), best=best, stopped=len(losses) < epochs)
 
 
 def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None) -> Batch:

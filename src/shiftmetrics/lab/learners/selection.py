@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,8 +144,9 @@ class EarlyStopping:
 
     Parameters
     ----------
-    score : callable
-        Maps the model to a number, higher being better: `ValidationScore` or your own.
+    score : callable or mapping of str to callable
+        Maps the model to a number, higher being better: `ValidationScore` or your own. Of several, by name, each
+        keeps its own best model in one run, which goes on while any of them gets better.
     patience : int, default 20
         Epochs without a better score after which training stops.
     min_gain : float, default 0.0
@@ -157,12 +158,18 @@ class EarlyStopping:
     3
     """
 
-    score: Callable[[nn.Module], float]
+    score: Callable[[nn.Module], float] | Mapping[str, Callable[[nn.Module], float]]
     patience: int = 20
     min_gain: float = 0.0
 
     def __post_init__(self) -> None:
-        if not callable(self.score):
-            raise TypeError(describe("score", "a callable that maps a model to a number", repr(self.score)))
+        if not self.scores or not all(callable(score) for score in self.scores.values()):
+            wanted = "a callable that maps a model to a number, or a mapping of names to some"
+            raise TypeError(describe("score", wanted, repr(self.score)))
         check_integer(self.patience, "patience", low=1)
         check_number(self.min_gain, "min_gain", low=0.0)
+
+    @property
+    def scores(self) -> Mapping[str, Callable[[nn.Module], float]]:
+        """The scores by name; a single one is called "score"."""
+        return self.score if isinstance(self.score, Mapping) else {"score": self.score}
