@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from shiftmetrics import Computing, Result, stability_criterion, worst_case_risk
+from shiftmetrics import Computing, Decision, Result, stability_criterion, worst_case_risk
 from shiftmetrics.models import Moves, Search, feature_stability, model_stability
 from shiftmetrics.models.result import ModelStabilityResult
 
@@ -74,6 +74,30 @@ def test_weights_of_the_sample_repeat_rows(mixed: Mixed, divergence: str) -> Non
 
 
 # --- results -----------------------------------------------------------------------------------------------
+
+
+def test_the_gap_between_random_halves_stands_beside_the_moves() -> None:
+    rng = np.random.default_rng(0)
+    X, n = rng.normal(size=(400, 3)), 400
+    y = (X.sum(axis=1) + rng.normal(size=n) > 0.0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    result = model_stability(model, X, y, 0.4)
+    rows, scaled = rng.permutation(n), X / X.std(axis=0)
+    apart = np.linalg.norm(scaled[rows[:200], None] - scaled[None, rows[200:]], axis=2).min(axis=1)
+    assert result.neighbour_distance == pytest.approx(apart.mean(), rel=0.1)  # other halves
+    words = f"half are {result.neighbour_distance:.4g} standard deviations from the nearest of the other"
+    assert words in result.summary()
+    frozen = model_stability(model, X, y, 0.4, moves=Moves(immutable=[0, 1, 2]))
+    assert frozen.neighbour_distance is None
+    dear = model_stability(model, X, y, 0.4, moves=Moves(cost=[1.0, 1.0, 2.0]))
+    assert "in the unit of the costs" in dear.headline()
+
+
+def test_the_mean_cost_of_errors_is_named(mixed: Mixed) -> None:
+    model, X, y = mixed
+    first, second = model.classes_
+    result = model_stability(Decision(model, costs={first: 1.0, second: 5.0}), X, y, 2.0)
+    assert result.headline().startswith("A mean cost of errors of 2 (now ")
 
 
 def test_results_travel_with_their_rows(mixed: Mixed, tmp_path: Path) -> None:

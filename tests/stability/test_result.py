@@ -57,7 +57,16 @@ def test_headlines_say_what_moves_and_who_gains_weight() -> None:
     moved = stability_criterion(HingeLoss(margins, 1.5), 1.0)
     assert moved.headline().startswith("A mean hinge loss of 1 (now 0.4")
     assert f"% of the rows move, by at most {moved.moved_distances.max():.4g}" in moved.headline()
+    assert " in units of the distances, and weights change until" in moved.headline()
     assert f"an effective {100 * moved.effective_sample_fraction:.3g} % of the rows count" in moved.headline()
+    even = stability_criterion(HingeLoss(margins, 1.5), 1.0, theta2=5.0)
+    assert 0.99 < even.effective_sample_fraction < 0.9995
+    assert (
+        "in units of the distances; by reweighting alone" in even.headline()
+    )  # such weights matter to nobody
+    little = stability_criterion(FixedLoss(np.arange(100) < 50), 0.51, theta1=INF)
+    assert little.effective_sample_fraction > 0.99
+    assert "weights change until an effective" in little.shift_in_words()  # nothing else changes
     assert (
         "by reweighting alone, once the weight of the tenth of the rows with the highest" in moved.headline()
     )

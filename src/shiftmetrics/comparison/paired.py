@@ -87,7 +87,8 @@ class PairedValues:
 def _interval_of(result: Any, level: float) -> Interval:
     """Return the interval of a result: infinite where its error is not known, a point where it has none."""
     if result.interval is not None:
-        return replace(result.interval)
+        interval: Interval = result.interval
+        return interval
     if getattr(result, "standard_error", None) is None:
         return Interval(low=result.value, high=result.value, level=level)
     return Interval(low=-np.inf, high=np.inf, level=level, method="not known")

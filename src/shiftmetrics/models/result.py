@@ -54,6 +54,8 @@ class ModelStabilityResult(StabilityResult):
         A certified lower bound of the stability, where ``value`` is an upper one.
     n_queries : int
         Rows that the model has predicted.
+    neighbour_distance : float or None
+        How far rows of one random half of the sample are from the nearest row of the other half, on the average.
     trace : SearchTrace or None
         The rounds of a search; None where one sufficed.
     table : Table or None
@@ -84,6 +86,7 @@ class ModelStabilityResult(StabilityResult):
     route: str
     lower_bound: float | None = None
     n_queries: int = 0
+    neighbour_distance: float | None = None
     trace: SearchTrace | None = None
     table: Table | None = None
     units: FloatArray | None = None
@@ -95,11 +98,9 @@ class ModelStabilityResult(StabilityResult):
 
     @property
     def distance_unit(self) -> str:
-        """Standard deviations of the columns, unless other costs were given."""
-        if self.settings.get("moves", {}).get("cost", "std") != "std":
-            return " in the unit of the costs"
-        numbers = self.table is not None and all(column.kind == "number" for column in self.table.columns)
-        return " standard deviations" if numbers else " (numbers in standard deviations)"
+        """Standard deviations, unless other costs were given; flips have a price on the same scale."""
+        default = self.settings.get("moves", {}).get("cost", "std") == "std"
+        return " standard deviations" if default else " in the unit of the costs"
 
     def moved_rows(self) -> Any:
         """Return the rows after their moves, in the columns, dtypes and order of ``X``.
@@ -158,6 +159,16 @@ class ModelStabilityResult(StabilityResult):
         if self.table is None:
             raise ValueError(NO_ROWS)
         return self.table
+
+    def yardsticks(self) -> list[str]:
+        """Return sentences to compare the shift with; moves with the gaps between two random halves of the sample."""
+        sentences = super().yardsticks()
+        if self.neighbour_distance is not None and self.rms_move > 0.0:
+            far = f"{format_number(self.neighbour_distance)}{self.distance_unit}"
+            sentences.append(
+                f"Rows of one random half are {far} from the nearest of the other on the average."
+            )
+        return sentences
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""

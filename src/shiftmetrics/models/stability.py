@@ -12,6 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, check_weights, describe
+from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
@@ -24,6 +25,8 @@ from shiftmetrics.stability.words import most_grown
 
 _SLACK = 1e-3
 """How much of its risk, or cost, a shift may miss when the model predicts its rows again, in its own precision."""
+_MOST_NEIGHBOURS = 500
+"""Rows of each half that are looked at for the distance between random halves."""
 
 
 def model_stability(
@@ -173,6 +176,7 @@ def _result(
         route=route,
         lower_bound=rounds.lower_bound,
         n_queries=question.count.rows,
+        neighbour_distance=_neighbour_distance(question),
         trace=rounds.trace,
         table=replace(question.table, is_frame=question.is_frame),
         units=question.domain.unit,
@@ -182,6 +186,17 @@ def _result(
         split_flipped_labels=flipped[n:] if has_splits and flipped is not None else None,
         loss=found.loss,
     )
+
+
+def _neighbour_distance(question: Question) -> float | None:
+    """Return how far rows of a random half are from the nearest row of the other half, on the average."""
+    n = min(question.n_samples // 2, _MOST_NEIGHBOURS)
+    if n < 1 or question.immovable:
+        return None
+    rows = np.random.default_rng(0).permutation(question.n_samples)
+    gaps = question.domain.squared_gaps(question.codes[rows[:n]], question.codes[rows[n : 2 * n]])
+    nearest = np.sqrt(gaps.min(axis=1))
+    return float(nearest.mean()) if nearest.max() < FAR else None  # there are changes that no price buys
 
 
 def _check_plan(

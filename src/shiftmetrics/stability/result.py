@@ -269,16 +269,22 @@ class StabilityResult(Drawn, Result):
         """
         import pandas as pd
 
-        if self.weights is None or self.moved_losses is None or self.moved_distances is None:
+        return pd.DataFrame(self.all_places()).sort_values("row", kind="stable", ignore_index=True)
+
+    def all_places(self) -> dict[str, Any]:
+        """Return the arrays of `atoms`: the first places of all rows, then the second ones."""
+        if self.weights is None:
             raise ValueError(NO_ROWS)
-        splits, weight = self.splits, np.array(self.weights)
-        places = [(np.arange(len(weight)), weight, self.moved_losses, self.moved_distances, self.choices)]
-        if splits is not None:
-            weight[splits.rows] -= splits.weights
-            places.append((splits.rows, splits.weights, splits.losses, splits.distances, splits.choices))
-        names = ("row", "weight", "loss", "distance", "choice")[: 4 if self.choices is None else 5]
-        frames = [pd.DataFrame(dict(zip(names, columns, strict=False))) for columns in places]
-        return pd.concat(frames).sort_values("row", kind="stable", ignore_index=True)
+        columns = (np.arange(self.n_samples), np.array(self.weights), self.moved_losses, self.moved_distances)
+        places = dict(zip(("row", "weight", "loss", "distance"), columns, strict=True))
+        places |= {} if self.choices is None else {"choice": self.choices}
+        if self.splits is None:
+            return places
+        places["weight"][self.splits.rows] -= self.splits.weights
+        second = dict(zip(("weight", "row", "loss", "distance", "choice"), (
+            self.splits.weights, self.splits.rows, self.splits.losses, self.splits.distances, self.splits.choices,
+        ), strict=True))  # fmt: skip
+        return {name: np.concatenate([first, second[name]]) for name, first in places.items()}
 
     def places(self) -> tuple[Any, Any]:
         """Return the rows as DataFrames before and after their moves (then second places), if it has them."""

@@ -158,7 +158,7 @@ def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, 
     changes = _changes(
         result, frame, _moved_frame(result, frame, rows_known(moved, "moved")), everything=True
     )
-    mass = _weights_of_places(result)
+    mass = result.all_places()["weight"]
     given = None if units is None else check_vector(units, "units", low=0.0)
     if given is not None and (len(given) != frame.shape[1] or not all(given)):
         raise ValueError(describe("units", f"{frame.shape[1]} positive numbers, one a column", str(units)))
@@ -182,7 +182,7 @@ def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, 
 
 
 def _moved_frame(result: StabilityResult, frame: Any, moved: Any) -> Any:
-    places = frame_of(moved, "moved", len(_rows_of_places(result)), columns=list(frame.columns))
+    places = frame_of(moved, "moved", len(result.all_places()["row"]), columns=list(frame.columns))
     if list(places.columns) != list(frame.columns):
         raise ValueError(
             describe("moved", f"of the columns {list(frame.columns)[:5]}", f"{list(places.columns)[:5]}")
@@ -190,25 +190,11 @@ def _moved_frame(result: StabilityResult, frame: Any, moved: Any) -> Any:
     return places
 
 
-def _rows_of_places(result: StabilityResult) -> IntArray:
-    """Return the row of each place: the first places of all rows, then the second ones."""
-    rows = np.arange(result.n_samples)
-    return rows if result.splits is None else np.concatenate([rows, result.splits.rows])
-
-
-def _weights_of_places(result: StabilityResult) -> FloatArray:
-    weights, splits = np.array(weights_of(result)), result.splits
-    if splits is None:
-        return weights
-    weights[splits.rows] -= splits.weights
-    return np.concatenate([weights, splits.weights])
-
-
 def _changes(
     result: StabilityResult, frame: Any, places: Any, *, everything: bool = False
 ) -> dict[Any, npt.NDArray[Any]]:
     """Return the move of each place in each column that changes anywhere: a difference, or whether it changes."""
-    rows, changes = _rows_of_places(result), {}
+    rows, changes = result.all_places()["row"], {}
     for place, name in enumerate(frame.columns):
         start, end = frame.iloc[:, place], places.iloc[:, place]
         change: npt.NDArray[Any]

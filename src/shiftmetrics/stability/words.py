@@ -29,6 +29,8 @@ def risk_in_words(risk: float, settings: Mapping[str, Any], now: float | None = 
         return f"{risk_in_words(risk, settings)} (now {known})"
     if errors:
         return f"{100 * risk:.3g} % errors"
+    if "costs" in settings.get("decision", {}):
+        return f"a mean cost of errors of {format_number(risk)}"
     return f"a mean {_LOSSES.get(str(settings.get('loss')), 'loss')} of {format_number(risk)}"
 
 
@@ -89,5 +91,7 @@ def most_grown(
 def halves_in_words(base_losses: FloatArray, settings: Mapping[str, Any]) -> str:
     """Say how far the risks of two random halves of the sample are apart, on the average."""
     apart = 2.0 * math.sqrt(2.0 / math.pi) * float(np.std(base_losses)) / math.sqrt(len(base_losses))
-    size = f"{100 * apart:.2g} points of the error rate" if settings.get("errors") else format_number(apart)
+    size = f"{format_number(apart)} in their means"
+    if settings.get("errors"):
+        size = f"{100 * apart:.2g} points of the error rate"
     return f"For comparison: two random halves of these rows differ by {size} on the average."

@@ -40,8 +40,8 @@ class _LinearLoss(Loss):
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
-        scores, *options = vars(self).values()
-        return type(self)(scores[rows], *options)
+        scores = next(iter(vars(self).values()))
+        return type(self)(scores[rows], self.weight_norm)  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True, eq=False)
