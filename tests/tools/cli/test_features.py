@@ -1,6 +1,7 @@
 """Folders of images and columns of texts on the command line."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,9 @@ from PIL import Image
 
 @pytest.fixture
 def photos(tmp_path):
-    """Return two folders of noisy dark images; a third of the new ones are bright."""
+    """Return two folders of twenty noisy dark images; eight of the new ones are bright."""
     rng = np.random.default_rng(0)
-    for place, levels in (("old", [40] * 60), ("new", [40] * 40 + [200] * 20)):
+    for place, levels in (("old", [40] * 20), ("new", [40] * 12 + [200] * 8)):
         (tmp_path / place).mkdir()
         for row, level in enumerate(levels):
             pixels = np.clip(rng.normal(level, 10, size=(8, 8, 3)), 0, 255).astype(np.uint8)
@@ -52,9 +53,14 @@ def test_folders_of_images(run, photos):
     assert ended.exit_code == 0, ended.output
     assert "principal components of the pixels of all images, at 8 x 8" in ended.stdout
     mode = json.loads((photos / "o.json").read_text())["modes"][0]
-    assert mode["n_members"] == 20
+    assert mode["n_members"] == 8
+    assert "New: about 40 % of the sample, one kind" in ended.stdout
+    (typical,) = (line for line in ended.stdout.splitlines() if "Most typical of what is new" in line)
+    shown = set(re.findall(r"\d+\.png", typical))
+    assert shown
+    assert shown <= {f"{row}.png" for row in range(12, 20)}
     page = (photos / "r.html").read_text()
-    assert 'alt="row 4' in page or 'alt="row 5' in page
+    assert 'alt="row 1' in page
     assert page.count("data:image/png") >= 10
 
 

@@ -65,10 +65,9 @@ class ImageFolders:
             f"Features are {samples[0].values.shape[1]} principal components of the pixels of all images, "
             f"at {self._size} x {self._size}."
         )
-        names = [files.names for files in self._files]
-        return samples, {
-            "images": images[0], "reference_images": images[1], "names": names[0], "reference_names": names[1],
-        }  # fmt: skip
+        for sample, files in zip(samples, self._files, strict=True):
+            sample.ids = files.names
+        return samples, {"images": images[0], "reference_images": images[1]}
 
 
 class Texts:
