@@ -4,7 +4,11 @@ import pytest
 
 pytest.importorskip("mpmath")
 
-from certificates import SEARCHES, wrong
+import mpmath
+import numpy as np
+
+from certificates import DIGITS, SEARCHES, Case, least_cost, wrong, zero_one_place
+from shiftmetrics.stability import ZeroOneLoss, stability_criterion
 
 N_CASES = {"agreement": 1000, "stability": 1200, "novelty": 400}
 
@@ -15,3 +19,16 @@ def test_no_certificate_is_wrong(measure: str) -> None:
     n_cases, found = wrong(SEARCHES[measure](N_CASES[measure], seed=1))
     assert n_cases > 0.8 * N_CASES[measure]
     assert not found, "\n".join(f"{case.excess:.3g} times its bound: {case.words}" for case in found[:5])
+
+
+def test_the_rounding_of_the_dual_counts() -> None:
+    """The exact least cost lay 5e-7 of the bound below it."""
+    distances = np.array([0.003834953568530193, 0.0026988884818598016, 0.011489996662744984,
+                          0.00031139731216355926, 0.0016714376963948261])  # fmt: skip
+    prices = {"theta1": 0.00011020799624644225, "theta2": 0.4, "divergence": "kl"}
+    threshold = 1.9074937843189455e-10
+    result = stability_criterion(ZeroOneLoss(distances), threshold, **prices, resampling=None)
+    with mpmath.workdps(DIGITS):
+        places = [zero_one_place(float(distance)) for distance in distances]
+        exact = least_cost(places, np.ones(5), threshold, **prices, guess=result.dual, upper=np.inf)
+    assert Case(result.value, result.error_bound, exact, "").excess <= 1.0

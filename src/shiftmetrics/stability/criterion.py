@@ -329,8 +329,9 @@ def _error_bound(solution: Solution, shift: Shift, *, reached: float, certified:
     certified : float
         By how much the exact value may be better, from the dual.
     size : float
-        Of the numbers that add up to the value: they carry the rounding error of the plan.
+        Of the numbers that add up to the value: they carry the rounding errors.
     """
     if solution.value is not None and not solution.computed:  # exact: 0, or inf
         return 0.0 if solution.status.ok else math.inf
-    return max(max(reached, 0.0) + (_ROUNDING + shift.imbalance) * size, certified)
+    plan = max(reached, 0.0) + (_ROUNDING + shift.imbalance) * size
+    return max(plan, certified + _ROUNDING / 16.0 * size)  # two roundings of the dual

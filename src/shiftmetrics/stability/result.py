@@ -33,8 +33,8 @@ ALREADY_AT_RISK = Status(
 )
 BOUNDARY = Status(
     "boundary",
-    "The value is exact but attained in a limit: the threshold is the highest risk that any allowed shift reaches, "
-    "or no row has a loss to start from.",
+    "The value is exact but attained in a limit: to within rounding, the threshold is the highest risk that any "
+    "allowed shift reaches, or no row has a loss to start from.",
     "A slightly lower threshold has a smooth answer.",
 )
 HIGHEST_RISK = Status(

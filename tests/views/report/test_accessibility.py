@@ -1,4 +1,4 @@
-"""The page in a browser: no finding of axe-core at three widths, light and dark, and nothing wider than the page."""
+"""The page in a browser: no finding of axe-core at three widths, light and dark, and nothing that is cut off."""
 
 import html
 import json
@@ -24,6 +24,12 @@ addEventListener("load", async () => {
     width: innerWidth,
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     overflow: page.scrollWidth - page.clientWidth,
+    cut: [
+      ...[...document.querySelectorAll("caption > span")].filter(
+        (one) => one.getBoundingClientRect().right > innerWidth),
+      ...[...document.querySelectorAll("svg text")].filter(
+        (one) => one.getBoundingClientRect().right > one.closest("svg").getBoundingClientRect().right + 2),
+    ].map((one) => one.textContent),
     checked: found.passes.length,
     violations: found.violations.map((one) => one.id + ": " + one.nodes.map((node) => node.html.slice(0, 120))),
   }), "*");
@@ -78,4 +84,5 @@ def test_axe_core_finds_nothing(probed, width, scheme):
     assert answer["dark"] == (scheme == "dark")
     assert answer["checked"] > 15
     assert answer["overflow"] <= 0
+    assert answer["cut"] == []
     assert answer["violations"] == []

@@ -177,3 +177,12 @@ def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):
 def test_rows_that_do_not_fit_are_named(result, rows, message):
     with pytest.raises(ValueError, match=message):
         page(result, **rows)
+
+
+def test_no_row_is_typical_that_is_no_member(result, rows):
+    (mode,) = result.modes
+    side = Side.of(mode, Rows(**rows))
+    assert mode.n_members == 20
+    assert set(side.typical(50)) <= set(range(30, 50))
+    assert len(side.typical(50)) == min(20, len(mode.exemplars))
+    assert len(side.typical(3)) == 3

@@ -75,7 +75,7 @@ def typical_pictures(result: Any, rows: Rows) -> list[Markup]:
     if not modes:
         return []
     side = Side.of(modes[0], rows, reference=modes[0].lost)
-    return side.pictures(side.exemplars[:MOST_PICTURES])
+    return side.pictures(side.typical(MOST_PICTURES))
 
 
 @reports(NOVELTY, NoveltyResult, facts=novelty_facts, meter=meter, pictures=typical_pictures)
@@ -125,7 +125,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     sides = Side.of(mode, rows), Side.of(mode, rows, reference=True)
     side, opposite = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
     members = side.members()
-    typical, nearest = side.exemplars[:detail], opposite.exemplars[: max(detail // 2, 3)]
+    typical, nearest = side.typical(detail), opposite.exemplars[: max(detail // 2, 3)]
     card: dict[str, Any] = {
         "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
@@ -151,7 +151,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
         few = list(columns)[: MOST_COLUMNS if wide else FEW_COLUMNS]
         card["table"] = typical_rows(side, opposite, few, max(detail // 2, 3))
     else:
-        card["rows"] = ", ".join(side.row_name(i) for i in side.exemplars[: max(detail, 5)])
+        card["rows"] = ", ".join(side.row_name(i) for i in side.typical(max(detail, 5)))
     return card
 
 

@@ -51,6 +51,7 @@ def inline_figure(
         figure = Figure(figsize=(width, height), layout="constrained")
         ax = figure.add_subplot()
         draw(ax)
+        ax.set_title(ax.get_title(loc="left"), loc="left", wrap=True)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return Markup(_inline_svg(buffer.getvalue(), f"{ax.get_title(loc='left')}: {name}"))

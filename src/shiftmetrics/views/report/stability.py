@@ -76,10 +76,8 @@ def _draw_sample(entry: Entry) -> None:
     if table is None or sum(is_numeric(table[column]) for column in table.columns) < 2:
         return
     labels = None if entry.rows.labels is None else [str(label) for label in entry.rows.labels]
-    drawn = f"{MOST_DRAWN} of {len(table):,} rows are drawn." if len(table) > MOST_DRAWN else ""
     entry.draw(
         "sample",
-        drawn,
         table=table,
         moved=moved,
         labels=labels if labels is not None and len(set(labels)) <= 8 else None,

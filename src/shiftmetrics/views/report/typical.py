@@ -62,6 +62,10 @@ class Side:
             return self.exemplars
         return np.argsort(-self.membership, kind="stable")[: self.n_members]
 
+    def typical(self, most: int) -> Any:
+        """Return the most typical rows; none but members, where there are any."""
+        return self.exemplars[: min(most, self.n_members or most)]
+
     def row_name(self, row: int) -> str:
         """Return the name of a row."""
         return str(row if self.names is None else self.names[row])
@@ -127,7 +131,7 @@ def typical_rows(side: Side, opposite: Side, columns: list[Any], detail: int) ->
             cells[str(column)] = Number(cell) if numeric else cell
         return cells
 
-    lines = [line(side, i) for i in side.exemplars[:detail]]
+    lines = [line(side, i) for i in side.typical(detail)]
     if opposite.table is None:
         return Table(lines, "Most typical rows")
     lines += [line(opposite, i, f" ({opposite.name})") for i in opposite.exemplars[: max(detail // 2, 1)]]
