@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics import posterior_agreement
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 
 distributed = pytest.importorskip("distributed", reason="needs distributed: pip install 'shiftmetrics[dask]'")
 da = pytest.importorskip("dask.array")
@@ -33,13 +34,17 @@ class Killer:
 
     def __init__(self, folder: Path, reading: int) -> None:
         self.folder, self.reading = folder, reading
+        folder.mkdir(exist_ok=True)
+
+    def readings(self) -> int:
+        return (self.folder / "readings").stat().st_size
 
     def __call__(self, block: np.ndarray) -> np.ndarray:
         if not block.size:  # Dask looks at the type of the result
             return block
         with (self.folder / "readings").open("a") as file:
             file.write("x")
-        if (self.folder / "readings").stat().st_size == self.reading:
+        if self.readings() == self.reading:
             os.kill(os.getpid(), signal.SIGKILL)
         return block
 
@@ -55,4 +60,17 @@ def test_agreement_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
     killer = Killer(tmp_path, 8)
     result = posterior_agreement(killer.of(scores), killer.of(reference))
     assert result.value == pytest.approx(posterior_agreement(scores, reference).value, rel=1e-12)
-    assert (tmp_path / "readings").stat().st_size > 8
+    assert killer.readings() > 8
+
+
+@pytest.mark.slow
+def test_stability_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
+    distances = np.random.default_rng(0).exponential(size=5000) - 0.1
+    distances = np.maximum(distances, 0.0)
+    for kind, reading in ((ZeroOneLoss, 12), (FixedLoss, 30)):
+        killer = Killer(tmp_path / kind.__name__, reading)
+        result = stability_criterion(kind(killer.of(distances)), 1.2 if kind is FixedLoss else 0.4)
+        exact = stability_criterion(kind(distances), 1.2 if kind is FixedLoss else 0.4)
+        assert result.value == pytest.approx(exact.value, rel=1e-12)
+        assert result.interval.low == pytest.approx(exact.interval.low, rel=1e-6)
+        assert killer.readings() > reading

@@ -73,7 +73,7 @@ class Parts:
         self.edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.shape: tuple[int, ...] = (int(self.edges[-1]), *like.shape[1:])
         self.dtype, self.ndim, self.key = like.dtype, like.ndim, uuid.uuid4().hex
-        self._read, self._order = read, None
+        self._read, self._order, self.finite = read, None, True
         self._window = (
             threading.local()
         )  # the first row that this thread still holds, and the rows from there on
@@ -121,7 +121,8 @@ class Parts:
             raise ValueError(
                 describe(self.argument, f"of shape {expected} in part {number}", f"{array.shape}")
             )
-        check_finite(array, self.argument, first_row=int(first))
+        if self.finite:
+            check_finite(array, self.argument, first_row=int(first))
         return array if self._order is None else array[:, self._order]
 
     def _part(self, number: int) -> npt.NDArray[Any]:
@@ -259,7 +260,6 @@ class _Reader:
         """Read all batches once: return an array of no rows like theirs, and how many rows each has."""
         empty = None
         for array in map(self._convert, self._batches):
-            check_finite(array, self._argument)
             empty = array[:0] if empty is None else empty
             if array.shape[1:] != empty.shape[1:] or array.ndim != empty.ndim:
                 expected = "of batches with as many columns each"

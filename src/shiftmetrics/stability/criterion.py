@@ -47,7 +47,9 @@ def stability_criterion(
     ----------
     loss : Loss
         Loss of each row, before and after its moves: `FixedLoss`, `ZeroOneLoss`, `HingeLoss`, `LogisticLoss`,
-        `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`.
+        `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`. The first two take rows of Dask: sums leave the
+        workers, and one number of each row for the standard error; the result is then without rows. The others take
+        such rows to memory.
     threshold : float
         The risk (mean loss) that counts as broken, r; at least 0.
     theta1 : float, default 0.4
@@ -109,9 +111,9 @@ def stability_criterion(
     with counted_passes("stability", computing) as on_pass:
         problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
         result = least_shift(problem, threshold)
-    if result.status is not CONVERGED or math.isinf(theta1):
+    if result.status is not CONVERGED or math.isinf(theta1) or result.base_losses is None:
         return result
-    base = np.asarray(result.base_losses)
+    base = result.base_losses
     alone, distance = None, None
     if not math.isinf(theta2):
         fixed = Problem.of(FixedLoss(base), sample_weight, Prices(math.inf, theta2, divergence))

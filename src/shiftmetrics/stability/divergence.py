@@ -78,12 +78,13 @@ class ExponentialStatistic(Statistic):
         if other.shift > self.shift:
             return other + self
         fade = math.exp(other.shift - self.shift) if other.total > 0.0 else 0.0
+        excess = other.excess if other.shift == self.shift else fade * other.total - other.weight
         return type(self)(
             weight=self.weight + other.weight,
             shift=self.shift,
             total=self.total + fade * other.total,
             loss=self.loss + fade * other.loss,
-            excess=self.excess + other.excess,
+            excess=self.excess + excess,
         )
 
     def zeros(self) -> Self:
@@ -214,7 +215,7 @@ class KullbackLeibler(Divergence):
         """Take the log of the mean: ``g(h) = h r - theta2 log mean exp(v / theta2)``."""
         total = evaluate(0.0)
         assert isinstance(total, ExponentialStatistic)
-        small = total.shift == 0.0
+        small = total.shift == 0.0 and total.excess > -0.5 * total.weight  # else log1p loses digits
         normaliser = (
             math.log1p(total.excess / total.weight) if small else math.log(total.total / total.weight)
         )

@@ -1,7 +1,7 @@
 """Passes over the data: where rows are placed, and what each pass adds up.
 
-Everything is a sum over rows of a small statistic, so the only seam to the data is `Gather`: in memory it maps
-blocks by threads; elsewhere it may sum over shards or processes. Kernels are plain objects that travel.
+Everything is a sum over rows of a small statistic, so the only seam to the data is `Gather`: it maps blocks by
+threads, or by the workers that hold them. Kernels are plain objects that travel.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, is_in_parts
 from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.rows import placed
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence
 from shiftmetrics.stability.losses.base import Loss, Transform
@@ -26,9 +27,15 @@ Gather = Callable[[Kernel], Statistic]
 """Runs a kernel over all rows, wherever they are, and adds up."""
 
 
-def in_memory(loss: Loss, weights: FloatArray | None, executor: Executor | None = None) -> Gather:
-    """Return the passes over a loss in memory, block by block."""
-    blocks = row_blocks(loss.n_samples, loss.row_bytes)
+def blocks_of(loss: Loss) -> list[slice]:
+    """Cut the rows of a loss into blocks that are mapped where they live."""
+    arrays = [array for array in vars(loss).values() if is_in_parts(array)]
+    return placed(row_blocks(loss.n_samples, loss.row_bytes), arrays)
+
+
+def passes_over(loss: Loss, weights: FloatArray | None, executor: Executor | None = None) -> Gather:
+    """Return the passes over a loss, block by block."""
+    blocks = blocks_of(loss)
 
     def gather(kernel: Kernel) -> Statistic:
         return map_reduce(lambda rows: kernel(loss, weights, rows), blocks, executor=executor)

@@ -198,6 +198,10 @@ class PlanPass:
             moved=float(weight @ mixture.moved()),
         )
 
+    def influence(self, loss: Loss, rows: slice) -> FloatArray:
+        """Return the influence of a block of rows alone."""
+        return self._influence(tuple(part.placement(loss, rows) for part in self.parts))
+
     def _density(self, part: Part, place: Transform) -> FloatArray:
         if part.moment is None:
             return np.full_like(place.value, part.share)

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import settings_of
@@ -19,7 +20,7 @@ from shiftmetrics._core.validation import check_choice, check_number, check_weig
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.passes import in_memory
+from shiftmetrics.stability.passes import blocks_of, passes_over
 from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs
 from shiftmetrics.stability.result import ExcessRisk
 
@@ -103,6 +104,9 @@ class Problem:
             expected = "a loss object such as FixedLoss or ZeroOneLoss"
             remedy = "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances)."
             raise TypeError(describe("loss", expected, type(loss).__name__, remedy))
+        if loss.on_workers and sample_weight is not None:
+            raise ValueError(describe("sample_weight", "None for Dask", type(sample_weight).__name__))
+        keep_rows = keep_rows and not loss.on_workers
         interval = resampling_of(resampling)
         computing = computing_of(computing, rtol=1e-10, max_iter=200)
         weights = check_weights(sample_weight, "sample_weight", loss.n_samples)
@@ -112,7 +116,7 @@ class Problem:
         if weights is not None and not weights.all():  # rows without weight are not there
             kept = np.flatnonzero(weights)
             part, weights = loss.take(kept), weights[kept]
-        gather = in_memory(part, weights, computing.executor)
+        gather = passes_over(part, weights, computing.executor)
         assert computing.rtol is not None
         assert computing.max_iter is not None
         dual = Dual(
@@ -142,9 +146,15 @@ class Problem:
 
     def realise(self, parts: tuple[Part, ...]) -> Shift:
         """Compute the places and weights of the rows in a plan."""
-        rows = RowOutputs(self.loss.n_samples)
-        statistic = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))
+        loss, rows = self.loss, RowOutputs(0 if self.loss.on_workers else self.loss.n_samples)
+        kernel = PlanPass(parts, self.dual.divergence, None if loss.on_workers else rows)
+        statistic = self.dual.gather(kernel)
         assert isinstance(statistic, PlanStatistic)
+        if (
+            loss.on_workers
+        ):  # what errors of sampling need: the one number of each row that leaves the workers
+            influence = map_blocks(lambda block: kernel.influence(loss, block), blocks_of(loss))
+            rows.influence = np.concatenate(list(influence))
         rows.finish()
         return Shift(self, statistic, rows)
 

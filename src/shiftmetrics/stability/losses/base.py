@@ -63,6 +63,11 @@ class Loss(ABC):
         """Number of rows: those of the first field."""
         return int(next(iter(vars(self).values())).shape[0])
 
+    @property
+    def on_workers(self) -> bool:
+        """Whether its rows are in partitions of Dask."""
+        return any(getattr(value, "delayed", None) is not None for value in vars(self).values())
+
     @abstractmethod
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before any move."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray
-from shiftmetrics._core.validation import LARGEST, check_choice, check_vector, refuse_where
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, is_in_parts
+from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.rows import in_parts, placed
+from shiftmetrics._core.validation import LARGEST, check_choice, check_vector, describe, refuse_where
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 
 
@@ -20,7 +22,8 @@ class FixedLoss(Loss):
     Parameters
     ----------
     losses : array_like of shape (n_samples,)
-        Loss of each row, at least 0. Booleans are 0/1 losses: True is an error.
+        Loss of each row, at least 0. Booleans are 0/1 losses: True is an error. They may be rows that are not in
+        memory: of HDF5, zarr or Dask.
 
     Raises
     ------
@@ -39,14 +42,11 @@ class FixedLoss(Loss):
     losses: Array
 
     def __post_init__(self) -> None:
-        losses = check_vector(self.losses, "losses", low=0.0)
-        remedy = "Divide losses and threshold by one number."
-        refuse_where(losses > LARGEST, losses, "losses", f"at most {LARGEST:g} everywhere", remedy)
-        object.__setattr__(self, "losses", losses)
+        object.__setattr__(self, "losses", _checked(self.losses, "losses", most=LARGEST))
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows``."""
-        losses: FloatArray = self.losses[rows]
+        losses: FloatArray = float64_rows(self.losses, rows)
         return losses
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
@@ -68,7 +68,7 @@ class ZeroOneLoss(Loss):
     ----------
     distances : array_like of shape (n_samples,)
         Distance (unsquared) that a row must move to be misclassified: 0 when it already is, inf when no move
-        does it.
+        does it. They may be rows that are not in memory, as in `FixedLoss`.
     kind : {"exact", "upper_bound", "lower_bound"}, default "exact"
         What the distances are. Stability is monotone in them, so their kind is its kind.
 
@@ -92,12 +92,11 @@ class ZeroOneLoss(Loss):
     kind: Kind = field(default="exact", kw_only=True)
 
     def __post_init__(self) -> None:
-        distances = check_vector(self.distances, "distances", low=0.0, allow_inf=True)
-        object.__setattr__(self, "distances", distances)
+        object.__setattr__(self, "distances", _checked(self.distances, "distances", most=math.inf))
         check_choice(self.kind, "kind", KINDS)
 
     def _squared(self, rows: slice) -> FloatArray:
-        distances = self.distances[rows]
+        distances = float64_rows(self.distances, rows)
         with np.errstate(over="ignore"):
             squared: FloatArray = distances * distances
         return squared
@@ -125,3 +124,21 @@ class ZeroOneLoss(Loss):
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
         return type(self)(self.distances[rows], kind=self.kind)
+
+
+def _checked(value: Any, argument: str, *, most: float) -> Array:
+    """Return losses or distances from 0 to ``most``, wherever they are."""
+    rows, remedy = in_parts(value, argument), "Divide losses and threshold by one number."
+
+    def check(part: Any) -> FloatArray:
+        vector = check_vector(part, argument, low=0.0, allow_inf=math.isinf(most))
+        refuse_where(vector > most, vector, argument, f"at most {most:g} everywhere", remedy)
+        return vector
+
+    if not is_in_parts(rows) or not len(rows):
+        return check(rows)
+    if rows.ndim != 1:
+        raise ValueError(describe(argument, "a one-dimensional array", f"shape {rows.shape}"))
+    rows.finite = math.isfinite(most)
+    map_reduce(lambda block: len(check(rows[block])), placed(row_blocks(len(rows), 8), [rows]))
+    return rows
