@@ -16,7 +16,7 @@ class Entry:
     Attributes
     ----------
     labels : tuple of str
-        Such as "thesis figure 4.1".
+        Such as "thesis figure 4.1"; empty for an experiment of our own.
     title : str
         What it shows.
     script : str

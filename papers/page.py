@@ -21,6 +21,7 @@ SUBJECTS = {
     "Posterior agreement": ("preprint", "paper", "thesis"),
     "Stability": ("stability",),
     "Novelty": ("novelty",),
+    "Together": ("",),
 }
 
 INTRODUCTION = """\
@@ -51,7 +52,7 @@ def build() -> str:
     parts = [INTRODUCTION, f"Claims: {counts}.\n"]
     for subject, documents in SUBJECTS.items():
         parts.append(f"\n## {subject}\n")
-        entries = (entry for entry in ENTRIES if entry.labels[0].split()[0] in documents)
+        entries = (entry for entry in ENTRIES if "".join(entry.labels[:1]).partition(" ")[0] in documents)
         parts += [_section(entry, found.get(entry.script)) for entry in entries]
     parts.append("\n## Errors in the documents\n")
     for document, title in DOCUMENTS.items():
@@ -70,7 +71,9 @@ def _result(script: str) -> dict[str, Any] | None:
 
 def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     """Return what stands on the page for one entry."""
-    lines = [f"### {entry.title}\n", f"*{'; '.join(_words(label) for label in entry.labels)}.*\n"]
+    lines = [f"### {entry.title}\n"]
+    if entry.labels:
+        lines.append(f"*{'; '.join(_words(label) for label in entry.labels)}.*\n")
     if not entry.script:
         return "\n".join([*lines, f"Not reproduced: {entry.reason}\n"])
     if record is None:
