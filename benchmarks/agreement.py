@@ -1,7 +1,12 @@
-"""Posterior agreement: evaluations on hard inputs, time against Adam with autograd, memory, and peers."""
+"""Posterior agreement: ``python benchmarks/agreement.py [part ...]``, all parts by default.
+
+Evaluations on hard inputs, time against Adam with autograd, memory, sizes, a training loss against a cross-entropy,
+the metric of a training loop, and peers.
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 import time
@@ -17,7 +22,9 @@ from _machine import header, table
 from scipy.stats import spearmanr
 
 from shiftmetrics import Computing
-from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.adapters.torch import AgreementLoss, agreement_loss
+from shiftmetrics.adapters.torchmetrics import PosteriorAgreement
+from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.agreement.scores import prepare_pairs
 from shiftmetrics.agreement.statistic import evaluator
 
@@ -35,17 +42,19 @@ TURNS, EPOCHS_IN_TURN = 7, 3
 
 
 def main() -> None:
+    parts = {
+        part.__name__: part for part in (hard_inputs, against_adam, memory, sizes, training, metric, peers)
+    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"among {', '.join(parts)}")
+    chosen = parser.parse_args().parts or list(parts)
+    unknown = sorted(set(chosen) - set(parts))
+    if unknown:
+        parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(parts)}")
     print(header())
-    print()
-    hard_inputs()
-    print()
-    against_adam()
-    print()
-    memory()
-    print()
-    sizes()
-    print()
-    peers()
+    for name in chosen:
+        print()
+        parts[name]()
 
 
 def noisy(n: int, k: int, seed: int = 0) -> Pairs:
@@ -207,6 +216,71 @@ def sizes() -> None:
         assert math.isfinite(result.value)
     columns = ["pairs", "classes", "seconds", "evaluations", "passes", "ns per exponential", "error bound"]
     print(table(columns, rows, title="float32 input, error bound 1e-6 asked for"))
+
+
+def training(steps: int = 80) -> None:
+    """Forward and backward of the loss against a cross-entropy on the same scores, in turns: CPU time."""
+    rows = []
+    for n, k in ((256, 1000), (128, 100)):
+        generator = torch.Generator().manual_seed(0)
+        truth = torch.randint(k, (n,), generator=generator)
+        centre = 3.0 * torch.randn(n, k, generator=generator)
+        centre[torch.arange(n), truth] += 9.0
+        loss = AgreementLoss()
+        seconds: dict[str, list[float]] = {}
+        for _ in range(steps):
+            shifted, clean = (
+                (centre + size * torch.randn(n, k, generator=generator)).requires_grad_()
+                for size in (1.2, 0.5)
+            )
+            calls: dict[str, Callable[[], torch.Tensor]] = {
+                "cross-entropy": lambda x=shifted, y=truth: torch.nn.functional.cross_entropy(x, y),
+                "AgreementLoss": lambda x=shifted, r=clean, loss=loss: loss(x, r),
+                "agreement_loss": lambda x=shifted, r=clean: agreement_loss(x, r),
+            }
+            for name, call in calls.items():
+                start = time.thread_time()
+                call().backward()
+                seconds.setdefault(name, []).append(time.thread_time() - start)
+        entropy, warm, cold = (1e3 * float(np.mean(part[steps // 10 :])) for part in seconds.values())
+        rows.append([n, k, entropy, warm, cold, warm / entropy, cold / entropy])
+    columns = [
+        "batch",
+        "classes",
+        "cross-entropy ms",
+        "AgreementLoss ms",
+        "agreement_loss ms",
+        "ratio",
+        "ratio of the function",
+    ]
+    print(table(columns, rows, title=f"means of {steps} steps forward and backward, float32, CPU time"))
+
+
+def metric(n: int = 10_000, k: int = 1000, size: int = 500) -> None:
+    """The torchmetrics metric fed in batches, on sums and exact, against arrays in memory: CPU time."""
+    scores, reference = noisy(n, k)
+    batches = [
+        tuple(torch.from_numpy(side[i : i + size]) for side in (scores, reference)) for i in range(0, n, size)
+    ]
+
+    def fed(**options: bool) -> PosteriorAgreementResult:
+        fed = PosteriorAgreement(k, **options)
+        for batch in batches:
+            fed.update(*batch)
+        return fed.result()
+
+    rows = []
+    for name, call in {
+        "arrays in memory": lambda: posterior_agreement(scores, reference),
+        "metric, exact": lambda: fed(exact=True),
+        "metric, sums": lambda: fed(exact=False),
+    }.items():
+        start = time.process_time()
+        result = call()
+        rows.append([name, time.process_time() - start, result.value, result.error_bound, result.n_passes])
+    print(
+        table(["route", "CPU seconds", "value", "error bound", "passes"], rows, title=f"n = {n:,}, K = {k:,}")
+    )
 
 
 def peers() -> None:

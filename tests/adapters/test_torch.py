@@ -10,7 +10,7 @@ from torch import nn
 import oracles
 import shiftmetrics
 from shiftmetrics import Computing
-from shiftmetrics.adapters.torch import agreement_loss, bracketed_beta
+from shiftmetrics.adapters.torch import AgreementLoss, agreement_loss, bracketed_beta
 from shiftmetrics.adapters.torchmetrics import PosteriorAgreement
 
 
@@ -48,6 +48,46 @@ def test_gradient_passes_gradcheck(prior: object, beta_range: tuple[float, float
         return agreement_loss(a, b, prior=prior, beta_range=beta_range)
 
     assert torch.autograd.gradcheck(loss, inputs, eps=1e-6, atol=1e-6, rtol=1e-4)
+
+
+def test_beta_is_kept_from_step_to_step() -> None:
+    """A loop whose scores drift: each step is solved as well as from scratch, whole derivative included."""
+    loss = AgreementLoss(beta_range=(0.01, 100.0))
+    for step in range(70):  # past two new looks at the bracket
+        scores, reference = pairs(step, n=40, noise=1.0 + 0.02 * step)
+        inputs = (scores.requires_grad_(), reference)
+        value = loss(*inputs)
+        whole = bracketed_beta(scores.detach(), reference, beta_range=(0.01, 100.0))
+        assert -value.item() == pytest.approx(whole.value, abs=1e-10)
+        assert loss.beta == pytest.approx(whole.beta, rel=1e-6)
+    (found,) = torch.autograd.grad(value, scores)
+    for row, column in ((0, 0), (5, 2), (39, 1)):
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = scores.detach().clone()
+            moved[row, column] += sign * 1e-5
+            ends.append(agreement_loss(moved, reference, beta_range=(0.01, 100.0)).item())
+        assert found[row, column].item() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("prior", [None, "predicted"])
+def test_float32_in_blocks_of_rows_and_unused_classes(prior: object) -> None:
+    """256 rows of 1000 classes are several blocks; the gradient of classes without a prior is 0."""
+    generator = torch.Generator().manual_seed(0)
+    reference = 3.0 * torch.randn(256, 1000, generator=generator)
+    scores = (reference + 2.0 * torch.randn(256, 1000, generator=generator)).requires_grad_()
+    loss = agreement_loss(scores, reference, prior=prior)
+    loss.backward()
+    exact = scores.detach().double().requires_grad_()
+    value = agreement_loss(exact, reference.double(), prior=prior)
+    value.backward()
+    assert loss.item() == pytest.approx(value.item(), rel=1e-5)
+    assert float((scores.grad - exact.grad).norm() / exact.grad.norm()) < 0.01
+    if prior is not None:
+        predicted = torch.cat([scores.argmax(dim=1), reference.argmax(dim=1)]).unique()
+        unused = np.setdiff1d(np.arange(1000), predicted.numpy())
+        assert len(unused) > 0
+        assert not scores.grad[:, unused].any()
 
 
 def test_gradient_of_margins_and_at_a_given_beta() -> None:
