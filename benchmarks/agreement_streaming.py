@@ -46,7 +46,7 @@ def batches() -> None:
             numbers = (numbers - numbers.max(axis=2, keepdims=True)).ravel()
             with ThreadPoolExecutor(1) as one:
                 own = best_of(lambda pairs=pairs, one=one: grid_statistic(pairs, GRID, executor=one))
-            metric = PosteriorAgreement(k)
+            metric = PosteriorAgreement(k, exact=False)
             tensors = torch.from_numpy(scores), torch.from_numpy(reference)
             update = best_of(lambda metric=metric, tensors=tensors: metric.update(*tensors))
             rival = best_of(lambda numbers=numbers: exponentials(numbers))

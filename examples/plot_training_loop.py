@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 from torchmetrics import MetricCollection
 
-from shiftmetrics.adapters.torch import agreement_loss, bracketed_beta
+from shiftmetrics.adapters.torch import AgreementLoss, bracketed_beta
 from shiftmetrics.adapters.torchmetrics import AttackFailureRate, PosteriorAgreement
 
 # %%
@@ -35,12 +35,13 @@ def fit(weight: float, epochs: int = 20):
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     metrics = MetricCollection(
         {
-            "agreement": PosteriorAgreement(num_classes=10),
-            "beyond collapse": PosteriorAgreement(num_classes=10, exact=True, prior="predicted"),
+            "agreement": PosteriorAgreement(),
+            "beyond collapse": PosteriorAgreement(prior="predicted"),
             "unchanged (AFR_P)": AttackFailureRate(against="predictions"),
             "right (AFR_T)": AttackFailureRate(against="labels"),
         }
     )
+    agreement_loss = AgreementLoss()
     history = []
     for _ in range(epochs):
         for batch in train[torch.randperm(len(train))].split(50):

@@ -82,16 +82,6 @@ def agreement_on_grid() -> Mapper:
     return agreement(lambda pairs: grid_statistic(pairs, grid_betas(0.1, 100.0)))
 
 
-def contributions() -> Mapper:
-    from shiftmetrics.agreement.groups import group_sums
-    from shiftmetrics.agreement.scores import prepare_pairs
-
-    rng = np.random.default_rng(0)
-    pairs = prepare_pairs(rng.normal(size=(ROWS, 4)), rng.normal(size=(ROWS, 4)))
-    labels, parts = rng.integers(4, size=ROWS), rng.normal(size=ROWS)
-    return lambda part: group_sums(pairs, part, 0.7, labels[part], parts[part])[0]
-
-
 def one_sided() -> Mapper:
     from shiftmetrics.lab.published.one_sided import _limits
 
@@ -140,7 +130,6 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementStatistic": agreement_at_betas,
     "ConfidentChanges": confident_changes_at_one,
     "BaselineStatistic": baseline,
-    "GroupSums": contributions,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,

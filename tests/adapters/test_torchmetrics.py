@@ -71,7 +71,7 @@ def test_value_is_that_of_all_pairs(exact: bool) -> None:
 def test_scores_of_any_precision_are_summed_in_float64(dtype: torch.dtype) -> None:
     parts = [(a.to(dtype), b.to(dtype)) for a, b in batches()]
     expected = shiftmetrics.posterior_agreement(*(part.double() for part in joined(parts))).value
-    metric = fed(PosteriorAgreement(K), parts)
+    metric = fed(PosteriorAgreement(K, exact=False), parts)
     assert metric.sums.dtype == torch.float64
     assert metric.compute().item() == pytest.approx(expected, abs=1e-6)
 
@@ -140,7 +140,7 @@ def test_scores_with_a_gradient_leave_no_graph(exact: bool) -> None:
 
 
 def test_memory_stays_constant() -> None:
-    metric = PosteriorAgreement(K)
+    metric = PosteriorAgreement(K, exact=False)
     sizes = []
     for _ in range(3):
         fed(metric, batches())
@@ -179,8 +179,8 @@ def test_merge_state_is_the_union(exact: bool) -> None:
     ],
 )
 def test_other_settings_are_refused(other: dict) -> None:
-    metric = PosteriorAgreement(K)
-    stranger = PosteriorAgreement(**{"num_classes": K, **other})
+    metric = PosteriorAgreement(K, exact=False)
+    stranger = PosteriorAgreement(**{"num_classes": K, "exact": False, **other})
     for state in (stranger, stranger.metric_state):
         with pytest.raises(
             ValueError, match="must share num_classes, kind, prior, floor, beta_range and exact"
@@ -189,7 +189,7 @@ def test_other_settings_are_refused(other: dict) -> None:
 
 
 def test_clone_copy_and_pickle(exact: bool) -> None:
-    metric = fed(PosteriorAgreement(K, exact=exact, beta_range=(1e-3, 1e3)), batches())
+    metric = fed(PosteriorAgreement(K, exact=exact, beta_range=None if exact else (1e-3, 1e3)), batches())
     for twin in (metric.clone(), copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
         assert twin.compute() == metric.compute()
         twin.reset()
@@ -215,8 +215,8 @@ def test_collection_tracker_and_bootstrap() -> None:
     scores, reference = joined(batches())
     collection = MetricCollection(
         {
-            "pa": PosteriorAgreement(K),
-            "pa_prior": PosteriorAgreement(K, prior=[0.6, 0.1, 0.1, 0.1, 0.1]),
+            "pa": PosteriorAgreement(K, exact=False),
+            "pa_prior": PosteriorAgreement(K, exact=False, prior=[0.6, 0.1, 0.1, 0.1, 0.1]),
             "afr_p": AttackFailureRate(against="predictions"),
             "afr_t": AttackFailureRate(against="labels"),
         }
@@ -234,7 +234,7 @@ def test_collection_tracker_and_bootstrap() -> None:
     assert values["pa"] != values["pa_prior"]
     assert len(collection.compute_groups) == 3
 
-    tracker = MetricTracker(PosteriorAgreement(K))
+    tracker = MetricTracker(PosteriorAgreement(K, exact=False))
     for noise in (3.0, 0.5, 2.0):
         tracker.increment()
         tracker.update(reference + noise * torch.randn(reference.shape), reference)
@@ -242,7 +242,7 @@ def test_collection_tracker_and_bootstrap() -> None:
     assert step == 1
     assert best == tracker.compute_all().max()
 
-    bootstrap = BootStrapper(PosteriorAgreement(K), num_bootstraps=20)
+    bootstrap = BootStrapper(PosteriorAgreement(K, exact=False), num_bootstraps=20)
     bootstrap.update(scores, reference)
     drawn = bootstrap.compute()
     assert drawn["std"] > 0
@@ -250,7 +250,7 @@ def test_collection_tracker_and_bootstrap() -> None:
 
 
 def test_plot_draws_values() -> None:
-    metric = PosteriorAgreement(K)
+    metric = PosteriorAgreement(K, exact=False)
     values = [metric(*part) for part in batches()]
     _, ax = metric.plot(values)
     assert len(ax.get_lines()[0].get_ydata()) == 3
@@ -281,7 +281,7 @@ def test_precision_of_the_model_does_not_round_the_sums(exact: bool) -> None:
 
 
 def test_sums_stay_on_the_cpu_where_the_device_has_no_float64() -> None:
-    metric = fed(PosteriorAgreement(K), batches())
+    metric = fed(PosteriorAgreement(K, exact=False), batches())
     before = metric.compute().item()
 
     def refuse(self: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
@@ -346,10 +346,12 @@ def test_bad_input_of_attack_failure_rate(arguments: tuple, message: str) -> Non
     ("options", "message"),
     [
         ({"num_classes": 1}, "num_classes must be an integer at least 2"),
-        ({"num_classes": 3, "prior": "predicted"}, "Pass exact=True"),
+        ({"num_classes": 3, "exact": False, "prior": "predicted"}, "Pass exact=True"),
         ({"num_classes": 3, "prior": [0.5, 0.5]}, "prior must be of length 3"),
         ({"num_classes": 3, "kind": "logits"}, "kind must be one of"),
-        ({"num_classes": 3, "beta_range": 64}, "beta_range must be two numbers"),
+        ({"num_classes": 3, "exact": False, "beta_range": 64}, "beta_range must be two numbers"),
+        ({"beta_range": (0.1, 10.0)}, "beta_range must be None where exact=True"),
+        ({"exact": False}, "num_classes must be given where exact=False"),
         ({"num_classes": 3, "floor": 2.0}, "floor must be"),
         ({"num_classes": 3, "unknown": 1}, "Unexpected keyword"),
     ],
@@ -388,10 +390,10 @@ def test_nothing_seen_is_said(exact: bool) -> None:
 
 
 def test_oddities_are_warned_of() -> None:
-    metric = PosteriorAgreement(K)
+    metric = PosteriorAgreement(K, exact=False)
     with pytest.warns(UserWarning, match='If they are, pass kind="probabilities"'):
         metric.update(*(torch.softmax(part, dim=1) for part in batches()[0]))
-    metric = fed(PosteriorAgreement(K, beta_range=(1e-6, 1e-4)), batches())
+    metric = fed(PosteriorAgreement(K, exact=False, beta_range=(1e-6, 1e-4)), batches())
     with pytest.warns(UserWarning, match="Choose a beta_range with a larger high"):
         metric.compute()
 

@@ -61,12 +61,12 @@ def test_confidence_is_the_mean_posterior_with_its_standard_error() -> None:
             assert found.standard_error == pytest.approx(top.std(ddof=1) / math.sqrt(len(top)), rel=1e-9)
 
 
-def test_entropy_is_that_of_the_mean_posterior_of_right_rows() -> None:
+def test_entropy_is_the_mean_over_right_rows() -> None:
     split = agreement_contributions(SCORES, REFERENCE, LABELS)
 
     def entropy(scores: np.ndarray, beta: float) -> float:
-        mean = softmax(scores, beta)[scores.argmax(1) == LABELS].mean(axis=0)
-        return float(-(mean * np.log(mean)).sum())
+        right = softmax(scores, beta)[scores.argmax(1) == LABELS]
+        return float(-(right * np.log(right)).sum(axis=1).mean())
 
     for change, scores in (
         (split.contributions.entropy, SCORES),
@@ -78,7 +78,7 @@ def test_entropy_is_that_of_the_mean_posterior_of_right_rows() -> None:
 
 
 def test_entropy_falls_where_one_class_is_right_with_more_confidence() -> None:
-    """Mean posterior over one class: beta = arccosh(7/3) / 2 > 1 for margins of 2 sharpens it."""
+    """One class, all margins alike: beta = arccosh(7/3) / 2 > 1 for margins of 2 sharpens it."""
     margins = np.full(1000, 1.0)
     split = agreement_contributions(
         np.where(np.arange(1000) < 300, -1.0, 1.0), margins, np.ones(1000, dtype=int)
@@ -91,6 +91,17 @@ def test_entropy_falls_where_one_class_is_right_with_more_confidence() -> None:
     expected = binary(1 / (1 + math.exp(-beta))) - binary(1 / (1 + math.exp(-1.0)))
     assert split.contributions.reference_entropy.change == pytest.approx(expected, abs=1e-6)
     assert expected < 0
+
+
+def test_entropy_falls_over_balanced_classes_too() -> None:
+    """Their mean posterior is uniform at every beta, so its entropy would not change; that of each row does."""
+    labels = np.arange(400) % 4
+    reference = np.eye(4)[labels]
+    split = agreement_contributions(
+        np.where(np.arange(400)[:, None] < 20, 1.0 - reference, reference), reference, labels
+    )
+    assert split.beta > 1.0
+    assert split.contributions.reference_entropy.change < -0.2
 
 
 def test_the_approximation_by_its_formula() -> None:

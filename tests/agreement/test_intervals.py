@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta
 
 from shiftmetrics import Resampling, Result
 from shiftmetrics._core.confidence import binomial_interval
@@ -165,15 +166,27 @@ def test_groups_count_once_at_the_boundary():
     assert grouped.interval.low == pytest.approx(once.interval.low, rel=0.02)
 
 
-def test_a_share_has_the_interval_of_clopper_and_pearson():
+def test_a_share_has_the_interval_of_jeffreys():
     """At equal margins the agreement is a function of the share of contradictions alone."""
     scores, reference = margins((1, -1.0, 1.0), (99, 1.0, 1.0))
     interval = posterior_agreement(
         scores, reference, resampling=Resampling(level=0.9, n_draws=20_000, rng=0)
     ).interval
-    least, most = binomial_interval(0.01, 100, 0.9)
+    least, most = beta.ppf(0.05, 1.0, 99.5), beta.ppf(0.95, 1.5, 99.0)
     assert interval.low == pytest.approx(channel_capacity(most, 2), abs=0.003)
     assert interval.high == pytest.approx(channel_capacity(least, 2), abs=0.003)
+
+
+def test_what_changes_is_bounded_where_the_agreement_is_not():
+    """None of 50 changes: at most 1 - 0.05^(1/50) of others; of 12 groups of rows, each counts once."""
+    scores = one_hot(50, 10)
+    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(level=0.95, rng=0))
+    assert result.disagreement_interval.high == pytest.approx(1.0 - 0.05 ** (1.0 / 50))
+    assert "0 % to 5.82 % of the predictions change (95 %)" in result.summary()
+    shifted, reference = margins((6, -1.0, 1.0), (54, 1.0, 1.0))
+    groups = Resampling(level=0.9, rng=0, groups=np.arange(60) // 5)
+    found = posterior_agreement(shifted, reference, resampling=groups).disagreement_interval
+    assert (found.low, found.high) == pytest.approx(binomial_interval(0.1, 12, 0.9))
 
 
 def test_one_class_alone_has_no_interval():
@@ -275,16 +288,16 @@ def test_coverage_where_contradictions_are_rare(k, factor, n, size):
     truth = posterior_agreement(
         [one[0], factor * one[1]], [one[0], factor * one[0]], sample_weight=weights
     ).value
-    hits, trials = 0, 200
+    hits, changes, trials = 0, 0, 200
     for seed in range(trials):
         resampling = Resampling(
             level=0.95, n_draws=400, rng=seed, groups=None if size == 1 else np.arange(n) // size
         )
-        interval = posterior_agreement(
-            *sample(np.random.default_rng(seed), n), resampling=resampling
-        ).interval
-        hits += interval.low <= truth <= interval.high
+        result = posterior_agreement(*sample(np.random.default_rng(seed), n), resampling=resampling)
+        hits += result.interval.low <= truth <= result.interval.high
+        changes += result.disagreement_interval.low <= 0.01 <= result.disagreement_interval.high
     assert hits / trials >= 0.93
+    assert changes / trials >= 0.93
 
 
 # --- input and output ------------------------------------------------------------------------------------

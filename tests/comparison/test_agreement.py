@@ -126,15 +126,14 @@ def test_results_travel():
 
 
 @pytest.mark.slow
-def test_p_values_of_equal_models_are_rarely_small():
-    """One more pair against either model makes them cautious: fewer than a tenth are below 0.1."""
+def test_p_values_of_equal_models_are_even():
     small = []
     for seed in range(200):
         comparison = compare_agreement(
             *models({"a": 2.0, "b": 2.0}, n=150, seed=seed), resampling=Resampling(rng=seed, n_draws=400)
         )
         small.append(comparison.differences[0].p_value <= 0.1)
-    assert 0.01 <= np.mean(small) <= 0.15
+    assert 0.05 <= np.mean(small) <= 0.15
 
 
 @pytest.mark.slow
@@ -153,7 +152,7 @@ def test_intervals_of_differences_cover():
         )
         pair = comparison.differences[0]
         hits += pair.interval.low <= value[pair.first] - value[pair.second] <= pair.interval.high
-    assert 0.85 <= hits / 200 <= 0.99
+    assert 0.85 <= hits / 200 <= 0.95
 
 
 @pytest.mark.slow

@@ -1,11 +1,10 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
 
 from shiftmetrics.agreement.channel import equivalent_error
-from shiftmetrics.agreement.contributions import agreement_contributions
 from shiftmetrics.agreement.curves import AgreementCurvesResult, agreement_curves
 from shiftmetrics.agreement.matrix import AgreementMatrixResult, agreement_matrix, agreement_transfer
 from shiftmetrics.agreement.pairing import pair_samples
-from shiftmetrics.agreement.posterior import posterior_agreement
+from shiftmetrics.agreement.posterior import agreement_contributions, posterior_agreement
 from shiftmetrics.agreement.rates import PredictionRatesResult, prediction_rates
 from shiftmetrics.agreement.result import PosteriorAgreementResult
 

@@ -1,91 +1,230 @@
-"""Where disagreement comes from: posterior agreement split by what happened to each pair."""
+"""Agreement split by what happened to each pair: what the four groups add, and how sure the model is in them."""
 
 from __future__ import annotations
 
-import dataclasses
+import math
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import entr
 
-from shiftmetrics._core.blocks import map_reduce
-from shiftmetrics._core.options import Computing, computing_of
-from shiftmetrics._core.tables import Align
-from shiftmetrics.agreement.groups import GroupSums, group_sums
-from shiftmetrics.agreement.posterior import posterior_agreement
-from shiftmetrics.agreement.predictions import label_columns
-from shiftmetrics.agreement.result import PosteriorAgreementResult
-from shiftmetrics.agreement.scores import align_rows, prepare_pairs
-from shiftmetrics.agreement.statistic import survey
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
+from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.numerics import posteriors
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_number
+from shiftmetrics.agreement.scores import ScorePairs
+
+GROUPS = {
+    "right": "right before and after",
+    "wrong": "wrong and unchanged",
+    "misled": "right and then misled",
+    "changed": "wrong and then changed",
+}
+"""The groups in words: by the reference prediction, first where the shift keeps it, then where it changes it."""
 
 
-def agreement_contributions(
-    scores: Any,
-    reference_scores: Any,
-    labels: Any,
-    *,
-    kind: str = "auto",
-    prior: Any = None,
-    sample_weight: Any = None,
-    floor: float | None = None,
-    pairing: Align = "labels",
-    computing: Computing | None = None,
-) -> PosteriorAgreementResult:
-    """Split posterior agreement by what happened to each pair: kept right, kept wrong, misled or changed.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Confidence(Record):
+    """Mean posterior of the predicted class, with its standard error.
 
-    Parameters
+    Attributes
     ----------
-    scores, reference_scores, kind, prior, sample_weight, floor, computing
-        As in `posterior_agreement`.
-    labels : array of shape (n_samples,)
-        True classes: column positions, or column names where ``scores`` is a DataFrame. The predicted class is
-        that of the largest score (ties: the first).
-    pairing : {"labels", "position"}, default "labels"
-        Whether tables are matched by row and column labels or as they stand.
-
-    Returns
-    -------
-    PosteriorAgreementResult
-        Value in nats per sample; higher is better. Its ``contributions`` hold the four groups, whose parts add up to
-        the agreement exactly.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `posterior_agreement`, or if a label is missing or no class of the scores.
-
-    References
-    ----------
-    V. Jimenez Rodriguez, master thesis, ETH Zurich 2024, section B.1.2 and theorem B.1.1; Carvalho et al.,
-    arXiv:2503.16271, section 4.1. The fourth group, wrong pairs that change, is left out there: with it the parts
-    add up.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from shiftmetrics.agreement import agreement_contributions
-    >>> reference = np.repeat(1.0, 1000)  # margins of the second class, 300 of which change sign
-    >>> shifted = np.where(np.arange(1000) < 300, -1.0, 1.0)
-    >>> split = agreement_contributions(shifted, reference, np.ones(1000, dtype=int)).contributions
-    >>> [(name, group.n_samples, round(group.log_pa, 2)) for name, group in split.groups.items()]
-    [('right', 700, -249.67), ('wrong', 0, 0.0), ('misled', 300, -361.19), ('changed', 0, 0.0)]
+    lack : float or None
+        1 less the mean, kept as such because it may be tiny; None where there are no rows.
+    standard_error : float or None
+        Of the mean; None below two rows.
     """
-    options: dict[str, Any] = {
-        "kind": kind, "sample_weight": sample_weight, "floor": floor, "pairing": pairing
-    }  # fmt: skip
-    result = posterior_agreement(scores, reference_scores, prior=prior, computing=computing, **options)
-    if result.per_sample is None:
-        raise TypeError("scores must be in memory for a split of their agreement. Convert them to arrays.")
-    parts = result.per_sample
-    labels = align_rows(scores, labels, "labels", pairing)
-    columns = label_columns(labels, "labels", scores, result.n_classes, result.n_samples)
-    executor = computing_of(computing, atol=None, max_iter=None).executor
-    pairs = prepare_pairs(scores, reference_scores, prior=result.prior, **options)
-    pairs, _ = survey(pairs, executor=executor)
-    places = np.empty(result.n_samples, dtype=np.int64)
 
-    def kernel(rows: slice) -> GroupSums:
-        sums, places[rows] = group_sums(pairs, rows, result.beta, columns[rows], parts[rows])
-        return sums
+    lack: float | None
+    standard_error: float | None
 
-    sums: GroupSums = map_reduce(kernel, pairs.slices(), executor=executor)
-    return dataclasses.replace(result, contributions=sums.contributions(places, result.n_classes))
+    @property
+    def mean(self) -> float | None:
+        """The mean posterior of the predicted class."""
+        return None if self.lack is None else 1.0 - self.lack
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupContribution(Record):
+    """What one of the four groups of pairs adds to the agreement.
+
+    Attributes
+    ----------
+    n_samples : int
+        Pairs in the group.
+    share : float
+        Their share of the weight.
+    total : float
+        Sum of their parts, in nats: the four totals add up to ``n_samples * value``.
+    log_pa : float
+        The same on the scale of the papers, each pair at most 0: the four add up to ``log_pa``.
+    confidence, reference_confidence : Confidence
+        In the predicted class at the ``beta`` of the agreement, in either sample.
+    plain_confidence, plain_reference_confidence : Confidence
+        The same at beta = 1: what the model itself says (the bars of the papers' figures).
+    """
+
+    n_samples: int
+    share: float
+    total: float
+    log_pa: float
+    confidence: Confidence
+    reference_confidence: Confidence
+    plain_confidence: Confidence
+    plain_reference_confidence: Confidence
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EntropyChange(Record):
+    """Mean entropy of the posteriors of the rows of one sample that are predicted right, in nats.
+
+    Attributes
+    ----------
+    before, after : float or None
+        At beta = 1 and at the ``beta`` of the agreement; None where no row is right.
+    """
+
+    before: float | None
+    after: float | None
+
+    @property
+    def change(self) -> float | None:
+        """What a row gains in entropy on average, ``after - before``, in nats: negative when posteriors sharpen."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+    @property
+    def change_bits(self) -> float | None:
+        """The same in bits."""
+        return None if self.change is None else self.change / math.log(2.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgreementContributions(Record):
+    """Posterior agreement, split by what happened to each pair.
+
+    Attributes
+    ----------
+    groups : dict of str to GroupContribution
+        By what happened: ``right`` before and after, ``wrong`` and unchanged, right and then ``misled``, wrong and
+        then ``changed``.
+    per_sample_group : ndarray of shape (n_samples,)
+        The position in ``groups`` of each pair.
+    entropy, reference_entropy : EntropyChange
+        Of the posteriors of the rows predicted right, in the shifted and in the reference sample.
+    """
+
+    groups: dict[str, GroupContribution]
+    per_sample_group: IntArray
+    entropy: EntropyChange
+    reference_entropy: EntropyChange
+
+    def sentences(self, beta: float) -> list[str]:
+        """Return the sentences on the group that costs most, and on the entropy."""
+        lost = {name: -group.log_pa for name, group in self.groups.items()}
+        total, worst = sum(lost.values()), max(lost, key=lambda name: lost[name])
+        texts = ["No pair costs any agreement."]
+        if total > 0.0:
+            texts = [
+                f"{100 * lost[worst] / total:.3g} % of what is missing to its maximum comes from the "
+                f"{self.groups[worst].n_samples} pairs that are {GROUPS[worst]}."
+            ]
+        change, bits = self.reference_entropy.change, self.reference_entropy.change_bits
+        if change is not None and bits is not None:
+            texts.append(
+                f"From beta = 1 to beta = {format_number(beta)} the entropy of the posterior of a right reference "
+                f"row {'falls' if change < 0 else 'rises'} by {format_number(abs(change))} nats "
+                f"({format_number(abs(bits))} bits) on average."
+            )
+        return texts
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row for each group."""
+        import pandas as pd
+
+        rows = []
+        for name, group in self.groups.items():
+            row: dict[str, Any] = {"group": name}
+            for key in GroupContribution.__dataclass_fields__:
+                part = getattr(group, key)
+                if isinstance(part, Confidence):
+                    row[key], row[f"{key}_error"] = part.mean, part.standard_error
+                else:
+                    row[key] = part
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+def split_agreement(
+    pairs: ScorePairs, beta: float, labels: IntArray, parts: FloatArray, *, executor: Executor | None = None
+) -> AgreementContributions:
+    """Return the split of the contributions f of all pairs.
+
+    ``beta`` is in the units of the scores as given, ``labels`` are columns and ``parts`` the contributions f.
+    """
+    prior = pairs.prior[pairs.prior > 0.0]
+
+    def kernel(rows: slice) -> FloatArray:
+        block = to_float64(pairs.block(rows)[:2, ...])
+        top = block.argmax(axis=2)  # ties go to the first class
+        found = [top if pairs.classes is None else pairs.classes[top]]
+        for factor in (beta / pairs.scale, 1.0 / pairs.scale):
+            p = posteriors(block, prior, factor)
+            found.append(entr(p).sum(axis=2))
+            np.put_along_axis(p, top[:, :, None], 0.0, axis=2)
+            found.append(p.sum(axis=2))  # what the predicted class lacks
+        return np.stack(found)
+
+    blocks = list(map_blocks(kernel, pairs.slices(), executor=executor))
+    predicted, entropy, lack, plain_entropy, plain_lack = np.concatenate(
+        blocks, axis=2
+    )  # each of (sides, rows)
+    right = predicted == labels
+    places = np.where(predicted[0] == predicted[1], 0, 2) + np.where(right[1], 0, 1)
+    weights = np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights
+    groups = {}
+    for place, name in enumerate(GROUPS):
+        rows = places == place
+        own = weights[rows]
+        total = float(own @ parts[rows])
+        groups[name] = GroupContribution(
+            n_samples=int(rows.sum()),
+            share=float(own.sum() / weights.sum()),
+            total=total,
+            log_pa=total - float(own.sum()) * math.log(pairs.n_classes),
+            confidence=_confidence(lack[0, rows], own),
+            reference_confidence=_confidence(lack[1, rows], own),
+            plain_confidence=_confidence(plain_lack[0, rows], own),
+            plain_reference_confidence=_confidence(plain_lack[1, rows], own),
+        )
+    changes = [_entropy_change(plain_entropy[side], entropy[side], right[side], weights) for side in (0, 1)]
+    return AgreementContributions(
+        groups=groups, per_sample_group=places, entropy=changes[0], reference_entropy=changes[1]
+    )
+
+
+def _confidence(lack: FloatArray, weights: FloatArray) -> Confidence:
+    if not weights.sum() > 0.0:
+        return Confidence(lack=None, standard_error=None)
+    mean, error = float(np.average(lack, weights=weights)), None
+    effective = float(
+        weights.sum() ** 2 / (weights**2).sum()
+    )  # rows that equal weights need to be as precise
+    if effective > 1.0 + 1e-9:
+        spread = float(np.linalg.norm(weights * (lack - mean)) / weights.sum())
+        error = spread / math.sqrt(1.0 - 1.0 / effective)
+    return Confidence(lack=mean, standard_error=error)
+
+
+def _entropy_change(
+    before: FloatArray, after: FloatArray, right: BoolArray, weights: FloatArray
+) -> EntropyChange:
+    own = weights[right]
+    if not own.sum() > 0.0:
+        return EntropyChange(before=None, after=None)
+    return EntropyChange(
+        before=float(np.average(before[right], weights=own)),
+        after=float(np.average(after[right], weights=own)),
+    )

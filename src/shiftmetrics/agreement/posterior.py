@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import take_rows
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.resampling import Units
-from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_choice, check_number, describe
+from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.pairing import Pairing
+from shiftmetrics.agreement.predictions import label_columns
 from shiftmetrics.agreement.result import PosteriorAgreementResult, value_fields
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
-from shiftmetrics.agreement.solver import changed_fields, pilot_betas, solve_beta
+from shiftmetrics.agreement.solver import changed_fields, is_constant, pilot_betas, solve_beta
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,
     confident_changes,
@@ -164,6 +167,73 @@ def posterior_agreement(
     )
 
 
+def agreement_contributions(
+    scores: Any,
+    reference_scores: Any,
+    labels: Any,
+    *,
+    kind: str = "auto",
+    prior: Any = None,
+    sample_weight: Any = None,
+    floor: float | None = None,
+    pairing: Align = "labels",
+    computing: Computing | None = None,
+) -> PosteriorAgreementResult:
+    """Split posterior agreement by what happened to each pair: kept right, kept wrong, misled or changed.
+
+    Parameters
+    ----------
+    scores, reference_scores, kind, prior, sample_weight, floor, computing
+        As in `posterior_agreement`.
+    labels : array of shape (n_samples,)
+        True classes: column positions, or column names where ``scores`` is a DataFrame. The predicted class is
+        that of the largest score (ties: the first).
+    pairing : {"labels", "position"}, default "labels"
+        Whether tables are matched by row and column labels or as they stand.
+
+    Returns
+    -------
+    PosteriorAgreementResult
+        Value in nats per sample; higher is better. Its ``contributions`` hold the four groups, whose parts add up to
+        the agreement exactly.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `posterior_agreement`, or if a label is missing or no class of the scores.
+
+    References
+    ----------
+    V. Jimenez Rodriguez, master thesis, ETH Zurich 2024, section B.1.2 and theorem B.1.1; Carvalho et al.,
+    arXiv:2503.16271, section 4.1. The fourth group, wrong pairs that change, is left out there: with it the parts
+    add up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.agreement import agreement_contributions
+    >>> reference = np.repeat(1.0, 1000)  # margins of the second class, 300 of which change sign
+    >>> shifted = np.where(np.arange(1000) < 300, -1.0, 1.0)
+    >>> split = agreement_contributions(shifted, reference, np.ones(1000, dtype=int)).contributions
+    >>> [(name, group.n_samples, round(group.log_pa, 2)) for name, group in split.groups.items()]
+    [('right', 700, -249.67), ('wrong', 0, 0.0), ('misled', 300, -361.19), ('changed', 0, 0.0)]
+    """
+    options: dict[str, Any] = {
+        "kind": kind, "sample_weight": sample_weight, "floor": floor, "pairing": pairing
+    }  # fmt: skip
+    result = posterior_agreement(scores, reference_scores, prior=prior, computing=computing, **options)
+    if result.per_sample is None:
+        raise TypeError("scores must be in memory for a split of their agreement. Convert them to arrays.")
+    parts = result.per_sample
+    labels = align_rows(scores, labels, "labels", pairing)
+    columns = label_columns(labels, "labels", scores, result.n_classes, result.n_samples)
+    executor = computing_of(computing, atol=None, max_iter=None).executor
+    pairs = prepare_pairs(scores, reference_scores, prior=result.prior, **options)
+    pairs, _ = survey(pairs, executor=executor)
+    split = split_agreement(pairs, result.beta, columns, parts, executor=executor)
+    return dataclasses.replace(result, contributions=split)
+
+
 def _solved(
     pairs: ScorePairs,
     prior: Any,
@@ -199,7 +269,17 @@ def _solved(
             predicted=predicted,
             executor=executor,
         )
+        fields["disagreement_interval"] = _changes_interval(pairs, fields["disagreement"], resampling)
     return fields
+
+
+def _changes_interval(pairs: ScorePairs, share: float, resampling: Resampling) -> Interval:
+    """Bound the share of predictions that change, as if each pair, or group of pairs, were one draw."""
+    units = Units.of(resampling.groups, pairs.n_samples)
+    weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
+    n_effective = float(weights.sum() ** 2 / (weights @ weights))
+    low, high = binomial_interval(share, n_effective, resampling.level, one_sided=share in (0.0, 1.0))
+    return Interval(low=low, high=high, level=resampling.level, method="Clopper-Pearson")
 
 
 def _over_pairings(
@@ -267,7 +347,7 @@ def prior_setting(prior: Any) -> str:
 
 def input_warnings(pairs: ScorePairs, limits: AgreementLimits) -> Iterator[str]:
     """Yield what is odd about the input, with the remedy."""
-    if limits.n_identical == limits.n_rows:
+    if limits.n_identical == limits.n_rows and not is_constant(limits):
         yield (
             "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
             "without saying anything about a shift. Check that the shifted sample was given."

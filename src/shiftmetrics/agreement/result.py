@@ -18,7 +18,7 @@ from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
-from shiftmetrics.agreement.groups import AgreementContributions
+from shiftmetrics.agreement.contributions import AgreementContributions
 from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.statistic import AgreementLimits
 
@@ -72,6 +72,9 @@ class PosteriorAgreementResult(Drawn, Result):
         Share of the predictions that a channel of this agreement flips: see `equivalent_error`. Lower is better.
     disagreement : float
         Share of pairs (by weight) that have no predicted class in common: the predictions that change.
+    disagreement_interval : Interval or None
+        What other samples of this size would give of it (Clopper and Pearson), with ``resampling``. It is short where
+        that of the agreement cannot be: in 50 pairs of which none changes.
     kappa : float
         Cohen's kappa of the predictions before and after: 1 where none changes, 0 as if they were drawn anew.
     confident_changes : float or None
@@ -113,6 +116,7 @@ class PosteriorAgreementResult(Drawn, Result):
     normalized: float
     equivalent_error: float
     disagreement: float
+    disagreement_interval: Interval | None = None
     kappa: float
     confident_changes: float | None = None
     shares: FloatArray
@@ -205,10 +209,16 @@ class PosteriorAgreementResult(Drawn, Result):
         ]
         if str(self.status) in ("boundary", "no_agreement"):
             sentences.append(self.status.text)
+        if self.disagreement_interval is not None:
+            ends = self.disagreement_interval
+            sentences.append(
+                f"In other samples like this {_percent(ends.low)} to {_percent(ends.high)} of the predictions change "
+                f"({100 * ends.level:g} %)."
+            )
         if self.interval is not None and self.disagreement == 0.0:
             sentences.append(
-                "No change was seen, and so not what one would cost: the interval allows for changes that are not "
-                "seen in so few pairs, at 20 times the margin of the others."
+                "No change was seen, and so not what one would cost: the interval of the agreement allows for those "
+                "that are not seen in so few pairs, at 20 times the margin of the others."
             )
         if self.pairing is not None:
             sentences.append(str(self.pairing))
@@ -263,9 +273,6 @@ def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> boo
 
     Parameters
     ----------
-    confident_changes : float or None
-        Share of the changed predictions that are confident before and after: the posterior of the predicted class at
-        ``beta`` is at least 0.9 in both samples. None where pairs passed by only once.
     shares : ndarray of shape (n_classes,)
         How often a model predicts each class.
     expected : ndarray of shape (n_classes,), optional

@@ -1,10 +1,11 @@
 """Sampling intervals of posterior agreement that hold where few pairs disagree, or none.
 
 Each draw gives every pair (or group of pairs) a standard exponential weight, and solves again: the Bayesian
-bootstrap. The lower end gives one more weight to the worst pair seen, the upper end to the best one. For a mean, such
-as the agreement at one beta, these are the bounds of Gaffke [1]_ [2]_ with the extremes seen in place of known ones;
-for a share they are those of Clopper and Pearson. Where no pair disagrees, the worst pair is not seen: in its place
-stand pairs whose two likeliest classes are swapped, at many times their margin.
+bootstrap. The lower end gives half a weight more to the worst pair seen, the upper end to the best one. With a whole
+one these would be, for a mean such as the agreement at one beta, the bounds of Gaffke [1]_ [2]_ with the extremes
+seen in place of known ones, and for a share those of Clopper and Pearson; with half a one they are those of Jeffreys,
+which are shorter and cover as they say on average. Where no pair disagrees, the worst pair is not seen: in its place
+stands a whole one, of pairs whose two likeliest classes are swapped, at many times their margin.
 
 .. [1] N. Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
    variable", Mathematical Methods of Statistics 14 (2005).
@@ -45,6 +46,9 @@ MAX_ROUNDS = 12
 
 ATOL = 1e-7
 """Agreement, in nats per sample, below which it does not matter where its beta is."""
+
+HALF = 0.5
+"""Mean weight of the worst or the best pair seen, once more."""
 
 UNSEEN_MARGIN = 20.0
 """How many times the margin of the others a contradiction may have that was not seen."""
@@ -102,7 +106,7 @@ def sample_agreement(
     ends = drawn_interval(low, high, level)
     what = "pairs" if units.codes is None else "groups"
     unseen = f"one more that contradicts at {UNSEEN_MARGIN:g} times their margin"
-    more = unseen if math.isinf(best.x) else "one more of the worst or best seen"
+    more = unseen if math.isinf(best.x) else "half of one more of the worst or best seen"
     method = f"{units.n_units} {what} resampled with {more}, {resampling.n_draws} draws"
     # Draws are means of other weights: the value itself always belongs.
     used = pairs.prior[pairs.prior > 0.0]
@@ -142,7 +146,8 @@ class _Drawn:
         self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
         n = pairs.n_samples
         self.draws = Draws(units.n_units, resampling.n_draws, resampling.rng, smooth=True)
-        self.one_more = np.random.default_rng([resampling.rng, 2]).standard_exponential(resampling.n_draws)
+        shape = 1.0 if math.isinf(best.x) else HALF
+        self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(shape, resampling.n_draws)
         self.weights = np.ones(n) if pairs.weights is None else pairs.weights
         limits = row_agreement(pairs, math.inf, executor=executor)
         disagrees = np.isneginf(limits)
@@ -154,7 +159,7 @@ class _Drawn:
         self.known: dict[float, FloatArray] = {}
 
     def maxima(self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False) -> FloatArray:
-        """Return the agreement of each draw, with one more unit or without, of shape (n_draws,)."""
+        """Return the agreement of each draw, with more of one unit or without, of shape (n_draws,)."""
         more = np.zeros(len(self.one_more)) if unit is None else self.one_more
         of_unit = np.zeros(4) if unit is None else unit.fixed
         weight, disagreeing, limit, shift = (self.fixed + more[:, None] * of_unit).T

@@ -121,7 +121,7 @@ def solve_beta(
         status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
         fields |= {"beta": beta, "status": status, "curve_bound": None}
     fields["warnings"] = ()
-    if limits.shares.max() > 1.0 - 1e-9:
+    if is_constant(limits):
         remedy = (
             "With the predicted prior its agreement is 0."
             if isinstance(prior, str)
@@ -130,6 +130,11 @@ def solve_beta(
         constant = "Every row of both samples is predicted to be the same class: the model is constant."
         fields["warnings"] = (f"{constant} {remedy}",)
     return best, fields
+
+
+def is_constant(limits: AgreementLimits) -> bool:
+    """Tell whether both samples are predicted to be of one class."""
+    return bool(limits.shares.max() > 1.0 - 1e-9)
 
 
 def changed_fields(limits: AgreementLimits, confident: Callable[[], ConfidentChanges]) -> dict[str, Any]:

@@ -52,8 +52,7 @@ def judge_of(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> J
     chained = criterion != VOTE and known is not None
     targets = classes.before if chained else [classes.labels] * len(classes.shifted)
     if criterion == VOTE:
-        vote, _ = weighted_vote(classes.before, n_classes, classes.weights)
-        targets = [vote] * len(classes.shifted)
+        targets = [weighted_vote(classes.before, n_classes, classes.weights)] * len(classes.shifted)
 
     def judge(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights

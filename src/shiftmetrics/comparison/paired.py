@@ -22,6 +22,7 @@ from shiftmetrics._core.confidence import (
 )
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.validation import describe
+from shiftmetrics.agreement.sampling import HALF
 from shiftmetrics.comparison.result import ModelDifference
 
 NORMAL_DRAWS = 10_000
@@ -310,8 +311,8 @@ def _one_more(first: Any, second: Any) -> float:
 
 
 def _by_draws(draws: FloatArray, one_more: float, level: float, drawn_by: str) -> tuple[Interval, float]:
-    """Return the interval of a difference and the p-value of 0, with one more row against either model."""
-    more = one_more * np.random.default_rng(0).standard_exponential(len(draws))
+    """Return the interval of a difference and the p-value of 0, with half a row more against either model."""
+    more = one_more * np.random.default_rng(0).standard_gamma(HALF, len(draws))
     low, high = drawn_interval(draws - more, draws + more, level)
     interval = Interval(low=low, high=high, level=level, method=f"paired {drawn_by}, {len(draws)} draws")
     return interval, drawn_p_value(draws - more, draws + more)
