@@ -109,7 +109,7 @@ def cells_of(task: Task, *, n_shifts: int) -> list[Cell]:
 def vote_of(shifted: np.ndarray, original: np.ndarray, n_classes: int) -> np.ndarray:
     """Return each model's match with the weighted vote."""
     ones = np.ones(shifted.shape[1])
-    vote = criteria.weighted_vote(original, n_classes, ones)
+    vote, _ = criteria.weighted_vote(original, n_classes, ones)
     return np.array(
         [criteria.accuracy_and_f1(criteria.confusion(vote, part, n_classes, ones)) for part in shifted]
     )
@@ -139,7 +139,7 @@ def criteria_of(
     ones, ones_labelled = np.ones(len(after[0])), np.ones(len(labels))
     shifted, original = (np.array([part.argmax(axis=1) for part in side]) for side in (after, before))
     moved = [criteria.confusion(o, s, n_classes, ones) for o, s in zip(original, shifted, strict=True)]
-    vote = criteria.weighted_vote(original, n_classes, ones).argmax(axis=1)
+    vote, _ = criteria.weighted_vote(original, n_classes, ones)
     known = [
         criteria.confusion(labels, part.argmax(axis=1), n_classes, ones_labelled) for part in on_labelled
     ]

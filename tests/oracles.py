@@ -308,8 +308,8 @@ def valid_moves(domain, points, start):
 # --- choosing models ---------------------------------------------------------------------------------------
 
 
-def weighted_vote(predictions, n_classes, rounds=10):
-    """How likely each class is in each row by Dawid and Skene, one row, class and model at a time."""
+def weighted_vote(predictions, rounds=4):
+    """The weighted vote in each row, and the models' weights, one row and one model at a time."""
     from sklearn.metrics import cohen_kappa_score
 
     n_models, n_rows = predictions.shape
@@ -318,38 +318,22 @@ def weighted_vote(predictions, n_classes, rounds=10):
         found = cohen_kappa_score(first, second)
         return 0.0 if np.isnan(found) else max(0.0, found)
 
-    trust = [
-        np.mean([kappa(predictions[m], predictions[j]) for j in range(n_models) if j != m]) ** 2
-        for m in range(n_models)
-    ]
-    vote = np.zeros((n_rows, n_classes))
-    for i in range(n_rows):
-        tally = [sum(trust[m] for m in range(n_models) if predictions[m, i] == c) for c in range(n_classes)]
-        vote[i, tally.index(max(tally))] = 1.0
-    for _ in range(rounds):
-        prior = [(vote[:, c].sum() + 1.0) / (n_rows + n_classes) for c in range(n_classes)]
-        means = np.zeros((n_models, n_classes, n_classes))
-        for m in range(n_models):
-            for c in range(n_classes):
-                for k in range(n_classes):
-                    share = ((predictions[m] == k).sum() + 1.0) / (n_rows + n_classes)
-                    means[m, c, k] = vote[predictions[m] == k, c].sum() + n_classes * prior[c] * share
-                means[m, c] /= means[m, c].sum()
+    def votes(models):
+        found = []
         for i in range(n_rows):
-            likely = [
-                prior[c] * np.prod([means[m, c, predictions[m, i]] for m in range(n_models)])
-                for c in range(n_classes)
-            ]
-            vote[i] = np.array(likely) / sum(likely)
-    return vote
+            tally = dict.fromkeys(range(predictions.max() + 1), 0.0)
+            for j in models:
+                tally[predictions[j, i]] += trust[j]
+            found.append(min(k for k in tally if tally[k] == max(tally.values())))
+        return np.array(found)
 
-
-def match_with_vote(vote, predictions):
-    """The mean of the expected accuracy and macro F1 against a vote."""
-    n_rows, n_classes = vote.shape
-    hits = [vote[predictions == c, c].sum() for c in range(n_classes)]
-    sizes = [vote[:, c].sum() + (predictions == c).sum() for c in range(n_classes)]
-    return (sum(hits) / n_rows + np.mean([2.0 * h / s for h, s in zip(hits, sizes, strict=True) if s])) / 2.0
+    others = [[j for j in range(n_models) if j != m] for m in range(n_models)]
+    trust = [
+        np.mean([kappa(predictions[m], predictions[j]) for j in others[m]]) ** 2 for m in range(n_models)
+    ]
+    for _ in range(rounds):
+        trust = [kappa(predictions[m], votes(others[m])) ** 2 for m in range(n_models)]
+    return votes(range(n_models)), np.array(trust)
 
 
 def chained_confusion(labels, labelled, before, shifted, n_classes):

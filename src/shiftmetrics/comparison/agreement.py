@@ -40,8 +40,8 @@ WORDS = {
     OVER_CEILING: ("Agreement over its ceiling", ROBUST),
     VOTE: (
         "Match with the models' weighted vote",
-        "No labels: each model is set against the vote of all before the shift, in which a model counts by what its "
-        "predictions mean in the light of the others; a majority that is wrong together would mislead it.",
+        "No labels: each model is set against the vote of all before the shift, in which those who agree with the "
+        "others count most; a majority that is wrong together would mislead it.",
     ),
 }
 
@@ -116,12 +116,11 @@ def compare_agreement(
 
     Notes
     -----
-    The vote says how likely each class is in each row, by what all models predict before the shift and by what their
-    predictions mean in the light of the others (Dawid and Skene, 1979); the value is the mean of the expected
-    accuracy and macro F1 against it. A majority that is wrong together misleads it, and of three models it is no
-    safer than agreement over its ceiling. Labelled rows say what each prediction means; the estimate chains that with
-    where predictions go, and takes it that a prediction moves independently of whether it was right. In draws the
-    vote of the rows stays as it is.
+    The vote weighs each model by its kappa with the vote of the others, before the shift; the value is the mean of
+    accuracy and macro F1 against it. A majority that is wrong together misleads it, and of three
+    models it is no safer than agreement over its ceiling. Labelled rows say what each
+    prediction means; the estimate chains that with where predictions go, and takes it that a prediction moves
+    independently of whether it was right. In draws the votes of the rows stay as they are.
 
     Examples
     --------

@@ -7,27 +7,15 @@ and predictions, or predictions before and after a shift. Classes are numbered f
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 
-ROUNDS = 10
-"""Rounds in which the vote and what each model's predictions mean are found."""
 
-
-def confusion(first: Any, second: IntArray, n_classes: int, weights: FloatArray) -> FloatArray:
-    """Return the weighted shares of rows, classes of ``first`` along the rows and of ``second`` along the columns.
-
-    ``first`` may tell how likely each class is in each row, as an array of shape (n_samples, n_classes).
-    """
-    if first.ndim == 2:
-        shares = (first * weights[:, None]).T
-        cells = np.stack([np.bincount(second, weights=row, minlength=n_classes) for row in shares])
-    else:
-        cells = np.bincount(first * n_classes + second, weights=weights, minlength=n_classes**2)
+def confusion(first: IntArray, second: IntArray, n_classes: int, weights: FloatArray) -> FloatArray:
+    """Return the weighted shares of rows, classes of ``first`` along the rows and of ``second`` along the columns."""
+    cells = np.bincount(first * n_classes + second, weights=weights, minlength=n_classes**2)
     return np.asarray(cells.reshape(n_classes, n_classes) / cells.sum())
 
 
@@ -74,13 +62,12 @@ SCORES: dict[str, Callable[[FloatArray], float]] = {
 """Scores of a confusion; all but the first have the names of scorers of scikit-learn."""
 
 
-def weighted_vote(predictions: IntArray, n_classes: int, weights: FloatArray) -> FloatArray:
-    """Return how likely each class is in each row, by what all models predict there.
+def weighted_vote(predictions: IntArray, n_classes: int, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the vote of all models in each row, weighted by how far each agrees with the vote of the others.
 
-    The model of Dawid and Skene: given the class models predict independently, each with a confusion of its own, so
-    that a constant model or one that guesses counts nothing, and one that confuses two classes counts for the others.
-    Ten rounds of expectation and maximisation start at the vote weighted by the squared mean of each model's kappas
-    with the others. Each confusion gets one row for each class as if it predicted independently of the class.
+    The weight of a model is the positive part of its kappa with that vote, squared: a constant model has none, and
+    one that guesses next to none. It is found in four rounds, from the mean of its kappas with each other model. This
+    is a one-coin model of annotators (A. Dawid and A. Skene, Applied Statistics 28, 1979, doi:10.2307/2346806).
 
     Parameters
     ----------
@@ -89,37 +76,33 @@ def weighted_vote(predictions: IntArray, n_classes: int, weights: FloatArray) ->
     n_classes : int
         Number of classes.
     weights : ndarray of shape (n_samples,)
-        Weights of the rows, of mean 1.
+        Weights of the rows.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_classes)
-        With sum 1 in each row.
-
-    References
-    ----------
-    A. Dawid and A. Skene, Applied Statistics 28, 1979, doi:10.2307/2346806.
+    vote : ndarray of shape (n_samples,)
+        The first class where they are even.
+    trust : ndarray of shape (n_models,)
+        The weight of each model.
     """
-    n = float(weights.sum())
-    kappas = [
-        [max(0.0, kappa(confusion(row, other, n_classes, weights))) for other in predictions]
-        for row in predictions
-    ]
-    trust = ((np.sum(kappas, axis=1) - np.diagonal(kappas)) / (len(predictions) - 1)) ** 2
-    tally = np.zeros((predictions.shape[1], n_classes))
-    for row, part in zip(predictions, trust, strict=True):
-        tally[np.arange(len(tally)), row] += part
-    vote = np.eye(n_classes)[tally.argmax(axis=1)]
-    for _ in range(ROUNDS):
-        prior = (weights @ vote + 1.0) / (n + n_classes)
-        likely = np.tile(np.log(prior), (len(vote), 1))
-        for row in predictions:
-            counts = n * confusion(vote, row, n_classes, weights)
-            by_chance = n_classes * prior[:, None] * (counts.sum(axis=0) + 1.0) / (n + n_classes)
-            counts += by_chance
-            likely += np.log(counts / counts.sum(axis=1, keepdims=True)).T[row]
-        vote = softmax(likely, axis=1)
-    return vote
+    models = range(len(predictions))
+
+    def agreed(first: IntArray, second: IntArray) -> float:
+        return max(0.0, kappa(confusion(first, second, n_classes, weights)))
+
+    def vote(of: list[int]) -> IntArray:
+        tally = np.zeros((predictions.shape[1], n_classes))
+        for model in of:
+            tally[np.arange(len(tally)), predictions[model]] += trust[model]
+        return np.asarray(tally.argmax(axis=1))
+
+    others = [[other for other in models if other != model] for model in models]
+    trust = np.array(
+        [np.mean([agreed(predictions[m], predictions[k]) for k in others[m]]) ** 2 for m in models]
+    )
+    for _ in range(4):
+        trust = np.array([agreed(predictions[m], vote(others[m])) ** 2 for m in models])
+    return vote(list(models)), trust
 
 
 def chained_confusion(labelled: FloatArray, moved: FloatArray) -> FloatArray:

@@ -52,7 +52,8 @@ def judge_of(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> J
     chained = criterion != VOTE and known is not None
     targets = classes.before if chained else [classes.labels] * len(classes.shifted)
     if criterion == VOTE:
-        targets = [weighted_vote(classes.before, n_classes, classes.weights)] * len(classes.shifted)
+        vote, _ = weighted_vote(classes.before, n_classes, classes.weights)
+        targets = [vote] * len(classes.shifted)
 
     def judge(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
@@ -141,5 +142,5 @@ def _paired(values: FloatArray, draws: FloatArray, one_more: float, resampling: 
         bounds=np.full(len(values), 1e-12),  # rounding: what is equal by counts is equal
         intervals=tuple(intervals),
         draws=draws,
-        one_more=np.full((len(values), len(values)), one_more),
+        one_more=np.full((len(values), len(values)), 2.0 * one_more),  # for one model and against the other
     )

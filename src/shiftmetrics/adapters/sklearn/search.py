@@ -237,7 +237,7 @@ def _vote(found: list[dict[str, Any]]) -> None:
     classes, codes = np.unique(np.stack([part.pop("predicted") for part in found]), return_inverse=True)
     shifted, before = codes.reshape(len(found), 2, -1).transpose(1, 0, 2)
     weights = np.ones(shifted.shape[1])
-    vote = weighted_vote(before, len(classes), weights)
+    vote, _ = weighted_vote(before, len(classes), weights)
     for part, row in zip(found, shifted, strict=True):
         part["score"] = accuracy_and_f1(confusion(vote, row, len(classes), weights))
 
