@@ -275,16 +275,19 @@ class StabilityResult(Drawn, Result):
         """Return the arrays of `atoms`: the first places of all rows, then the second ones."""
         if self.weights is None:
             raise ValueError(NO_ROWS)
-        columns = (np.arange(self.n_samples), np.array(self.weights), self.moved_losses, self.moved_distances)
-        places = dict(zip(("row", "weight", "loss", "distance"), columns, strict=True))
-        places |= {} if self.choices is None else {"choice": self.choices}
-        if self.splits is None:
-            return places
-        places["weight"][self.splits.rows] -= self.splits.weights
-        second = dict(zip(("weight", "row", "loss", "distance", "choice"), (
-            self.splits.weights, self.splits.rows, self.splits.losses, self.splits.distances, self.splits.choices,
-        ), strict=True))  # fmt: skip
-        return {name: np.concatenate([first, second[name]]) for name, first in places.items()}
+        weights, splits = np.array(self.weights), self.splits
+        places: dict[str, Any] = {
+            "row": np.arange(self.n_samples), "weight": weights, "loss": self.moved_losses,
+            "distance": self.moved_distances, "choice": self.choices,
+        }  # fmt: skip
+        if splits is not None:
+            weights[splits.rows] -= splits.weights
+            second = (splits.rows, splits.weights, splits.losses, splits.distances, splits.choices)
+            pairs = zip(places.items(), second, strict=True)
+            places = {
+                name: part if part is None else np.concatenate([part, more]) for (name, part), more in pairs
+            }
+        return {name: part for name, part in places.items() if part is not None}
 
     def places(self) -> tuple[Any, Any]:
         """Return the rows as DataFrames before and after their moves (then second places), if it has them."""
