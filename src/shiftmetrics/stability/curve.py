@@ -37,8 +37,8 @@ def stability_curve(
 ) -> StabilityCurve:
     """Return the stability R(r) at several risk thresholds r; higher is better.
 
-    The slope is the dual price, so each threshold begins where the one before ended. Each point is as exact as that
-    of `stability_criterion`.
+    The slope is the dual price, so each threshold begins where the one before ended, and every evaluation bounds the
+    whole curve. Each point is as exact as that of `stability_criterion`.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def stability_curve(
     >>> curve.stability.round(5)
     array([0.00077, 0.0044 , 0.01265])
     >>> float(curve.worst_case_risk([0.005])["risk"].iloc[0].round(3))
-    0.407
+    0.409
     """
     prices = Prices(theta1, theta2, divergence)
     given = None
@@ -90,6 +90,7 @@ def stability_curve(
         problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass, keep_rows=False)
         rising = _default_thresholds(problem, n_points) if given is None else given
         points = [least_shift(problem, float(r)) for r in rising]
+    sweep = [moment for dual, moment in sorted(problem.dual.moments.items()) if dual > 0.0]
     return _curve(
         points,
         -1,
@@ -97,6 +98,9 @@ def stability_curve(
         theta1=np.full(len(points), prices.theta1),
         theta2=np.full(len(points), prices.theta2),
         highest_risk=problem.dual.highest_risk,
+        sweep_duals=np.array([moment.dual for moment in sweep]),
+        sweep_risks=np.array([moment.risk for moment in sweep]),
+        sweep_costs=np.array([moment.cost for moment in sweep]),
         n_passes=problem.dual.n_passes,
     )
 

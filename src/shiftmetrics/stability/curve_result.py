@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,6 +71,9 @@ class StabilityCurve(Drawn, Result):
         Passes over the data that all points took together.
     highest_risk : float
         The highest risk that any allowed shift reaches; inf where the loss has no upper limit. Nan over prices.
+    sweep_duals, sweep_risks, sweep_costs : ndarray of shape (n_evaluations,)
+        Over thresholds, all points of the curve that were evaluated: slope, risk, and the least cost of that risk.
+        The curve lies above every tangent and below every chord of them. Empty over prices.
     """
 
     measure: ClassVar[str] = "stability_curve"
@@ -102,6 +105,9 @@ class StabilityCurve(Drawn, Result):
     statuses: tuple[str, ...]
     n_passes: int
     highest_risk: float = math.nan
+    sweep_duals: FloatArray = field(default_factory=lambda: np.empty(0))
+    sweep_risks: FloatArray = field(default_factory=lambda: np.empty(0))
+    sweep_costs: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,9 +171,7 @@ class StabilityCurve(Drawn, Result):
         )
 
     def worst_case_risk(self, budgets: npt.ArrayLike) -> Any:
-        """Return the highest risk within each budget, the inverse of the curve, read from its points.
-
-        The curve lies below the chords between its points and above its tangents there.
+        """Return the highest risk within each budget, the inverse of the curve, read from the sweep.
 
         Parameters
         ----------
@@ -188,13 +192,29 @@ class StabilityCurve(Drawn, Result):
         """
         import pandas as pd
 
+        self._check_over_thresholds()
+        b = np.atleast_1d(check_vector(budgets, "budgets", low=0.0))
+        risks, costs = self._envelope()
+        reached = np.interp(b, costs, risks)
+        slopes = self.sweep_duals > 0.0
+        duals, offsets = (
+            self.sweep_duals[slopes],
+            (self.sweep_duals * self.sweep_risks - self.sweep_costs)[slopes],
+        )
+        limits = ((b[:, None] + offsets) / duals).min(axis=1, initial=np.inf) if len(duals) else np.inf
+        limits = np.where(b > 0.0, np.minimum(limits, self.highest_risk), self.base_risk)
+        return pd.DataFrame({"budget": b, "risk": reached, "error_bound": np.maximum(limits - reached, 0.0)})
+
+    def _check_over_thresholds(self) -> None:
         if self.shares is not None:
             raise ValueError(describe("curve", "over thresholds", "one over prices", "Use stability_curve."))
-        b = np.atleast_1d(check_vector(budgets, "budgets", low=0.0))
+
+    def _envelope(self) -> tuple[FloatArray, FloatArray]:
+        """Return the evaluated points of the curve by rising risk, with the least cost at each risk."""
         solved = np.isfinite(self.stability) & (self.stability > 0.0)
-        risks, costs, duals = (part[solved] for part in (self.risks, self.stability, self.duals))
-        reached = np.interp(b, np.append(0.0, costs), np.append(self.base_risk, risks))
-        tangents = risks + (b[:, None] - costs + self.errors[solved]) / duals
-        limits = np.where(np.isfinite(duals), tangents, np.inf).min(axis=1, initial=self.highest_risk)
-        limits = np.where(b > 0.0, limits, self.base_risk)
-        return pd.DataFrame({"budget": b, "risk": reached, "error_bound": np.maximum(limits - reached, 0.0)})
+        risks = np.concatenate([[self.base_risk], self.sweep_risks, self.risks[solved]])
+        costs = np.concatenate([[0.0], self.sweep_costs, self.stability[solved]])
+        order = np.lexsort((costs, risks))
+        risks, costs = risks[order], costs[order]
+        kept = np.concatenate([[True], np.diff(risks) > 0.0])
+        return risks[kept], np.maximum.accumulate(costs[kept])
