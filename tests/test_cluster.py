@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from shiftmetrics import posterior_agreement
+from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
+from shiftmetrics.tools.cli.app import app
 
 distributed = pytest.importorskip("distributed", reason="needs distributed: pip install 'shiftmetrics[dask]'")
 da = pytest.importorskip("dask.array")
@@ -74,3 +78,24 @@ def test_stability_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
         assert result.value == pytest.approx(exact.value, rel=1e-12)
         assert result.interval.low == pytest.approx(exact.interval.low, rel=1e-6)
         assert killer.readings() > reading
+
+
+@pytest.mark.slow
+def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
+    rng = np.random.default_rng(0)
+    reference = 3.0 * rng.normal(size=(900, 3))
+    scores = reference + rng.normal(size=reference.shape)
+    for name, values in (("shifted", scores), ("original", reference)):
+        (tmp_path / name).mkdir()
+        for number, part in enumerate(np.array_split(values, 3)):
+            frame = pd.DataFrame(part, columns=["a", "b", "c"])
+            frame.to_parquet(tmp_path / name / f"{number}.parquet")
+    address = cluster.scheduler.address
+    json = tmp_path / "found.json"
+    folders = tmp_path / "shifted", tmp_path / "original"
+    arguments = ["agreement", *map(str, folders), "--scheduler", address, "--json", str(json)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    exact = posterior_agreement(scores, reference).value
+    assert PosteriorAgreementResult.from_json(json).value == pytest.approx(exact, rel=1e-12)

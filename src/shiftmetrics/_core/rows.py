@@ -74,6 +74,7 @@ class Parts:
         self.shape: tuple[int, ...] = (int(self.edges[-1]), *like.shape[1:])
         self.dtype, self.ndim, self.key = like.dtype, like.ndim, uuid.uuid4().hex
         self._read, self._order, self.finite = read, None, True
+        self._wide, self._all_names = like.shape[1:], names
         self._window = (
             threading.local()
         )  # the first row that this thread still holds, and the rows from there on
@@ -99,7 +100,13 @@ class Parts:
     def select(self, order: list[int]) -> Parts:
         """Return the same rows with other columns."""
         other = object.__new__(Parts)
-        other.__dict__.update(self.__dict__, _order=order, key=uuid.uuid4().hex, _window=threading.local())
+        order = order if self._order is None else [self._order[column] for column in order]
+        names = None if self._all_names is None else [self._all_names[column] for column in order]
+        shape = (self.shape[0], len(order))
+        other.__dict__.update(
+            self.__dict__, _order=order, names=names, shape=shape, _window=threading.local()
+        )
+        other.key = uuid.uuid4().hex
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,7 +123,7 @@ class Parts:
         """Return a part as an array of finite numbers of the shape that was told."""
         array = to_numpy(as_array(part, self.argument))
         first, last = self.edges[number], self.edges[number + 1]
-        expected = (int(last - first), *self.shape[1:])
+        expected = (int(last - first), *self._wide)
         if array.shape != expected:
             raise ValueError(
                 describe(self.argument, f"of shape {expected} in part {number}", f"{array.shape}")

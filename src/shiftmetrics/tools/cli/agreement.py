@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shiftmetrics._core.arrays import is_in_parts
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.tools.cli.outputs import Answer, Job
@@ -39,7 +40,7 @@ def agreement(
     Parameters
     ----------
     shifted : SHIFTED
-        Scores on the shifted sample.
+        Scores on the shifted sample: a file, or a folder or pattern of parquet files, which need not fit in memory.
     reference : REFERENCE
         Scores of the same rows, unshifted.
     """
@@ -70,7 +71,7 @@ def agreement(
         context = Context(
             description=f"Scores of {name} set against those of the same rows in {second.source}.",
             facts={"Shifted": name, "Reference": str(second.source)},
-            rows={name: rows},
+            rows={} if is_in_parts(scores) else {name: rows},
         )
         notes = [*first.notes, *second.notes]
         return Answer(results={name: result}, title="Agreement under shift", context=context, notes=notes)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import is_in_parts
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import Sample, read_row_values, require_column
-from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
+from shiftmetrics.tools.cli.sources import Source, looks_like_source, parquet_files, parse_source
 from shiftmetrics.views.report import is_image_batch
 
 COMPONENTS = 20
@@ -27,7 +28,7 @@ def is_folder(test: str, reference: str) -> bool:
     ValueError
         If only one of them is.
     """
-    folders = Path(test).is_dir(), Path(reference).is_dir()
+    folders = tuple(Path(text).is_dir() and not parquet_files(text) for text in (test, reference))
     if folders[0] != folders[1]:
         folder, other = (test, reference) if folders[0] else (reference, test)
         raise ValueError(
@@ -162,6 +163,10 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
 def scaled(first: Sample, second: Sample, *, scale: bool) -> list[Any]:
     """Return the numbers of both samples, on one scale if ``scale``."""
     values = [first.numbers(), second.numbers()]
+    if any(map(is_in_parts, values)):
+        if scale:
+            raise ValueError("--scale must be left out for several parquet files. Scale the columns before.")
+        return values
     width = values[0].shape[-1]
     if any(part.ndim != 2 or part.shape[1] != width or not np.isfinite(part).all() for part in values):
         return values  # the measure refuses them, in its own words

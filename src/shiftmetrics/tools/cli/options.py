@@ -31,13 +31,16 @@ class Opening:
     decimal
         Decimal mark of csv files.
     max_gib : NUMBER
-        Most GiB that an input may unpack to.
+        Most GiB that an input may unpack to; parquet files of a folder or a pattern are read part by part.
+    scheduler : ADDRESS
+        Scheduler of Dask, such as tcp://host:8786, whose workers read the parquet files of folders and patterns.
     """
 
     trust: bool = False
     sep: str | None = None
     decimal: Literal[".", ","] = "."
     max_gib: float = 4.0
+    scheduler: str | None = None
     ask: bool = False
 
     def __post_init__(self) -> None:

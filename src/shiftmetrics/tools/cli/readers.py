@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.rows import in_parts
 from shiftmetrics.tools.cli.objects import as_content, load_object
 from shiftmetrics.tools.cli.options import OPENING
 from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
@@ -38,11 +39,15 @@ class TooLargeError(ValueError):
 def read_source(source: Source) -> Any:
     """Return a NumPy array (npy, npz), a pandas DataFrame (csv, parquet), or either of them (Python objects).
 
+    Several parquet files are rows in parts.
+
     Raises
     ------
     ValueError
         If the file is empty, truncated, too large, not what its suffix says, or holds pickled objects.
     """
+    if source.files:
+        return _read_parts(source)
     if source.is_table:
         content = _read_parquet(source) if source.suffix == ".parquet" else _read_csv(source)
     elif source.is_attribute or source.suffix == OBJECT_SUFFIX:
@@ -173,6 +178,32 @@ def _read_parquet(source: Source) -> Any:
             sum(max(group.total_byte_size, 8 * group.num_rows * group.num_columns) for group in groups)
         )
         return file.read().to_pandas()
+
+
+def _read_parts(source: Source) -> Any:
+    """Return the rows of several parquet files, which are read when they are needed, here or by workers of Dask."""
+    with _reading(source, "a folder or pattern of parquet files"):
+        from pyarrow.dataset import dataset
+
+        if OPENING.get().scheduler is None:
+            return in_parts(dataset([str(path) for path in source.files]), source.argument)
+    try:
+        from dask import dataframe
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError("--scheduler needs Dask: pip install 'shiftmetrics[dask,parquet]'.") from error
+    address = OPENING.get().scheduler
+    try:
+        connect: Any = Client
+        connect(address, timeout=10)  # the default of what Dask computes from here on
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"--scheduler must be the address of a scheduler that answers, got {address!r}."
+        ) from error
+    with _reading(source, "a folder or pattern of parquet files"):
+        return in_parts(
+            dataframe.read_parquet([str(path.resolve()) for path in source.files]), source.argument
+        )
 
 
 def _read_array(source: Source) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import as_array
+from shiftmetrics._core.arrays import as_array, is_in_parts
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.readers import read_source
@@ -61,12 +61,16 @@ class Sample:
         return [str(name) for name in self.values.columns] if self.is_table else None
 
     def numbers(self) -> Values:
-        """Return the values as a NumPy array."""
+        """Return the values as a NumPy array, or rows in parts."""
+        if is_in_parts(self.values):
+            return cast(Values, self.values)
         return np.asarray(as_array(self.values, self.source.argument))
 
     def scores(self) -> Values:
         """Return the values as scores; a table of one column is a column of binary margins."""
         values = self.numbers()
+        if is_in_parts(values) and values.shape[1] == 1:
+            values = np.asarray(values)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
@@ -99,6 +103,17 @@ def read_sample(
     """
     source = parse_source(text, argument)
     content = read_source(source)
+    if is_in_parts(content):
+        given = {"--id": id_column, **{f"--{name}": value for name, value in row_options.items()}}
+        for option, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"{option} must be left out for several parquet files, whose rows pair by their place."
+                )
+        if columns is not None:
+            names = split_names(columns)
+            content = content.select([_place(name, content.names, argument) for name in names])
+        return Sample(source=source, values=content)
     if not hasattr(content, "columns"):
         for option, value in (("--id", id_column), ("--columns", columns)):
             if value is not None:
@@ -209,6 +224,14 @@ def refuse_options(given: Mapping[str, Any], rule: str) -> None:
 def split_names(text: str) -> list[str]:
     """Split ``a,b,c`` as csv does, so that a quoted name may hold a comma."""
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def _place(name: str, names: Sequence[str], argument: str) -> int:
+    if name not in names:
+        raise ValueError(
+            f"--columns must name a column of {argument}, got {name!r}; it has {first_few(names, 8)}."
+        )
+    return names.index(name)
 
 
 def require_column(frame: Any, name: str, option: str, argument: str) -> str:

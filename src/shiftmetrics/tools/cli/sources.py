@@ -42,6 +42,8 @@ class Source:
         The array and the index, as they were typed after the path.
     is_attribute : bool
         Whether it is an object of a Python module, ``module:attribute``, instead of a file.
+    files : tuple of Path
+        The parquet files of a folder or a pattern; none for one file.
     """
 
     argument: str
@@ -50,6 +52,7 @@ class Source:
     index: tuple[IndexPart, ...] = ()
     part: str = ""
     is_attribute: bool = False
+    files: tuple[Path, ...] = ()
 
     @property
     def suffix(self) -> str:
@@ -80,7 +83,9 @@ def parse_source(text: str, argument: str) -> Source:
         If the file is missing, is a folder, holds pickled objects or has an unknown suffix.
     """
     match = _SOURCE.fullmatch(text)
-    source = Source(argument=argument, path=Path(text))
+    source = Source(argument=argument, path=Path(text), files=parquet_files(text))
+    if source.files:
+        return source
     if match and not source.path.exists():
         index = _parse_index(match["index"], argument) if match["index"] is not None else ()
         part = text[match.end("path") :]
@@ -104,6 +109,14 @@ def parse_source(text: str, argument: str) -> Source:
     if source.key is not None and source.suffix != ".npz":
         raise ValueError(f"{argument} must name an array only inside an .npz file, got {text!r}.")
     return source
+
+
+def parquet_files(text: str) -> tuple[Path, ...]:
+    """Return the parquet files of a folder, or of a pattern such as ``scores/*.parquet``, in the order of names."""
+    path, pattern = Path(text), "*.parquet"
+    if text.lower().endswith(".parquet") and not path.exists():
+        path, pattern = path.parent, path.name
+    return tuple(sorted(path.glob(pattern))) if path.is_dir() and "*" in pattern else ()
 
 
 def looks_like_source(text: str) -> bool:

@@ -1,0 +1,69 @@
+"""Folders and patterns of parquet files: the number of one file, read part by part."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import posterior_agreement
+
+pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
+
+RNG = np.random.default_rng(0)
+REFERENCE = 3.0 * RNG.normal(size=(600, 3))
+SHIFTED = REFERENCE + RNG.normal(size=REFERENCE.shape)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    for name, values in (("shifted", SHIFTED), ("original", REFERENCE)):
+        (tmp_path / name).mkdir()
+        for number, part in enumerate(np.array_split(values, 3)):
+            frame = pd.DataFrame(part, columns=["a", "b", "c"])
+            frame.to_parquet(tmp_path / name / f"{number}.parquet", row_group_size=70)
+    return tmp_path / "shifted", tmp_path / "original"
+
+
+def value_of(path: Path) -> float:
+    import json
+
+    return float(json.loads(path.read_text())["value"])
+
+
+def test_folders_and_patterns_give_the_number_of_arrays(run: Callable, folders: tuple[Path, Path]) -> None:
+    shifted, original = folders
+    json, report = shifted.parent / "r.json", shifted.parent / "r.html"
+    for pair in (folders, (shifted / "*.parquet", original / "*.parquet")):
+        result = run("agreement", *pair, "--json", json, "--report", report)
+        assert result.exit_code == 0, result.output
+        exact = posterior_agreement(SHIFTED, REFERENCE).value
+        assert value_of(json) == pytest.approx(exact, rel=1e-12)
+    result = run("agreement", *folders, "--columns", "c,a", "--json", json)
+    assert result.exit_code == 0, result.output
+    exact = posterior_agreement(SHIFTED[:, [2, 0]], REFERENCE[:, [2, 0]]).value
+    assert value_of(json) == pytest.approx(exact, rel=1e-12)
+
+
+def test_novelty_of_folders(run: Callable, folders: tuple[Path, Path]) -> None:
+    assert run("novelty", *folders).exit_code == 0
+
+
+def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> None:
+    original = folders[1]
+    assert "--id must be left out for several" in fails("agreement", *folders, "--id", "a")
+    assert "--columns must name a column of SHIFTED, got 'z'" in fails(
+        "agreement", *folders, "--columns", "z"
+    )
+    assert "--scheduler must be the address of a scheduler" in fails(
+        "agreement", *folders, "--scheduler", "tcp://127.0.0.1:1"
+    )
+    (original / "9.parquet").write_bytes((original / "0.parquet").read_bytes())
+    assert "must have the same rows, got 600 and 800" in fails("agreement", *folders)
+    (original / "9.parquet").unlink()
+    file = original / "1.parquet"
+    file.write_bytes(file.read_bytes()[:300])  # a copy that ended early
+    assert str(file) in fails("agreement", *folders)
+    pd.DataFrame({"a": [1.0]}).to_parquet(file)
+    assert "REFERENCE must" in fails("agreement", *folders)
