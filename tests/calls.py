@@ -6,35 +6,23 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics import Computing
-from shiftmetrics.novelty import (
-    FourierMap,
-    LandmarkMap,
-    NoveltyResampling,
-    NoveltyResult,
-    kernel_entropic_novelty,
-)
-from shiftmetrics.novelty.maps import PointFunctions
+from shiftmetrics.novelty import LandmarkMap, NoveltyResampling, NoveltyResult, kernel_entropic_novelty
+from shiftmetrics.novelty.maps import FeatureMap
 from shiftmetrics.novelty.routes import solve
 
 RESAMPLING = ("n_draws", "level", "paired", "groups", "rng")
 COMPUTING = ("rtol", "memory_limit", "executor")
-MAPS = {
-    "fourier": (FourierMap, ("n_frequencies", "score_rows")),
-    "landmarks": (LandmarkMap, ("n_landmarks",)),
-}
 
 
 def novelty(features: Any, reference: Any, **options: Any) -> NoveltyResult:
-    """Return `kernel_entropic_novelty`, quickly; sizes of a map go to the route that has one."""
+    """Return `kernel_entropic_novelty`, quickly; the number of landmarks goes to the route that has them."""
     options = {"n_draws": 59, **options}
     resampling, computing = (
         {name: options.pop(name) for name in names if name in options} for names in (RESAMPLING, COMPUTING)
     )
-    sizes = {name: options.pop(name) for _, names in MAPS.values() for name in names if name in options}
-    if options.get("method") in MAPS:
-        kind, names = MAPS[options["method"]]
-        chosen = {name: sizes[name] for name in names if name in sizes}
-        options["method"] = kind(**chosen) if chosen else options["method"]
+    n_landmarks = options.pop("n_landmarks", None)
+    if options.get("method") == "landmarks" and n_landmarks is not None:
+        options["method"] = LandmarkMap(n_landmarks)
     return kernel_entropic_novelty(
         features,
         reference,
@@ -53,11 +41,11 @@ class Eigenmode:
     reference_frequency: float
     membership: np.ndarray
     reference_membership: np.ndarray
-    functions: PointFunctions
+    basis: FeatureMap
     coefficients: np.ndarray
 
     def score(self, points: Any) -> np.ndarray:
-        return self.functions.membership(points, self.coefficients)
+        return self.basis.membership(points, self.coefficients)
 
     def top(self, k: int) -> np.ndarray:
         return np.argsort(-self.membership, kind="stable")[:k]
@@ -72,9 +60,11 @@ def eigenmodes(result: NoveltyResult, count: int = 10) -> list[Eigenmode]:
     problem = result.source.problem
     solution = solve(problem, result.source.method, vectors=True)
     vectors = solution.vectors[:, :count]
-    squares = np.minimum(np.square(solution.basis.values(vectors, executor=None)), 1.0)
-    functions, coefficients = solution.basis.functions(vectors)
-    test, reference = squares[: problem.gram.n_test], squares[problem.gram.n_test :]
+    sides = slice(0, problem.gram.n_test), slice(problem.gram.n_test, problem.gram.n_rows)
+    test, reference = (
+        np.minimum(np.square(solution.basis.coordinates(side)[0] @ vectors), 1.0) for side in sides
+    )
+    coefficients = solution.basis.coefficients(vectors)
     return [
         Eigenmode(
             float(solution.eigenvalues[i]),
@@ -82,7 +72,7 @@ def eigenmodes(result: NoveltyResult, count: int = 10) -> list[Eigenmode]:
             float(problem.reference_weights @ reference[:, i]),
             test[:, i],
             reference[:, i],
-            functions,
+            solution.basis,
             coefficients[:, i : i + 1],
         )
         for i in range(vectors.shape[1])

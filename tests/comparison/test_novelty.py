@@ -1,14 +1,16 @@
 """Samples ranked by the share that is new: equal numbers of rows, one bandwidth, paired influences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics.comparison import compare_novelty, compare_results
 from shiftmetrics.comparison.result import ComparisonResult
-from shiftmetrics.novelty import FourierMap, NoveltyResampling
+from shiftmetrics.novelty import NoveltyResampling
 
-OPTIONS = {"bandwidth": 2.0, "resampling": NoveltyResampling(level=0.95, n_draws=99, rng=0)}
+OPTIONS = {"bandwidth": 2.0, "resampling": NoveltyResampling(level=0.9, n_draws=99, rng=0)}
 
 
 def samples(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -72,7 +74,7 @@ def test_unequal_numbers_of_rows_are_refused_with_a_remedy() -> None:
     with pytest.raises(ValueError, match=message):
         compare_results(results)
     # A score on a part of the rows counts as many rows as it is of.
-    part = kernel_entropic_novelty(named["one"], reference, method=FourierMap(score_rows=100), **OPTIONS)
+    part = replace(results["all"], value_rows=(100, 100))
     with pytest.raises(ValueError, match="100 and 100 for 'part'"):
         compare_results({"all": results["all"], "part": part})
 
@@ -101,6 +103,21 @@ def test_samples_of_unequal_size_are_drawn_down() -> None:
         resampling=NoveltyResampling(n_draws=59),
     )
     assert cosine.settings["bandwidth"] == "auto"
+
+
+def test_columns_of_different_units_are_divided_by_common_ones() -> None:
+    named, reference = samples()
+    wide = {name: rows * [1.0, 1e4] for name, rows in named.items()}
+    options = {"resampling": NoveltyResampling(n_draws=59, rng=0)}
+    ranked = compare_novelty(wide, reference * [1.0, 1e4], **options)
+    assert [model.name for model in ranked.models] == ["one", "three", "same"]
+    assert any("each is divided by its spread" in warning for warning in ranked.warnings)
+    units = np.array(ranked.settings["column_units"])
+    alike = compare_novelty(
+        {k: v / units for k, v in wide.items()}, reference * [1.0, 1e4] / units, **options
+    )
+    assert [model.value for model in ranked.models] == pytest.approx([model.value for model in alike.models])
+    assert not any("spread" in warning for warning in alike.warnings)
 
 
 def test_it_travels_through_json(tmp_path) -> None:

@@ -88,6 +88,18 @@ def test_equal_rows_have_no_mode_that_stands_out() -> None:
     )  # eigenvalues that are rounding are above those that are 0
 
 
+def test_columns_of_different_units_are_divided_where_no_bandwidth_is_given() -> None:
+    x, y = two_samples()
+    wide = np.full(x.shape[1], 1.0)
+    wide[0] = 1e4
+    sweep, alike = bandwidth_sweep(x * wide, y * wide), bandwidth_sweep(x, y)
+    rows = np.concatenate([x, y])
+    np.testing.assert_allclose(
+        sweep.scores, bandwidth_sweep(x / rows.std(axis=0), y / rows.std(axis=0)).scores
+    )
+    assert np.ptp(alike.scores) > 0.0
+
+
 def test_distances_that_do_not_fit_in_memory_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiftmetrics._core.memory.available_memory", lambda: 1 << 18)
     x, y = two_samples()

@@ -93,3 +93,13 @@ def test_a_planner_says_what_would_be_seen() -> None:
     assert 0.0 <= few <= many == 1.0
     with pytest.raises(ValueError, match="share must be"):
         found.chance_of_seeing(0.0)
+
+
+@pytest.mark.slow
+def test_one_new_kind_brings_no_second_one() -> None:
+    false = 0
+    for seed in range(80):
+        x, y = planted(seed, 120, 120, 0.25, columns=(2, 5)[seed % 2])
+        modes = novelty(x, y, n_draws=199, rng=seed).modes
+        false += any((mode.top(10) >= 30).mean() > 0.5 for mode in modes)
+    assert false <= 9  # at a rate of 5 % more have a chance of 1 in 100

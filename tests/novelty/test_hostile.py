@@ -78,10 +78,8 @@ for seed in range(CASES):
     }
     if rng.random() < 0.3:
         arguments["n_landmarks"] = int(rng.integers(0, 40))
-    if METHOD in ("cosine", "fourier") and rng.random() < 0.9:
-        arguments["kernel"] = {"cosine": "cosine", "fourier": "gaussian"}[METHOD]
-    arguments["n_frequencies"] = int(rng.choice([1, 7, 60]))
-    arguments["score_rows"] = int(rng.choice([2, 50, 1000]))
+    if METHOD == "cosine" and rng.random() < 0.9:
+        arguments["kernel"] = "cosine"
     if arguments["kernel"] == "gaussian" and rng.random() < 0.6:
         arguments["bandwidth"] = float(rng.choice([1e-300, 1e-8, 0.3, 1.0, 1e8, 1e300, 0.0, -1.0, math.inf]))
     if rng.random() < 0.3:
@@ -131,5 +129,5 @@ def test_hostile_input_never_kills_the_interpreter(method: str, cases: int) -> N
     assert ended.returncode == 0, ended.stderr[-3000:]
     answers, refusals = (int(number) for number in ended.stdout.split())
     assert answers + refusals == cases
-    assert answers > cases // 6
-    assert refusals > cases // 6
+    assert answers > cases // 5
+    assert refusals > cases // 5

@@ -13,7 +13,7 @@ from optional import array_api_strict, torch
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.outcome import INDEFINITE
 
-ROUTES = ("dense", "cholesky")
+ROUTES = ("dense", "landmarks")
 
 
 def two_samples(
@@ -41,7 +41,7 @@ def test_eigenvalues_are_excess_frequencies(
     result = novelty(x, y, eta=eta, bandwidth=bandwidth, method=method)
     assert len(eigenmodes(result)) <= len(result.eigenvalues)
     for mode, eigenvalue in zip(eigenmodes(result), result.eigenvalues, strict=False):
-        assert mode.eigenvalue == pytest.approx(eigenvalue, abs=1e-13)  # two decompositions of one matrix
+        assert mode.eigenvalue == eigenvalue
         assert eigenvalue == pytest.approx(mode.frequency - eta * mode.reference_frequency, abs=1e-10)
     assert result.total == pytest.approx(result.eigenvalues.sum(), abs=1e-12)
     total = result.point_novelty(x).mean() - eta * result.point_novelty(y).mean()

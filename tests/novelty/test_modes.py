@@ -83,6 +83,23 @@ def test_tables_name_the_columns_in_which_members_differ() -> None:
     assert novelty(x.to_numpy(), y.to_numpy()).modes[0].columns == {}
 
 
+def test_headlines_name_rows_by_the_index_of_a_table_or_by_files() -> None:
+    rng = np.random.default_rng(0)
+    x, y = pd.DataFrame(rng.normal(size=(80, 2))), pd.DataFrame(rng.normal(size=(90, 2)))
+    x.iloc[:20] += 7.0
+    y.iloc[:25] -= 7.0
+    files = [f"{row}.png" for row in range(80)]
+    plain = novelty(x, y)
+    found = novelty(x.set_axis(files), y)
+    new, lost = found.modes[0], found.lost_modes[0]
+    assert new.names == tuple(files[row] for row in new.exemplars)
+    assert lost.names == ()  # an index of positions says nothing more
+    assert f"rows {new.names[0]}, {new.names[1]}" in found.headline()
+    assert f"rows {lost.reference_exemplars[0]}, " in found.headline()
+    assert plain.named(files, None).headline() == found.headline() != plain.headline()
+    assert NoveltyResult.from_json(found.to_json()).headline() == found.headline()
+
+
 def test_top_rows_are_sorted_and_ties_keep_their_order() -> None:
     x = np.repeat(np.array([[0.0, 0.0], [9.0, 9.0]]), 30, axis=0)
     mode = novelty(x, np.zeros((60, 2)), bandwidth=1.0).modes[0]

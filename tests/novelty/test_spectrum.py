@@ -75,7 +75,7 @@ def test_truncation_takes_off_at_most_what_the_certificate_says(
         oracles.differential_kernel_matrix(x, y, lambda a, b: oracles.gaussian_kernel(a, b, bandwidth), eta)
     ).real
     factor = pivoted_factor(gram, weights, rtol=0.0, max_rank=rank)
-    coordinates = FactorMap(gram, factor, "cholesky").coordinates
+    coordinates = FactorMap(gram, factor, "landmarks").coordinates
     parts = [
         moments_of(coordinates, weights[rows], [rows], factor.rank) for rows in (slice(0, n), slice(n, n + m))
     ]
@@ -92,7 +92,7 @@ def test_covariances_in_blocks_are_those_of_the_whole() -> None:
     gram = Gram(rng.normal(size=(4000, 2)), rng.normal(size=(3000, 2)), GaussianKernel(1.0))
     weights = rng.dirichlet(np.ones(4000))
     factor = pivoted_factor(gram, np.ones(7000), rtol=1e-6, max_rank=300)
-    basis, blocks = FactorMap(gram, factor, "cholesky"), [slice(i, i + 500) for i in range(0, 4000, 500)]
+    basis, blocks = FactorMap(gram, factor, "landmarks"), [slice(i, i + 500) for i in range(0, 4000, 500)]
     found = moments_of(basis.coordinates, weights, blocks, factor.rank)
     rows, residual = factor.values[:4000], factor.residual[:4000]
     np.testing.assert_allclose(found.products, np.tril((rows.T * weights) @ rows), rtol=0, atol=1e-14)

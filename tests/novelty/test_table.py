@@ -27,29 +27,29 @@ def test_a_table_holds_what_each_pair_gives() -> None:
         for j, second in enumerate(named.values()):
             if i != j:
                 one = kernel_entropic_novelty(first, second, bandwidth=1.0, **QUICK)
-                assert table.shares[0, i, j] == pytest.approx(one.share, abs=0.01)
-                assert table.scores[0, i, j] == pytest.approx(one.value, abs=1e-9)
-    np.testing.assert_allclose(table.shares[0, :, 0], [0.0, 1 / 3, 2 / 3], atol=0.02)
-    assert table.ranks.tolist() == [[3, 2, 1]]
+                assert table.shares[i, j] == pytest.approx(one.share, abs=0.01)
+                assert table.scores[i, j] == pytest.approx(one.value, abs=1e-9)
+    np.testing.assert_allclose(table.shares[:, 0], [0.0, 1 / 3, 2 / 3], atol=0.02)
+    assert table.ranks.tolist() == [3, 2, 1]
     assert table.headline().startswith("Most that is new first, mean share against the others: rich (5")
     pairs = table.pairs()
-    assert pairs.loc["rich", "poor"] == pytest.approx(table.shares[0, 2, 0])
-    assert pairs.loc["rich", "mean"] == pytest.approx(table.row_means[0, 2])
-    assert pairs.loc["mean", "poor"] == pytest.approx(table.column_means[0, 0])
+    assert pairs.loc["rich", "poor"] == pytest.approx(table.shares[2, 0])
+    assert pairs.loc["rich", "mean"] == pytest.approx(table.row_means[2])
+    assert pairs.loc["mean", "poor"] == pytest.approx(table.column_means[0])
     frame = table.to_frame()
     assert len(frame) == 6
     assert (frame["share_low"] <= frame["share"]).all()
     assert Result.from_json(table.to_json()).equals(table)
 
 
-def test_feature_sets_are_ranked_apart_and_compared() -> None:
-    both = {name: {"all": rows, "first": rows[:, :1]} for name, rows in samples().items()}
-    table = novelty_table(both, bandwidth={"all": 1.0, "first": 1.0}, n_rows=100, **QUICK)
-    assert table.feature_sets == ("all", "first")
-    assert table.shares.shape == (2, 3, 3)
+def test_columns_of_different_units_are_divided_by_those_of_all_samples() -> None:
+    named = {name: rows * [1.0, 1e4] for name, rows in samples().items()}
+    table = novelty_table(named, n_rows=100, **QUICK)
     assert table.drawn_rows == 100
-    assert -1.0 <= table.value <= 1.0
-    assert "The rankings of the feature sets agree to" in table.summary()
+    assert any("each is divided by its spread" in warning for warning in table.warnings)
+    assert len(table.settings["column_units"]) == 2
+    np.testing.assert_allclose(table.shares[:, 0], [0.0, 1 / 3, 2 / 3], atol=0.06)
+    assert table.value == table.row_means.max()
 
 
 def test_samples_of_one_distribution_share_one_rank() -> None:
@@ -57,7 +57,7 @@ def test_samples_of_one_distribution_share_one_rank() -> None:
     table = novelty_table({"a": rng.normal(size=(100, 3)), "b": rng.normal(size=(150, 3))}, **QUICK)
     assert table.drawn_rows == 100
     assert table.shares.max() == 0.0
-    assert table.ranks.tolist() == [[1, 1]]
+    assert table.ranks.tolist() == [1, 1]
     assert table.p_values.min() > 0.05
 
 
@@ -69,7 +69,6 @@ def test_samples_of_one_distribution_share_one_rank() -> None:
             "samples must be a mapping from names to at least two samples, got 1",
         ),
         ({"n_rows": 500}, "n_rows must be at most the rows of the smallest sample, 120, got 500"),
-        ({"bandwidth": {"other": 1.0}}, "bandwidth must be given for features, got other"),
         ({"bandwidth": -1.0}, "bandwidth"),
         ({"samples": {"a": np.eye(3), "b": np.eye(4)}}, "of as many columns as"),
     ],
@@ -77,9 +76,3 @@ def test_samples_of_one_distribution_share_one_rank() -> None:
 def test_bad_input_is_named(change: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         novelty_table(**{"samples": samples(), **QUICK, **change})
-
-
-def test_an_unknown_feature_set_is_named() -> None:
-    table = novelty_table(samples(), bandwidth=1.0, n_rows=60, **QUICK)
-    with pytest.raises(ValueError, match="feature_set must be one of features, got 'pixels'"):
-        table.pairs(feature_set="pixels")

@@ -16,7 +16,7 @@ from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
-from shiftmetrics.novelty.inputs import check_samples
+from shiftmetrics.novelty.inputs import check_samples, column_units, units_warning
 from shiftmetrics.novelty.options import novelty_resampling_of
 
 
@@ -47,8 +47,9 @@ def compare_novelty(
     kernel : {"gaussian", "cosine"}, default "gaussian"
         Similarity of two rows.
     bandwidth : float or "auto", default "auto"
-        Of the Gaussian kernel, one for all; "auto" is `choose_bandwidth` of all rows together.
-    method : str, FourierMap or LandmarkMap, default "auto"
+        Of the Gaussian kernel, one for all; "auto" is `choose_bandwidth` of all rows together. Then, where columns
+        differ in units, each is divided by its spread in all rows together, and a warning says so.
+    method : str or LandmarkMap, default "auto"
         As for `kernel_entropic_novelty`.
     resampling : NoveltyResampling, Resampling or float, default 0.95
         Relabellings, their level, which is that of the intervals and of all ranks together too, and the seed.
@@ -106,7 +107,12 @@ def compare_novelty(
         rows = np.sort(generator.choice(int(array.shape[0]), size, replace=False))
         arrays[name] = rows_at(array, rows)
     width: Any = bandwidth
+    units = None
     if kernel == "gaussian" and bandwidth == "auto":
+        units = column_units([*arrays.values(), base])
+        if units is not None:
+            arrays = {name: to_float64(array) / units for name, array in arrays.items()}
+            base = to_float64(base) / units
         pooled = np.concatenate([to_float64(array) for array in arrays.values()])
         width = choose_bandwidth(pooled, to_float64(base), rng=0).value
 
@@ -117,4 +123,6 @@ def compare_novelty(
         )  # fmt: skip
 
     results = measure_each(names, measure, computing, "Sample")
-    return rank_results(results, level, seed, settings={"n_rows": size, "bandwidth": width})
+    settings = {"n_rows": size, "bandwidth": width, "column_units": None if units is None else units.tolist()}
+    ranked = rank_results(results, level, seed, settings=settings)
+    return replace(ranked, warnings=units_warning(units, divided=True) + ranked.warnings)

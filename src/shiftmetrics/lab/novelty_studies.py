@@ -23,6 +23,7 @@ from shiftmetrics.novelty.inputs import (
     check_eta,
     check_kernel,
     check_samples,
+    column_units,
     make_gram,
 )
 from shiftmetrics.novelty.kernels import EPSILON
@@ -138,7 +139,8 @@ def bandwidth_sweep(
     features, reference : array or DataFrame of shape (n_rows, n_columns)
         The sample under test, and the reference.
     bandwidths : sequence of float, optional
-        Bandwidths. Default: nine, from a quarter to four times that of `choose_bandwidth`.
+        Bandwidths. Default: nine, from a quarter to four times that of `choose_bandwidth`; then, where columns differ
+        in units, each is divided by its spread.
     eta : float, default 1.0
         How many times as frequent as in the reference counts as new; at least 1.
     max_rows : int, default 500
@@ -181,6 +183,8 @@ def bandwidth_sweep(
     ]
     n_test, n_reference = len(parts[0]), len(parts[1])
     rows = np.concatenate(parts)
+    units = column_units(parts) if bandwidths is None else None
+    rows = rows if units is None else rows / units
     check_distances(len(rows), copies=8)
     given: Any = bandwidths
     if given is None:
@@ -192,7 +196,7 @@ def bandwidth_sweep(
     squares, unit = squared_distances(rows)
     seed = int(generator.integers(2**63))
     points = []
-    with progress_bar(progress, len(widths), "bandwidth sweep") as bar:
+    with progress_bar(progress, "bandwidth sweep", len(widths)) as bar:
         for width in widths:
             with np.errstate(under="ignore", over="ignore"):
                 similarities = np.exp(-0.5 * (squares / (width / unit) / (width / unit)))
@@ -263,7 +267,7 @@ def novelty_against_size(
     width, _ = bandwidth_of(bandwidth, kernel, (test, base), (None, None), generator)
     gram = make_gram(test, base, kernel, width)
     points = []
-    with progress_bar(progress, len(listed) * n_draws, "novelty against size") as bar:
+    with progress_bar(progress, "novelty against size", len(listed) * n_draws) as bar:
         for size in listed:
             draws = []
             for draw in range(n_draws):

@@ -2,12 +2,11 @@
 
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
-from shiftmetrics.novelty.options import FourierMap, LandmarkMap, NoveltyResampling
+from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling
 from shiftmetrics.novelty.result import NoveltyResult
 from shiftmetrics.novelty.table import NoveltyTable, novelty_table
 
 __all__ = [
-    "FourierMap",
     "LandmarkMap",
     "NoveltyResampling",
     "NoveltyResult",

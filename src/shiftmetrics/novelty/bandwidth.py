@@ -239,7 +239,11 @@ class _Study:
         """Return the number of modes of all rows at a bandwidth, and its variance over the halves."""
         n_rows, size = len(self.squares), len(self.squares) // 2
         with np.errstate(under="ignore", over="ignore"):
-            products = np.exp(-(self.squares / width / width))  # k^2
+            products = (
+                self.squares / -width
+            )  # in place from here on: memory for each step costs more than the step
+            products /= width
+            np.exp(products, out=products)  # k^2
         sums = np.einsum("ij,ij->j", self.halves, products @ self.halves)
         return n_rows**2 / float(products.sum()), float(np.var(size**2 / sums, ddof=1))
 

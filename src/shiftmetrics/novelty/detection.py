@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.numerics import directions
-from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
@@ -20,25 +20,7 @@ from shiftmetrics.novelty.relabelling import Units, make_units
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import Search, find_kinds
 from shiftmetrics.novelty.shares import more_than_eta, new_share, share_bound
-from shiftmetrics.novelty.solution import Problem, progress_bar
-
-_KEEP = 1 << 29
-"""Bytes of coordinates that are kept, where memory allows."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Detection:
-    """What is new and what is lost: see the fields of `NoveltyResult`."""
-
-    share: float
-    share_interval: Interval
-    lost_share: float
-    p_value: float
-    lost_p_value: float
-    n_draws: int
-    modes: tuple[Mode, ...]
-    lost_modes: tuple[Mode, ...]
-    scorer: RowScorer
+from shiftmetrics.novelty.solution import Problem
 
 
 def detect(
@@ -49,8 +31,9 @@ def detect(
     groups: tuple[IntArray, IntArray] | None,
     columns: tuple[str, ...],
     rng: np.random.Generator,
-) -> Detection:
-    """Look for what the test sample has and the reference lacks, and the other way round.
+    report: Callable[[], Any],
+) -> dict[str, Any]:
+    """Look for what the test sample has and the reference lacks, and the other way round: fields of `NoveltyResult`.
 
     Parameters
     ----------
@@ -66,6 +49,8 @@ def detect(
         Names of the columns; none for arrays.
     rng : Generator
         Draws landmarks and relabellings.
+    report : callable
+        Called after each round of the search.
     """
     gram, n_test = problem.gram, problem.gram.n_test
     sides = problem.test_weights * n_test, problem.reference_weights * gram.n_reference
@@ -79,22 +64,21 @@ def detect(
         WIDTHS if scaled else (1.0,),
         cosine_width=cosine_width,
         rng=rng,
-        keep_bytes=min(_KEEP, problem.memory_limit // 4),
+        memory_limit=problem.memory_limit,
         executor=problem.executor,
     )
     units = make_units(sides, groups, paired=options.paired, rng=rng)
-    looked_on = units if problem.eta == 1.0 else _half(units, rng)
-    with progress_bar(problem.progress, None, "new kinds") as bar:
-        search = find_kinds(
-            pooled,
-            looked_on,
-            weights,
-            alpha=alpha,
-            n_draws=options.n_draws,
-            rng=rng,
-            executor=problem.executor,
-            report=bar.update,
-        )
+    looked_on = units if problem.eta == 1.0 else _among(units, units.half(rng))
+    search = find_kinds(
+        pooled,
+        looked_on,
+        weights,
+        alpha=alpha,
+        n_draws=options.n_draws,
+        rng=rng,
+        executor=problem.executor,
+        report=report,
+    )
     counted = units.of_row >= 0
     if problem.eta > 1.0:
         counted &= looked_on.of_row < 0
@@ -111,17 +95,19 @@ def detect(
     shares = [new_share(search.members(lost=lost), weights, n_test, lost=lost) for lost in (False, True)]
     gained = [found.kind for found in search.found if not found.kind.lost]
     leading = [] if search.leading is None else [search.leading]
-    return Detection(
-        share=shares[0],
-        share_interval=share_bound(search.held_out, np.where(counted, weights, 0.0), n_test, options.level),
-        lost_share=shares[1],
-        p_value=search.p_values[0],
-        lost_p_value=search.p_values[1],
-        n_draws=search.n_draws,
-        modes=tuple(modes[False]),
-        lost_modes=tuple(modes[True]),
-        scorer=RowScorer(pooled, weights, gained or leading),
-    )
+    return {
+        "share": shares[0],
+        "share_interval": share_bound(
+            search.held_out, np.where(counted, weights, 0.0), n_test, options.level
+        ),
+        "lost_share": shares[1],
+        "p_value": search.p_values[0],
+        "lost_p_value": search.p_values[1],
+        "n_draws": search.n_draws,
+        "modes": tuple(modes[False]),
+        "lost_modes": tuple(modes[True]),
+        "scorer": RowScorer(pooled, weights, gained or leading),
+    }
 
 
 def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> tuple[IntArray, IntArray] | None:
@@ -167,14 +153,8 @@ def _bandwidth_of_directions(
     return bandwidth_by_rule(parts, [None, None], rule="variance", rng=rng).value
 
 
-def _half(units: Units, rng: np.random.Generator) -> Units:
-    """Return a random half of the units of each sample; the rows of the others are left out."""
-    numbers, kept = np.arange(len(units.in_test)), np.zeros(len(units.in_test), bool)
-    for side in (units.in_test, ~units.in_test):
-        drawn = rng.permutation(numbers[side])
-        kept[drawn[: -(-len(drawn) // 2)]] = True
-    if units.paired:
-        kept[len(kept) // 2 :] = kept[: len(kept) // 2]
+def _among(units: Units, kept: BoolArray) -> Units:
+    """Return some of the units; the rows of the others are left out."""
     place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
     return replace(units, of_row=place[units.of_row], in_test=units.in_test[kept])
 

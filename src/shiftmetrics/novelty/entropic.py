@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import is_table
+from shiftmetrics._core.arrays import is_labelled, is_table
 from shiftmetrics._core.memory import check_memory_limit
 from shiftmetrics._core.options import Computing, Resampling, computing_of
 from shiftmetrics._core.result import settings_of
@@ -26,11 +26,11 @@ from shiftmetrics.novelty.inputs import (
     units_warning,
 )
 from shiftmetrics.novelty.kernels import CallableKernel
-from shiftmetrics.novelty.options import FourierMap, LandmarkMap, NoveltyResampling, novelty_resampling_of
+from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling, novelty_resampling_of
 from shiftmetrics.novelty.outcome import cautions, status_of
 from shiftmetrics.novelty.result import NoveltyResult
 from shiftmetrics.novelty.routes import Method, PointSource, check_method, solve
-from shiftmetrics.novelty.solution import Problem
+from shiftmetrics.novelty.solution import Problem, progress_bar
 
 
 def kernel_entropic_novelty(
@@ -40,7 +40,7 @@ def kernel_entropic_novelty(
     eta: float = 1.0,
     kernel: KernelChoice = "gaussian",
     bandwidth: float | Literal["auto", "median"] = "auto",
-    method: Method | FourierMap | LandmarkMap = "auto",
+    method: Method | LandmarkMap = "auto",
     sample_weight: Any = None,
     reference_weight: Any = None,
     resampling: NoveltyResampling | Resampling | float | None = None,
@@ -59,7 +59,7 @@ def kernel_entropic_novelty(
         The sample under test: any array of the Python array API, a memory map, a table; or rows that are read part by
         part: an iterable of batches that gives the same rows each time, an array of HDF5 or zarr, a pyarrow dataset
         (a folder of parquet files), an array or data frame of Dask. More than 16,384 such rows in all are never held
-        in memory together; the routes "landmarks", "fourier" and "cosine" serve them. Of Dask, the score takes one
+        in memory together; the routes "landmarks" and "cosine" serve them. Of Dask, the score takes one
         sum from each partition; to look for new kinds, up to 360 coordinates of each row leave the workers.
     reference : array or DataFrame of shape (n_reference, n_columns), or rows that are not in memory
         The reference. Columns of two tables match by name.
@@ -78,28 +78,23 @@ def kernel_entropic_novelty(
         rule, where one column spreads over 10 times as far as the median column, each is divided by its standard
         deviation in both samples together; a warning says so, and ``settings["column_units"]`` holds them. The score
         is then that of the divided columns.
-    method : str, FourierMap or LandmarkMap, default "auto"
+    method : str or LandmarkMap, default "auto"
         The route to the score; ``settings["reason"]`` of the result says why "auto" took which. Where all rows would
         take more than seconds, "auto" scores 1,000 rows of each sample. What is new is looked for in all rows.
 
         - "dense" factors the whole kernel matrix: exact, for some ten thousand rows at most.
-        - "cholesky" factors it from as few of its columns as explain all rows to the tolerance: for any number of
-          rows where these are few (low dimension, or a wide kernel).
-        - "landmarks" takes the columns from a random part of the rows and passes over all rows once: memory does not
-          grow with the rows, and the error bound covers what is left out.
-        - "fourier" finds the first modes nearly, by random frequencies (Gaussian kernel only), for any number of rows
-          in any dimension. It gives no score of all rows: the score is that of 1,000 rows of each sample, by an exact
-          route.
+        - "landmarks" takes as few of its columns as explain the rows to the tolerance, at most 1,024 by default, and
+          passes over all rows once: memory does not grow with the rows, and the error bound covers what is left out.
+          ``LandmarkMap(n_landmarks)`` sets how many.
         - "cosine" is exact for the cosine kernel, with a row and a column for each feature.
-        - ``LandmarkMap(n_landmarks)`` and ``FourierMap(n_frequencies, score_rows)`` set their sizes.
     sample_weight, reference_weight : array of shape (n_rows,), optional
         Non-negative weights of the rows of each sample. Rows keep them when they are relabelled.
     resampling : NoveltyResampling, Resampling or float, optional
         The relabelling of rows (by default 199 times), its level (a number alone is the level), pairs and groups of
         rows that belong together, and the seed.
     computing : Computing, optional
-        Executor, memory_limit, progress, and rtol: the share of the kernel matrix's trace that "cholesky" and
-        "landmarks" may leave out (default 1e-12).
+        Executor, memory_limit, progress, and rtol: the share of the kernel matrix's trace that "landmarks"
+        may leave out (default 1e-12).
 
     Returns
     -------
@@ -153,12 +148,13 @@ def kernel_entropic_novelty(
     """
     eta = check_eta(eta)
     kernel = check_kernel(kernel)
-    route, sizes = check_method(method, kernel)
+    route, max_rank = check_method(method, kernel)
     options = novelty_resampling_of(resampling)
     computing = computing_of(computing, rtol=1e-12, memory_limit=None)
     rtol = check_number(computing.rtol, "rtol", low=0.0, high=1.0)
     generator = check_rng(0 if options.rng is None else options.rng)
     columns = tuple(map(str, features.columns)) if is_table(features) else ()
+    names = _names(features), _names(reference)
     samples = check_samples(features, reference, kernel)
     weights = (
         shares(sample_weight, "sample_weight", samples[0]),
@@ -184,14 +180,21 @@ def kernel_entropic_novelty(
         paired=options.paired,
         seed=int(generator.integers(2**63)),
         executor=computing.executor,
-        progress=computing.progress,
-        **sizes,
+        max_rank=max_rank,
     )
-    found = detect(problem, options, bandwidth=width, groups=groups, columns=columns, rng=generator)
-    solution = solve(problem, route)
-    part, scored = (problem, solution) if solution.scored is None else solution.scored
-    value, error_bound, positive = scored.score(int(np.count_nonzero(part.test_weights)))
-    sizes_of_part = part.gram.n_test, part.gram.n_reference
+    with progress_bar(computing.progress, "novelty: the score, then rounds of the search") as bar:
+        solution = solve(problem, route)  # before the search, so that its factor gives its memory back
+        found = detect(
+            problem,
+            options,
+            bandwidth=width,
+            groups=groups,
+            columns=columns,
+            rng=generator,
+            report=bar.update,
+        )
+    part = solution.problem
+    value, error_bound, positive = solution.score()
     total = min(1.0, float(positive.sum()))
     name = kernel if isinstance(kernel, str) else CallableKernel(kernel).name
     result = NoveltyResult(
@@ -206,23 +209,15 @@ def kernel_entropic_novelty(
             bandwidth_choice=None if choice is None else choice.to_dict(),
             column_units=None if units is None else units.tolist(),
             method=route,
-            **sizes,
+            n_landmarks=max_rank,
             reason=solution.reason,
             weighted=(sample_weight is not None, reference_weight is not None),
             resampling=options.settings(),
             computing=computing.settings(),
         ),
         warnings=cautions(problem, solution, total) + units_warning(differing, divided=units is not None),
-        share=found.share,
-        share_interval=found.share_interval,
-        lost_share=found.lost_share,
-        p_value=found.p_value,
-        lost_p_value=found.lost_p_value,
-        n_draws=found.n_draws,
-        modes=found.modes,
-        lost_modes=found.lost_modes,
         total=total,
-        eigenvalues=solution.eigenvalues[solution.eigenvalues > solution.cutoff],
+        eigenvalues=positive,
         eta=eta,
         kernel=name,
         bandwidth=width,
@@ -231,14 +226,21 @@ def kernel_entropic_novelty(
         n_reference=problem.gram.n_reference,
         mode_count=solution.mode_counts[0],
         reference_mode_count=solution.mode_counts[1],
-        value_rows=sizes_of_part if part.gram.n_rows < problem.gram.n_rows else None,
-        n_frequencies=problem.n_frequencies if solution.method == "fourier" else None,
-        source=PointSource(problem if solution.method == "fourier" else part, solution.method),
-        scorer=found.scorer,
+        value_rows=None
+        if part.gram.n_rows == problem.gram.n_rows
+        else (part.gram.n_test, part.gram.n_reference),
+        source=PointSource(part, solution.method),
+        **found,
     )
+    result = result.named(*names)
     if eta > 1.0:
         return result
-    n_weighted = int(np.count_nonzero(part.reference_weights))
-    other, other_bound, lost_values = scored.score(n_weighted, reverse=True)
-    kept = lost_values if solution.method != "fourier" else None
-    return replace(result, reverse=other, reverse_error_bound=other_bound, reverse_eigenvalues=kept)
+    other, other_bound, lost_values = solution.score(reverse=True)
+    return replace(result, reverse=other, reverse_error_bound=other_bound, reverse_eigenvalues=lost_values)
+
+
+def _names(sample: Any) -> Any:
+    """Return the labels of the rows of a table, None where they are positions."""
+    if not (is_table(sample) and is_labelled(sample)):
+        return None
+    return None if np.array_equal(sample.index.to_numpy(), np.arange(len(sample))) else sample.index

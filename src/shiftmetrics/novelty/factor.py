@@ -6,7 +6,6 @@ diagonal: a matrix that is singular is factored with pivots, up to its rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -107,7 +106,6 @@ def pivoted_factor(
     rtol: float,
     max_rank: int,
     executor: Executor | None = None,
-    report: Callable[[int, float], None] | None = None,
 ) -> Factor:
     """Factor the kernel matrix from a few of its columns, those of the rows that are explained least.
 
@@ -126,8 +124,6 @@ def pivoted_factor(
         Stop at so many pivots.
     executor : concurrent.futures.Executor, optional
         Where blocks of rows are updated.
-    report : callable, optional
-        Called with the rank and the residual trace after each round.
 
     Returns
     -------
@@ -148,8 +144,6 @@ def pivoted_factor(
         rank = len(pivots)
         pending = np.where(residual > noise, weights * residual, 0.0)
         trace = float(pending.sum())
-        if report is not None:
-            report(rank, trace)
         if trace <= target or rank == max_rank or indefinite:
             break
         candidates = _candidates(pending, rng)

@@ -15,6 +15,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     float64_rows,
@@ -102,6 +103,11 @@ class Gram:
         """Return the rows of both samples."""
         return self.n_test + self.n_reference
 
+    @property
+    def in_test(self) -> BoolArray:
+        """Return whether each row is of the test sample."""
+        return np.arange(self.n_rows) < self.n_test
+
     def take(self, indices: IntArray) -> Landmarks:
         """Return the rows at ``indices`` as landmarks."""
         indices = np.asarray(indices, dtype=np.int64)
@@ -140,18 +146,12 @@ class Gram:
 
     def block(self, rows: slice, landmarks: Landmarks) -> FloatArray:
         """Return the similarities of ``rows``, which lie within one sample, to ``landmarks``."""
-        block = self.kernel(self.rows(rows), landmarks.rows)
-        if self.scale is not None and landmarks.scale is not None:
-            block = block * self.scale[rows, None] * landmarks.scale
-        return block
+        scale = None if self.scale is None else self.scale[rows]
+        return self._similarities(Landmarks(self.rows(rows), scale), landmarks)
 
     def between(self, indices: IntArray, landmarks: Landmarks) -> FloatArray:
         """Return the similarities of the rows at ``indices`` to ``landmarks``."""
-        taken = self.take(indices)
-        similarities = self.kernel(taken.rows, landmarks.rows)
-        if taken.scale is not None and landmarks.scale is not None:
-            similarities = similarities * taken.scale[:, None] * landmarks.scale
-        return similarities
+        return self._similarities(self.take(indices), landmarks)
 
     def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
         """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
@@ -166,10 +166,8 @@ class Gram:
     def among(self, indices: IntArray) -> FloatArray:
         """Return the symmetric matrix of the similarities among the rows at ``indices``."""
         landmarks = self.take(indices)
-        matrix = self.kernel(landmarks.rows, landmarks.rows)
+        matrix = self._similarities(landmarks, landmarks)
         matrix = 0.5 * (matrix + matrix.T)
-        if landmarks.scale is not None:
-            matrix = matrix * landmarks.scale[:, None] * landmarks.scale
         np.fill_diagonal(matrix, 1.0)
         return matrix
 
@@ -224,6 +222,12 @@ class Gram:
         if landmarks.scale is not None:
             similarities = similarities * landmarks.scale / np.sqrt(_diagonal(self.kernel, block))[:, None]
         return similarities
+
+    def _similarities(self, rows: Landmarks, landmarks: Landmarks) -> FloatArray:
+        similarities = self.kernel(rows.rows, landmarks.rows)
+        if rows.scale is None or landmarks.scale is None:
+            return similarities
+        return similarities * rows.scale[:, None] * landmarks.scale
 
     def _each_block(self, function: Callable[[Array], Any]) -> list[Any]:
         blocks = self.blocks(8 * int(self.features.shape[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -173,15 +173,15 @@ def bandwidth_of(
     return choice.value, choice
 
 
-def column_units(samples: tuple[Array, Array], weights: tuple[FloatArray, FloatArray]) -> FloatArray | None:
-    """Return the standard deviation of each column of both samples where columns differ in units, else None.
+def column_units(samples: Sequence[Array], weights: Sequence[FloatArray] | None = None) -> FloatArray | None:
+    """Return the standard deviation of each column of all samples where columns differ in units, else None.
 
     They do where one spreads over 10 times as far as the median of those that vary: it alone would decide what is
     alike. Five or more columns in the order of their spreads are principal components, whose spreads mean something.
     """
     parts = []
-    for sample, share in zip(samples, weights, strict=True):
-        rows = np.flatnonzero(share)
+    for place, sample in enumerate(samples):
+        rows = np.arange(int(sample.shape[0])) if weights is None else np.flatnonzero(weights[place])
         parts.append(to_float64(take_rows(sample, rows[:: len(rows) // _SPREAD_ROWS + 1])))
     drawn = np.concatenate(parts)
     with np.errstate(over="ignore", invalid="ignore"):

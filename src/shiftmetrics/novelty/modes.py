@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -60,6 +60,8 @@ class Mode(Record):
     columns : dict of str to float
         For tables, the columns in which the members differ most from all other rows, with the difference of the
         means in standard deviations.
+    names : tuple of str
+        Of the exemplars (for a lost mode, of the ``reference_exemplars``), where the rows of a table have them.
     membership, reference_membership : ndarray of shape (n_rows,) or None
         Membership of each row. Not written to files: None after reading back.
     """
@@ -76,6 +78,7 @@ class Mode(Record):
     nearest_reference: IntArray
     width: float | None
     columns: dict[str, float] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
     membership: FloatArray | None = field(default=None, repr=False)
     reference_membership: FloatArray | None = field(default=None, repr=False)
     order: tuple[IntArray, IntArray] | None = field(default=None, repr=False)
@@ -144,7 +147,7 @@ class Mode(Record):
         if self.function is None:
             raise ValueError(_READ_BACK)
         pooled, kind = self.function
-        return kind.at(pooled.at(points, kind.width, kind.directions))[1]
+        return kind.at(pooled.values(kind.width, kind.directions, points))[1]
 
     def __str__(self) -> str:
         text = (
@@ -157,7 +160,7 @@ class Mode(Record):
     def in_words(self) -> str:
         """Return its most typical rows, and for tables the columns that set the members apart."""
         shown = min(_NAMED, max(1, self.n_reference_members if self.lost else self.n_members))
-        rows = [str(row) for row in (self.reference_exemplars if self.lost else self.exemplars)[:shown]]
+        rows = (self.names or [str(row) for row in self._typical])[:shown]
         more = ", ..." if (self.n_reference_members if self.lost else self.n_members) > shown else ""
         text = f"rows {', '.join(rows)}{more}" + (" of the reference" if self.lost else "")
         named = {name: gap for name, gap in self.columns.items() if abs(gap) >= _DIFFERENT}
@@ -165,6 +168,14 @@ class Mode(Record):
             names = [f"`{name}`" for name, gap in list(named.items())[:_NAMED] if gap * sign > 0.0]
             text += f"; {word} in {', '.join(names)}" if names else ""
         return text
+
+    @property
+    def _typical(self) -> IntArray:
+        return self.reference_exemplars if self.lost else self.exemplars
+
+    def named(self, names: Any) -> Mode:
+        """Return the mode with the names of its exemplars, from those of all rows of its sample; None for none."""
+        return replace(self, names=() if names is None else tuple(str(names[row]) for row in self._typical))
 
     def _side(self, of: Any) -> int:
         return int(check_choice(of, "of", ("test", "reference")) == "reference")

@@ -1,4 +1,4 @@
-"""Options of novelty: how rows are relabelled, and the sizes of the feature maps."""
+"""Options of novelty: how rows are relabelled, and how many landmarks there are."""
 
 from __future__ import annotations
 
@@ -77,32 +77,6 @@ def novelty_resampling_of(value: NoveltyResampling | Resampling | float | None) 
         return NoveltyResampling(level=value.level, n_draws=value.n_draws, groups=value.groups, rng=value.rng)
     level = check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
     return NoveltyResampling(level=level)
-
-
-@dataclass(frozen=True)
-class FourierMap:
-    """Random Fourier features of the Gaussian kernel, as a ``method`` of `kernel_entropic_novelty`.
-
-    Parameters
-    ----------
-    n_frequencies : int, default 1000
-        Random frequencies; each gives two coordinates of a row.
-    score_rows : int, default 1000
-        Rows of each sample that the score is computed on: many small eigenvalues matter for it, which frequencies
-        do not give.
-
-    Examples
-    --------
-    >>> FourierMap(200).n_frequencies
-    200
-    """
-
-    n_frequencies: int = 1000
-    score_rows: int = 1000
-
-    def __post_init__(self) -> None:
-        check_integer(self.n_frequencies, "n_frequencies", low=1)
-        check_integer(self.score_rows, "score_rows", low=2)
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,8 @@ def status_of(solution: Solution, n_rows: int) -> Status:
         return INDEFINITE
     if not solution.converged:
         return RANK_LIMITED
-    if solution.scored is not None:
-        part, scored = solution.scored
-        return SAMPLED if part.gram.n_rows < n_rows else status_of(scored, n_rows)
+    if solution.problem.gram.n_rows < n_rows:
+        return SAMPLED
     return EXACT if solution.method in ("dense", "cosine") else CERTIFIED
 
 
@@ -59,24 +58,20 @@ def cautions(problem: Problem, solution: Solution, total: float) -> tuple[str, .
 
     Parameters
     ----------
-    problem, solution : Problem, Solution
-        The samples, and their spectrum.
+    problem : Problem
+        The samples.
+    solution : Solution
+        Their spectrum, or that of a part of the rows.
     total : float
         Sum of the positive eigenvalues.
     """
-    # The rows that the score is of, and the modes that they have.
-    part, scored = (problem, solution) if solution.scored is None else solution.scored
+    part = solution.problem
     sizes = (part.gram.n_test, part.gram.n_reference)
     found = []
     if part.gram.n_rows < problem.gram.n_rows:
         found.append(
             f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, drawn at random: "
             "compare it only with scores of as many rows. What is new was looked for in all rows."
-        )
-    if solution.method == "fourier":
-        found.append(
-            f"The eigenvalues come from {problem.n_frequencies} random frequencies: the first ones are "
-            "right within a few percent. The many small ones are cut short, so no score should be made of them."
         )
     if problem.gram.scale is not None:
         text = "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."
@@ -85,7 +80,7 @@ def cautions(problem: Problem, solution: Solution, total: float) -> tuple[str, .
     place = "At this bandwidth" if gaussian else "With this kernel"
     weights = (part.test_weights, part.reference_weights)
     for name, count, n_rows, share in zip(
-        ("features", "reference"), scored.mode_counts, sizes, weights, strict=True
+        ("features", "reference"), solution.mode_counts, sizes, weights, strict=True
     ):
         # Uneven weights make a sample as noisy as one of so many rows.
         n_effective = 1.0 / float(share @ share)
@@ -102,7 +97,7 @@ def cautions(problem: Problem, solution: Solution, total: float) -> tuple[str, .
                 f"{name} has few rows, {n_rows}{by_weights}, for its {count:.3g} modes {place.lower()}: much "
                 f"of the score is sampling noise. Take more rows{', or widen the bandwidth' if gaussian else ''}."
             )
-    if max(scored.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
+    if max(solution.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
         remedy = " Narrow the bandwidth." if gaussian else ""
         found.append(f"{place} all rows are nearly alike, and novelty near 0.{remedy}")
     if not problem.paired and _look_paired(problem):

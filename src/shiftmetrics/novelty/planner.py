@@ -9,7 +9,6 @@ from shiftmetrics.novelty.pooled import Pooled
 from shiftmetrics.novelty.relabelling import make_units
 from shiftmetrics.novelty.search import find_kinds
 
-_KEEP = 1 << 28
 _N_DRAWS = 99
 
 
@@ -45,7 +44,7 @@ def chance_of_seeing(pooled: Pooled, share: float, *, n_trials: int, alpha: floa
         )
         whole = gram.take(np.arange(gram.n_rows)).rows
         dealt = Gram(rows_at(whole, test), rows_at(whole, reference), gram.kernel)
-        again = pooled.like(dealt, rng=rng, keep_bytes=_KEEP)
+        again = pooled.like(dealt, rng=rng)
         sides = np.ones(len(test)), np.ones(len(reference))
         units = make_units(sides, None, paired=False, rng=rng)
         found = find_kinds(

@@ -1,31 +1,35 @@
 """Coordinates of the rows of both samples at several widths of the kernel: what new kinds are looked for in.
 
-Rows are projected on the largest eigenvectors of the kernel matrix of some rows, the landmarks (Nystrom). Of few rows
-all are landmarks, and the coordinates are kept; of many they are computed block by block in each pass.
+Rows are projected on the largest eigenvectors of the kernel matrix of some rows, the landmarks (Nystrom); of few rows
+all are landmarks. The coordinates are kept where memory allows; else they are computed block by block in each pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
+from shiftmetrics._core.blocks import map_blocks, one_blas_thread
 from shiftmetrics.novelty.gram import Gram
 
 RANK = 120
 """Most coordinates of a row at one width."""
 
-MOST_LANDMARKS = 2000
-FEWER_LANDMARKS = 1000
-"""Of more than `MANY_ROWS` rows, where each pass compares all rows with the landmarks."""
+LANDMARKS = 1000
+"""At most: 2,000 of 2,000 rows take four times as long, and find no more."""
 
-MANY_ROWS = 20_000
+KEEP_BYTES = 1 << 29
+"""Coordinates of so many bytes are kept, where memory allows."""
+
 WIDTHS = (0.5, 1.0, 2.0)
 """Times the bandwidth."""
+
+_MATRIX_BYTES = 128
+"""For each pair of landmarks: the kernel matrix at all widths, and what makes it."""
 
 _CHUNK_ROWS = 16_384
 _TILE_ROWS = 2048
@@ -48,8 +52,8 @@ class Pooled:
         Turns cosines into the Gaussian kernel of this bandwidth between rows of length 1.
     rng : Generator
         Draws the landmarks.
-    keep_bytes : int
-        Coordinates that take no more are kept.
+    memory_limit : int
+        Bytes to stay within: of the matrix of the landmarks, and of coordinates that are kept.
     executor : concurrent.futures.Executor, optional
         Threads that compute blocks of rows.
     """
@@ -61,12 +65,12 @@ class Pooled:
         *,
         cosine_width: float | None,
         rng: np.random.Generator,
-        keep_bytes: int,
+        memory_limit: int,
         executor: Executor | None = None,
     ) -> None:
         self.gram, self.widths, self._cosine_width, self._executor = gram, widths, cosine_width, executor
         n_rows = gram.n_rows
-        most = MOST_LANDMARKS if n_rows <= MANY_ROWS else FEWER_LANDMARKS
+        most = min(LANDMARKS, max(RANK, int((memory_limit / _MATRIX_BYTES) ** 0.5)))
         rows = np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
         self.landmarks = gram.take(rows)
         rank = max(1, min(RANK, n_rows // 3, len(rows) - 2))
@@ -80,22 +84,22 @@ class Pooled:
                 )
             )
         self._kept: list[FloatArray] | None = None
-        if 8 * n_rows * sum(part.shape[1] for part in self.projections) <= keep_bytes:
-            parts = [coordinates for _, coordinates in self._passed()]
-            self._kept = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        if 8 * n_rows * sum(part.shape[1] for part in self.projections) <= min(KEEP_BYTES, memory_limit // 4):
+            kept = [np.empty((n_rows, part.shape[1])) for part in self.projections]
+            for chunk, coordinates in self.passed():
+                for whole, part in zip(kept, coordinates, strict=True):
+                    whole[chunk] = part
+            self._kept = kept
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether the coordinates are kept."""
-        return self._kept is not None
-
-    def like(self, gram: Gram, *, rng: np.random.Generator, keep_bytes: int) -> Pooled:
+    def like(self, gram: Gram, *, rng: np.random.Generator) -> Pooled:
         """Return the coordinates of other rows at the same widths."""
-        options = {"cosine_width": self._cosine_width, "executor": self._executor}
-        return Pooled(gram, self.widths, rng=rng, keep_bytes=keep_bytes, **options)  # type: ignore[arg-type]
+        return Pooled(
+            gram, self.widths, cosine_width=self._cosine_width, rng=rng, memory_limit=2 * KEEP_BYTES,
+            executor=self._executor,
+        )  # fmt: skip
 
     def sums(self, units: IntArray, weights: FloatArray, n_units: int, rows: BoolArray) -> list[FloatArray]:
-        """Return for each width the sum of w f f' over the rows of each unit: (n_units, rank, rank).
+        """Return for each width the lower triangles of the sums of w f f' over the rows of each unit.
 
         Parameters
         ----------
@@ -107,9 +111,14 @@ class Pooled:
             How many units there are.
         rows : ndarray of shape (n_rows,)
             The rows that count.
+
+        Returns
+        -------
+        list of ndarray of shape (n_units, rank (rank + 1) / 2)
         """
-        sums = [np.zeros((n_units, part.shape[1], part.shape[1])) for part in self.projections]
-        for chunk, coordinates in self._passed(rows):
+        triangles = [np.tril_indices(part.shape[1]) for part in self.projections]
+        sums = [np.zeros((n_units, len(triangle[0]))) for triangle in triangles]
+        for chunk, coordinates in self.passed(needed=rows):
             here = np.flatnonzero(rows[chunk])
             here = here[np.argsort(units[chunk][here], kind="stable")]
             unit, first = np.unique(units[chunk][here], return_index=True)
@@ -118,10 +127,10 @@ class Pooled:
 
             def add(place: slice, here: IntArray = here, roots: FloatArray = roots) -> None:
                 ordered = coordinates[place.start][here] * roots  # noqa: B023 (used before the next chunk)
-                total = sums[place.start]
+                total, triangle = sums[place.start], triangles[place.start]
                 for number, start, stop in zip(unit, bounds[:-1], bounds[1:], strict=True):  # noqa: B023
                     part = ordered[start:stop]
-                    total[number] += part.T @ part
+                    total[number] += (part.T @ part)[triangle]
 
             with one_blas_thread():
                 widths = [slice(width, width + 1) for width in range(len(sums))]
@@ -129,44 +138,47 @@ class Pooled:
                     pass
         return sums
 
-    def values(self, width: int, directions: FloatArray) -> FloatArray:
-        """Return functions at all rows: their coordinates at a width times ``directions``, (n_rows, k)."""
-        if self._kept is not None:
+    def values(self, width: int, directions: FloatArray, points: Any = None) -> FloatArray:
+        """Return functions at all rows, or new points: coordinates at a width times ``directions``, (n_rows, k)."""
+        if points is None and self._kept is not None:
             return np.asarray(self._kept[width] @ directions)
-        coefficients = self.projections[width] @ directions
-        found = np.empty((self.gram.n_rows, directions.shape[1]))
-        for chunk in self._chunks():
-            found[chunk] = np.concatenate(
-                self._mapped(lambda rows: self._similar(rows, width) @ coefficients, chunk)
-            )
-        return found
-
-    def at(self, points: Any, width: int, directions: FloatArray) -> FloatArray:
-        """Return the same functions at new points, that `Gram.check_points` takes."""
-        array = self.gram.check_points(points)
-        coefficients = self.projections[width] @ directions
+        gram, coefficients = self.gram, self.projections[width] @ directions
+        array = None if points is None else gram.check_points(points)
 
         def evaluate(rows: slice) -> FloatArray:
-            block = self.gram.against(array, rows, self.landmarks)
+            block = (
+                gram.block(rows, self.landmarks)
+                if array is None
+                else gram.against(array, rows, self.landmarks)
+            )
             return np.asarray(self._at_widths(block, [width])[0] @ coefficients)
 
-        blocks = row_blocks(int(array.shape[0]), 1, block_bytes=_TILE_ROWS)
-        with one_blas_thread():
-            return np.concatenate([np.empty((0, directions.shape[1])), *map_blocks(evaluate, blocks)])
+        if array is not None:
+            with one_blas_thread():
+                parts = map_blocks(evaluate, _tiles(slice(0, int(array.shape[0]))))
+                return np.concatenate([np.empty((0, directions.shape[1])), *parts])
+        found = np.empty((gram.n_rows, directions.shape[1]))
+        for chunk in self._chunks():
+            found[chunk] = np.concatenate(self._mapped(evaluate, chunk))
+        return found
 
-    def coordinates(self, width: int) -> FloatArray:
-        """Return the coordinates of all rows at one width."""
-        return self.values(width, np.eye(self.projections[width].shape[1]))
+    def passed(
+        self, widths: Sequence[int] | None = None, needed: BoolArray | None = None
+    ) -> Iterator[tuple[slice, list[FloatArray]]]:
+        """Yield chunks of rows with their coordinates at some widths, but those without a row that is needed."""
+        wanted = range(len(self.widths)) if widths is None else widths
 
-    def _passed(self, needed: BoolArray | None = None) -> Iterator[tuple[slice, list[FloatArray]]]:
-        """Yield chunks of rows with their coordinates at each width, but those without a row that is needed."""
+        def coordinates(rows: slice) -> list[FloatArray]:
+            blocks = self._at_widths(self.gram.block(rows, self.landmarks), wanted)
+            return [block @ self.projections[width] for block, width in zip(blocks, wanted, strict=True)]
+
         for chunk in self._chunks():
             if needed is not None and not needed[chunk].any():
                 continue
             if self._kept is not None:
-                yield chunk, [part[chunk] for part in self._kept]
+                yield chunk, [self._kept[width][chunk] for width in wanted]
                 continue
-            parts = self._mapped(self._coordinates, chunk)
+            parts = self._mapped(coordinates, chunk)
             yield chunk, [np.concatenate(part) for part in zip(*parts, strict=True)]
 
     def _chunks(self) -> list[slice]:
@@ -174,19 +186,8 @@ class Pooled:
 
     def _mapped(self, function: Any, chunk: slice) -> list[Any]:
         """Map tiles of a chunk, where their rows are."""
-        tiles = [
-            slice(chunk.start + tile.start, chunk.start + tile.stop)
-            for tile in row_blocks(chunk.stop - chunk.start, 1, block_bytes=_TILE_ROWS)
-        ]
         with one_blas_thread():
-            return list(map_blocks(function, self.gram.placed(tiles), executor=self._executor))
-
-    def _coordinates(self, rows: slice) -> list[FloatArray]:
-        blocks = self._at_widths(self.gram.block(rows, self.landmarks), range(len(self.widths)))
-        return [block @ part for block, part in zip(blocks, self.projections, strict=True)]
-
-    def _similar(self, rows: slice, width: int) -> FloatArray:
-        return self._at_widths(self.gram.block(rows, self.landmarks), [width])[0]
+            return list(map_blocks(function, self.gram.placed(_tiles(chunk)), executor=self._executor))
 
     def _at_widths(self, similarities: FloatArray, wanted: Any) -> list[FloatArray]:
         """Return similarities at some of the widths: a Gaussian kernel of another width is a power of the first."""
@@ -198,6 +199,12 @@ class Pooled:
             2.0: lambda k: np.sqrt(np.sqrt(k)),
         }
         return [powers[self.widths[width]](similarities) for width in wanted]
+
+
+def _tiles(chunk: slice) -> list[slice]:
+    """Cut a chunk into tiles."""
+    starts = range(chunk.start, chunk.stop, _TILE_ROWS)
+    return [slice(start, min(start + _TILE_ROWS, chunk.stop)) for start in starts]
 
 
 def _projection(matrix: FloatArray, rank: int) -> FloatArray:

@@ -7,6 +7,7 @@ the test is exact for samples of one distribution. Pairs are swapped instead.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -56,34 +57,33 @@ class Units:
         sides = np.where(kept[:n_test], self.weights[0], 0.0), np.where(kept[n_test:], self.weights[1], 0.0)
         return make_units(sides, None, paired=False, rng=rng)
 
-    def coefficients(self, weights: FloatArray, n_draws: int, rng: np.random.Generator | None) -> FloatArray:
-        """Return labels as coefficients of sums over units: 1 / (weight of a side), negative for the reference.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_units,)
-            Weight of each unit; those of no weight keep their labels.
-        n_draws : int
-            Relabellings.
-        rng : Generator or None
-            Draws them; None for the true labels.
-
-        Returns
-        -------
-        ndarray of shape (n_draws, n_units)
-        """
+    def relabelled(self, weights: FloatArray, n_draws: int, rng: np.random.Generator) -> BoolArray:
+        """Return random labels of the units, (n_draws, n_units); units of no weight keep theirs."""
         labels = np.tile(self.in_test, (n_draws, 1))
-        if rng is not None and self.paired:
+        if self.paired:
             half = len(self.in_test) // 2
             swapped = rng.random((n_draws, half)) < 0.5
             labels ^= np.hstack([swapped, swapped])
-        elif rng is not None:
+        else:
             having = np.flatnonzero(weights)
             labels[:, having] = rng.permuted(labels[:, having], axis=1)
-        tiny = np.finfo(np.float64).tiny
-        sides = labels @ weights, ~labels @ weights
-        test, reference = (1.0 / np.maximum(side, tiny)[:, None] for side in sides)
-        return np.where(labels, test, -reference)
+        return labels
+
+    def half(self, rng: np.random.Generator) -> BoolArray:
+        """Return a random half of the units of each sample; pairs stay together."""
+        half, n_test = np.zeros(len(self.in_test), bool), int(self.in_test.sum())
+        for side in (slice(0, n_test), slice(n_test, None)):
+            half[side] = rng.permuted(np.arange(len(half[side])) % 2 == 0)
+        if self.paired:
+            half[n_test:] = half[:n_test]
+        return half
+
+
+def differences(labels: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return labels as coefficients of sums over units: 1 / (weight of a side), negative for the other one."""
+    tiny = np.finfo(np.float64).tiny
+    own, other = (1.0 / np.maximum(side @ weights, tiny)[..., None] for side in (labels, ~labels))
+    return np.where(labels, own, -other)
 
 
 def make_units(
@@ -135,11 +135,9 @@ def extremes(
     sums: FloatArray, coefficients: FloatArray, whitening: FloatArray, executor: Executor | None
 ) -> FloatArray:
     """Return the largest eigenvalue of the whitened difference, and of its negative, for each labelling: (2, n)."""
-    n_units, rank, _ = sums.shape
-    flat = sums.reshape(n_units, -1)
 
     def evaluate(rows: slice) -> FloatArray:
-        matrices = (coefficients[rows] @ flat).reshape(-1, rank, rank)
+        matrices = symmetric(coefficients[rows] @ sums)
         eigenvalues = np.linalg.eigvalsh(whitening @ matrices @ whitening)
         return np.stack([eigenvalues[:, -1], -eigenvalues[:, 0]])
 
@@ -150,9 +148,19 @@ def extremes(
 
 def whitening_of(sums: FloatArray, weight: float) -> FloatArray:
     """Return (C + ridge)^(-1/2) of the pooled covariance C of coordinates: (rank, rank)."""
-    eigenvalues, vectors = np.linalg.eigh(sums.sum(axis=0) / weight)
+    eigenvalues, vectors = np.linalg.eigh(symmetric(sums.sum(axis=0) / weight))
     scaled = vectors / np.sqrt(np.maximum(eigenvalues, 0.0) + RIDGE / weight)
     return np.asarray(scaled @ vectors.T)
+
+
+def symmetric(triangles: FloatArray) -> FloatArray:
+    """Return symmetric matrices from their lower triangles, rows one after the other along the last axis."""
+    rank = (math.isqrt(8 * triangles.shape[-1] + 1) - 1) // 2
+    rows, columns = np.tril_indices(rank)
+    matrices = np.empty((*triangles.shape[:-1], rank, rank))
+    matrices[..., rows, columns] = triangles
+    matrices[..., columns, rows] = triangles
+    return matrices
 
 
 def _numbered(parts: list[IntArray], size: int) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from shiftmetrics._core.arrays import FloatArray
@@ -87,8 +87,6 @@ class NoveltyResult(Drawn, Result):
     value_rows : tuple of int or None
         Rows of both samples that ``value`` and what belongs to it are of, where all would take too long. What is new
         is looked for in all rows.
-    n_frequencies : int or None
-        Random frequencies that ``eigenvalues`` come from.
     """
 
     measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
@@ -120,7 +118,6 @@ class NoveltyResult(Drawn, Result):
     reverse_error_bound: float | None = None
     reverse_eigenvalues: FloatArray | None = None
     value_rows: tuple[int, int] | None = None
-    n_frequencies: int | None = None
     source: PointSource | None = field(default=None, repr=False)
     scorer: RowScorer | None = field(default=None, repr=False)
 
@@ -165,6 +162,20 @@ class NoveltyResult(Drawn, Result):
             "bandwidth": (self.bandwidth, "Choose one for all: bandwidth=choose_bandwidth(pooled).value."),
             "eta": (self.eta, "Choose one for all."),
         }
+
+    def named(self, names: Any, reference_names: Any) -> NoveltyResult:
+        """Return the result with names for the rows of both samples in its headline; None for none.
+
+        Parameters
+        ----------
+        names, reference_names : sequence of shape (n_rows,), or None
+            Such as the index of a table, or names of files.
+        """
+        return replace(
+            self,
+            modes=tuple(mode.named(names) for mode in self.modes),
+            lost_modes=tuple(mode.named(reference_names) for mode in self.lost_modes),
+        )
 
     def score_rows(self, points: Any) -> FloatArray:
         """Score new rows as `row_scores` does those of the sample.

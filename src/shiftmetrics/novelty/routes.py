@@ -1,59 +1,40 @@
 """The choice of a route to the spectrum, and the memory that each needs.
 
-Exact: "dense", and "cosine" for that kernel. With an error bound: "cholesky" and "landmarks". For modes, while the
-score is that of a part of the rows: "fourier". Each estimates its memory before it allocates, and is refused with the
-figure and the alternative when it would not fit.
+Exact: "dense", and "cosine" for that kernel. With an error bound: "landmarks". Each estimates its memory before it
+allocates, and is refused with the figure and the alternative when it would not fit.
 """
 
 from __future__ import annotations
 
-import bisect
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics._core.memory import check_memory
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.novelty.factor import dense_factor, pivoted_factor
+from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import TILE_ROWS
 from shiftmetrics.novelty.kernels import CosineKernel
-from shiftmetrics.novelty.maps import (
-    CosineFeatures,
-    FeatureMap,
-    FourierFeatures,
-    LandmarkFeatures,
-    PointFunctions,
-    Route,
-)
-from shiftmetrics.novelty.options import FourierMap, LandmarkMap
-from shiftmetrics.novelty.solution import (
-    LANDMARK_RTOL,
-    FactorMap,
-    Problem,
-    Solution,
-    progress_bar,
-    solve_in,
-)
+from shiftmetrics.novelty.maps import CosineFeatures, FactorMap, FeatureMap, LandmarkFeatures, Route
+from shiftmetrics.novelty.options import LandmarkMap
+from shiftmetrics.novelty.solution import LANDMARK_RTOL, Problem, Solution, solve_in
 from shiftmetrics.novelty.spectrum import moments_bytes
 
-Method = Literal["auto", "dense", "cholesky", "landmarks", "fourier", "cosine"]
-METHODS: tuple[Method, ...] = ("auto", "dense", "cholesky", "landmarks", "fourier", "cosine")
+Method = Literal["auto", "dense", "landmarks", "cosine"]
+METHODS: tuple[Method, ...] = ("auto", "dense", "landmarks", "cosine")
 
 DENSE_ROWS = 2560
 """Beyond it the dense route takes more than seconds, and is taken only when it is chosen by name."""
 
-_PIVOTED_ROWS = 131_072
-_QUICK_RANK = 512
 _FEW_COLUMNS = 1024
 
 _FEW_ROWS = 1024
 """So many rows are factored whole in less than a second."""
 
-_DEFAULT_RANK = 4096
 _LEAST_RANK = 256
 _MAX_LANDMARKS = 1024
 _PRODUCT = 2e11
@@ -62,32 +43,29 @@ _PRODUCT = 2e11
 _PILOT_ROWS = 4096
 """Rows of each sample that landmarks are chosen from."""
 
-_MOST_VALUES = 20
-"""So many functions at most are evaluated at all rows at a time."""
+_SCORE_ROWS = 1000
+"""Rows of each sample for a score where no route serves all rows."""
 
 _OVERHEAD = 64 << 20
+_REMEDY = "Take fewer rows, choose fewer landmarks by method=LandmarkMap(n), or raise memory_limit."
 
 
-def check_method(method: Any, kernel: Any) -> tuple[Method, dict[str, int]]:
-    """Return the name of a route, and the sizes that the user set.
+def check_method(method: Any, kernel: Any) -> tuple[Method, int | None]:
+    """Return the name of a route, and the most landmarks where the user set them.
 
     Raises
     ------
     ValueError
         If the route is unknown, or does not serve the kernel.
     """
-    sizes: dict[str, int] = {}
-    if isinstance(method, FourierMap):
-        sizes, method = vars(method), "fourier"
-    elif isinstance(method, LandmarkMap):
-        sizes, method = {"max_rank": method.n_landmarks}, "landmarks"
+    if isinstance(method, LandmarkMap):
+        return "landmarks", method.n_landmarks
     name = check_choice(method, "method", METHODS)
-    needed = {"fourier": "gaussian", "cosine": "cosine"}.get(name)
-    if needed is not None and kernel != needed:
+    if name == "cosine" != kernel:
         got = kernel if isinstance(kernel, str) else "a function"
-        expected = f"{needed!r} with method={name!r}"
+        expected = "'cosine' with method='cosine'"
         raise ValueError(describe("kernel", expected, repr(got), "Choose method='auto'."))
-    return name, sizes
+    return name, None
 
 
 def solve(problem: Problem, method: Method, *, vectors: bool = False) -> Solution:
@@ -97,7 +75,7 @@ def solve(problem: Problem, method: Method, *, vectors: bool = False) -> Solutio
     ----------
     problem : Problem
         The samples.
-    method : {"auto", "dense", "cholesky", "landmarks", "fourier", "cosine"}
+    method : {"auto", "dense", "landmarks", "cosine"}
         The route.
     vectors : bool, default False
         Whether to compute the eigenvectors of the positive eigenvalues; otherwise a score alone.
@@ -108,13 +86,13 @@ def solve(problem: Problem, method: Method, *, vectors: bool = False) -> Solutio
         If the route does not fit in the memory limit.
     """
     if method != "auto":
-        solution = solve_in(_by_name(problem, method), problem, "chosen by name", vectors=vectors)
-        return _with_score(problem, solution) if method == "fourier" and not vectors else solution
+        return solve_in(_by_name(problem, method), problem, "chosen by name", vectors=vectors)
     basis, reason = _chosen(problem)
-    if basis is not None:
-        return solve_in(basis, problem, reason, vectors=vectors)
-    part, solution = _of_part(problem)
-    return replace(solution, reason=reason, scored=(part, solution))
+    if basis is None:
+        problem = _part_of(problem, _SCORE_ROWS)
+        _refuse(problem, "dense")
+        basis = _dense(problem)
+    return solve_in(basis, problem, reason, vectors=vectors)
 
 
 @dataclass(eq=False)
@@ -126,47 +104,30 @@ class PointSource:
 
     def point_novelty(self, points: Any) -> FloatArray:
         """Return the sum of the squares of the positive eigenfunctions at points."""
-        functions, coefficients = self._functions
-        return functions.membership(points, coefficients)
+        basis, coefficients = self._functions
+        return basis.membership(points, coefficients)
 
     @cached_property
-    def _functions(self) -> tuple[PointFunctions, FloatArray]:
+    def _functions(self) -> tuple[FeatureMap, FloatArray]:
         solution = solve(self.problem, self.method, vectors=True)
-        return solution.basis.functions(solution.vectors)
+        assert solution.basis is not None  # vectors are of a basis
+        return solution.basis, solution.basis.coefficients(solution.vectors)
 
 
-def draw_rows(
-    problem: Problem, size: int, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Draw at most ``size`` rows of positive weight of each sample; the same rows of both where they are paired.
-
-    Returns
-    -------
-    tuple
-        Positions among the rows of both samples, test rows first, and the weights of the rows drawn of each sample,
-        scaled to sum 1.
-    """
-    weights = (problem.test_weights, problem.reference_weights)
-    rows = rows_of_weight(problem)
+def _part_of(problem: Problem, size: int) -> Problem:
+    """Return a problem of at most ``size`` rows of weight of each sample, drawn at random; pairs together."""
+    rng, weights = problem.rng(), (problem.test_weights, problem.reference_weights)
+    having = [side > 0.0 for side in weights]
+    if problem.paired:
+        having = [having[0] & having[1]] * 2
+    rows = [np.flatnonzero(part) for part in having]
     drawn = [part if len(part) <= size else np.sort(rng.choice(part, size, replace=False)) for part in rows]
     if problem.paired:
         drawn[1] = drawn[0]
-    shares = [side[part] / side[part].sum() for side, part in zip(weights, drawn, strict=True)]
-    return np.concatenate([drawn[0], drawn[1] + len(weights[0])]), shares[0], shares[1]
-
-
-def rows_of_weight(problem: Problem) -> list[IntArray]:
-    """Return the rows of each sample that have weight; in both samples where they are paired."""
-    having = [problem.test_weights > 0.0, problem.reference_weights > 0.0]
-    if problem.paired:
-        having = [having[0] & having[1]] * 2
-    return [np.flatnonzero(part) for part in having]
-
-
-def part_of(problem: Problem, size: int, rng: np.random.Generator) -> Problem:
-    """Return a problem of at most ``size`` rows of each sample, drawn at random."""
-    rows, test, reference = draw_rows(problem, size, rng)
-    gram = problem.gram if len(rows) == problem.gram.n_rows else problem.gram.subset(rows)
+    test, reference = (side[part] / side[part].sum() for side, part in zip(weights, drawn, strict=True))
+    joined = np.concatenate([drawn[0], drawn[1] + problem.gram.n_test])
+    whole = len(joined) == problem.gram.n_rows and not problem.gram.sequential
+    gram = problem.gram if whole else problem.gram.subset(joined)
     return replace(problem, gram=gram, test_weights=test, reference_weights=reference, max_rank=None)
 
 
@@ -174,96 +135,49 @@ def _by_name(problem: Problem, method: Method) -> FeatureMap:
     _refuse(problem, method)
     if method == "dense":
         return _dense(problem)
-    if method == "cholesky":
-        return _pivoted(problem, _rank_cap(problem, quarter=False))
-    if method == "landmarks":
-        return _landmarks(problem)
     if method == "cosine":
         return CosineFeatures(problem.gram)
-    return _fourier(problem)
+    return _landmarks(problem, _landmark_rank(problem))[0]
 
 
 def _chosen(problem: Problem) -> tuple[FeatureMap | None, str]:
     """Choose the route that gives most for seconds of time, and say why; None where none serves all rows."""
-    gram, limit = problem.gram, problem.memory_limit
-    n_rows = gram.n_rows
+    gram, limit, n_rows = problem.gram, problem.memory_limit, problem.gram.n_rows
     if isinstance(gram.kernel, CosineKernel):
         columns = int(gram.features.shape[1])
         if columns < n_rows and columns <= _FEW_COLUMNS and _needs(problem, "cosine") <= limit:
             return CosineFeatures(gram), f"the cosine kernel is exact in {columns} columns"
-    fits = n_rows <= DENSE_ROWS and _needs(problem, "dense") <= limit
+    fits = n_rows <= DENSE_ROWS and not gram.sequential and _needs(problem, "dense") <= limit
     if n_rows <= _FEW_ROWS and fits:
         return _dense(problem), f"{n_rows} rows are few enough to factor the whole matrix"
-    if gram.sequential or n_rows > _PIVOTED_ROWS:
-        landmarks = _landmarks(problem)
-        what = f"{landmarks.size} landmarks leave out {landmarks.left_out:.1e} of a part of the {n_rows} rows"
-        return (landmarks, what) if landmarks.left_out <= LANDMARK_RTOL else (None, what)
-    cap = _rank_cap(problem, quarter=fits)
-    basis = _pivoted(problem, cap if fits else min(cap, _QUICK_RANK))
-    if basis.factor.converged and not basis.indefinite:
-        return basis, f"{basis.size} pivots explain all {n_rows} rows to the tolerance"
-    why = f"{basis.size} pivots were not enough"
-    if basis.indefinite:
-        why = "the kernel is not positive semidefinite"
-    if not fits:
-        return None, f"{why}, and method='dense' would take minutes for {n_rows} rows"
-    return _dense(problem), f"{why}, and {n_rows} rows are few"
-
-
-def _with_score(problem: Problem, solution: Solution) -> Solution:
-    """Add the score of a random part of the rows."""
-    part, scored = _of_part(problem)
-    return replace(solution, scored=(part, scored), indefinite=solution.indefinite or scored.indefinite)
-
-
-def _of_part(problem: Problem) -> tuple[Problem, Solution]:
-    """Solve a random part of the rows by the dense route."""
-    part = part_of(problem, problem.score_rows, problem.rng())
-    return part, solve_in(_dense(part), part, "few enough rows to factor the whole matrix", vectors=False)
+    most = max(n_rows // 4, _LEAST_RANK) if fits else _landmark_rank(problem)
+    if not fits and _needs(problem, "landmarks") > limit:
+        return None, f"no route to the score of {n_rows} rows fits into the memory limit"
+    landmarks, factor = _landmarks(problem, most)
+    left_out = float(factor.residual.mean())
+    reason = f"{landmarks.size} landmarks leave out {left_out:.1e} of the {n_rows} rows, or of a part of them"
+    if factor.converged and not factor.indefinite:
+        return landmarks, reason
+    if fits:
+        return _dense(problem), f"{reason}, and so few rows are factored whole in seconds"
+    if left_out <= LANDMARK_RTOL and not factor.indefinite:
+        return landmarks, reason
+    return None, f"{reason}, and method='dense' would take minutes"
 
 
 def _dense(problem: Problem) -> FactorMap:
-    with progress_bar(problem.progress, None, "dense Cholesky"):
-        return FactorMap(problem.gram, dense_factor(problem.gram, executor=problem.executor), "dense")
+    return FactorMap(problem.gram, dense_factor(problem.gram, executor=problem.executor), "dense")
 
 
-def _pivoted(problem: Problem, max_rank: int) -> FactorMap:
-    """Factor the kernel matrix from at most ``max_rank`` of its columns."""
-    with progress_bar(problem.progress, max_rank, "pivoted Cholesky") as bar:
-
-        def report(rank: int, trace: float) -> None:
-            bar.update(rank - bar.n)
-            bar.set_postfix(residual=f"{trace:.1e}", refresh=False)
-
-        factor = pivoted_factor(
-            problem.gram,
-            problem.row_weights,
-            rtol=problem.rtol,
-            max_rank=max_rank,
-            executor=problem.executor,
-            report=report,
-        )
-    return FactorMap(problem.gram, factor, "cholesky")
-
-
-def _landmarks(problem: Problem) -> LandmarkFeatures:
-    """Choose landmarks among a random part of the rows; as many as the time for all rows allows."""
-    rows, test, reference = draw_rows(replace(problem, paired=False), _PILOT_ROWS, problem.rng())
-    most = _landmark_rank(problem)
-    if problem.max_rank is None:
-        most = min(most, max(_LEAST_RANK, int((_PRODUCT / problem.gram.n_rows) ** 0.5)))
-    return LandmarkFeatures(
-        problem.gram,
-        rows,
-        np.concatenate([test, problem.eta * reference]),
-        max_rank=most,
-        rtol=problem.rtol,
-        executor=problem.executor,
+def _landmarks(problem: Problem, most: int) -> tuple[FeatureMap, Factor]:
+    """Choose landmarks among a random part of the rows, where there are many; return the factor of this part too."""
+    part = _part_of(replace(problem, paired=False), _PILOT_ROWS)
+    factor = pivoted_factor(
+        part.gram, part.row_weights, rtol=problem.rtol, max_rank=most, executor=problem.executor
     )
-
-
-def _fourier(problem: Problem) -> FourierFeatures:
-    return FourierFeatures(problem.gram, problem.n_frequencies, problem.rng())
+    if part.gram.n_rows == problem.gram.n_rows:
+        return FactorMap(part.gram, factor, "landmarks"), factor
+    return LandmarkFeatures(problem.gram, part.gram, factor), factor
 
 
 def _needs(problem: Problem, method: Method) -> int:
@@ -273,54 +187,25 @@ def _needs(problem: Problem, method: Method) -> int:
     if method == "dense":  # the factor, and the matrix of the eigenproblem
         tiles = 32 * TILE_ROWS * columns * cpu_count()
         return (20 if gram.trusted else 44) * gram.n_rows**2 + tiles + _OVERHEAD
-    values = 24 * gram.n_rows * _MOST_VALUES
     if method == "cosine":
-        return values + moments_bytes(columns, columns)
-    if method == "fourier":
-        return values + moments_bytes(2 * problem.n_frequencies, columns) + 160 * problem.score_rows**2
+        return moments_bytes(columns, columns)
     rank = _landmark_rank(problem)
-    return values + moments_bytes(rank, columns) + 32 * min(_PILOT_ROWS, gram.n_rows) * (rank + columns)
-
-
-def _cholesky_bytes(n_rows: int, rank: int) -> int:
-    """Estimate the peak memory of the pivoted route: the factor, and the moments or the eigenproblem."""
-    return 8 * n_rows * rank + 48 * rank**2 + _OVERHEAD
+    return moments_bytes(rank, columns) + 32 * min(_PILOT_ROWS, gram.n_rows) * (rank + columns)
 
 
 def _refuse(problem: Problem, method: Method) -> None:
-    """Raise a MemoryError for a route that would not fit; the pivoted one adapts its rank instead."""
+    """Raise an error for a route that would not fit."""
     n_rows = problem.gram.n_rows
-    if problem.gram.sequential and method in ("dense", "cholesky"):
-        expected = f"'auto', 'landmarks', 'fourier' or 'cosine' for batches of {n_rows} rows"
+    if problem.gram.sequential and method == "dense":
+        expected = f"'auto', 'landmarks' or 'cosine' for batches of {n_rows} rows"
         raise ValueError(describe("method", expected, repr(method), "Or pass all rows as one array."))
-    if method == "cholesky":
-        return
-    what, remedy = {
-        "dense": (f"{n_rows} rows", "Choose method='cholesky', take fewer rows, or raise memory_limit."),
-        "landmarks": (
-            f"{_landmark_rank(problem)} landmarks",
-            "Take fewer, method=LandmarkMap(n), or raise memory_limit.",
-        ),
-        "fourier": (
-            f"{problem.n_frequencies} frequencies and {problem.score_rows} rows for the score",
-            "Take fewer, method=FourierMap(n_frequencies, score_rows), or raise memory_limit.",
-        ),
-        "cosine": (f"{n_rows} rows", "Choose method='landmarks', reduce the columns, or raise memory_limit."),
-    }[method]
-    check_memory(_needs(problem, method), problem.memory_limit, f"method={method!r} with {what}", remedy)
+    size = f"{_landmark_rank(problem)} landmarks" if method == "landmarks" else f"{n_rows} rows"
+    check_memory(_needs(problem, method), problem.memory_limit, f"method={method!r} with {size}", _REMEDY)
 
 
 def _landmark_rank(problem: Problem) -> int:
-    return min(_MAX_LANDMARKS if problem.max_rank is None else problem.max_rank, problem.gram.n_rows)
-
-
-def _rank_cap(problem: Problem, *, quarter: bool) -> int:
-    """Return the largest rank of the pivoted route: a quarter of the rows where the dense route fits too."""
-    n_rows, limit = problem.gram.n_rows, problem.memory_limit
-    cap = min(max(n_rows // 4, _LEAST_RANK) if quarter else _DEFAULT_RANK, n_rows)
-    if _cholesky_bytes(n_rows, cap) <= limit:
-        return cap
-    least = min(_LEAST_RANK, n_rows)
-    remedy = "Take fewer rows, choose method=LandmarkMap(n), or raise memory_limit."
-    check_memory(_cholesky_bytes(n_rows, least), limit, f"method='cholesky' with {n_rows} rows", remedy)
-    return bisect.bisect_right(range(cap), limit, key=lambda rank: _cholesky_bytes(n_rows, rank)) - 1
+    """Return the most landmarks: those that the user set, or as many as the time for all rows allows."""
+    n_rows, most = problem.gram.n_rows, problem.max_rank
+    if most is None:
+        most = min(_MAX_LANDMARKS, max(_LEAST_RANK, int((_PRODUCT / n_rows) ** 0.5)))
+    return min(most, n_rows)

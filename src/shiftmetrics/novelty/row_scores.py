@@ -26,6 +26,11 @@ N_NEIGHBOURS = 15
 MOST_NEIGHBOURS = 20_000
 """Rows among which neighbours are looked for, drawn evenly from more."""
 
+_MOST_PAIRS = 4_000_000_000
+"""Distances to neighbours: of millions of rows, fewer are looked among."""
+
+_BLOCK_ROWS = 4096
+
 
 class RowScorer:
     """Scores of the rows of both samples, and of new rows.
@@ -41,11 +46,12 @@ class RowScorer:
     """
 
     def __init__(self, pooled: Pooled, weights: FloatArray, kinds: list[Kind]) -> None:
-        self.pooled = self._pooled = pooled
+        self.pooled = pooled
         self._weights, self._kinds = weights, kinds
         self._width = len(pooled.widths) // 2
         n_rows = pooled.gram.n_rows
-        self._candidates: IntArray = np.arange(0, n_rows, -(-n_rows // MOST_NEIGHBOURS))
+        most = max(N_NEIGHBOURS + 2, min(MOST_NEIGHBOURS, _MOST_PAIRS // n_rows))
+        self._candidates: IntArray = np.arange(0, n_rows, -(-n_rows // most))
 
     @cached_property
     def rows(self) -> FloatArray:
@@ -59,9 +65,9 @@ class RowScorer:
 
     def at(self, points: Any) -> FloatArray:
         """Return the scores of new rows: the share of the rows of both samples that they outrank, on average."""
-        array = self._pooled.gram.check_points(points)
-        _, coefficients = self._ridge
-        values = _with_one(self._pooled.at(array, self._width, np.eye(len(coefficients) - 1))) @ coefficients
+        array = self.pooled.gram.check_points(points)
+        coefficients = self._ridge[1]
+        values = self.pooled.values(self._width, coefficients[:-1, None], array)[:, 0] + coefficients[-1]
         parts = [self._strengths(array), values, self._neighbour_shares(array)]
         ranked = [
             0.5 * (np.searchsorted(known, part, "left") + np.searchsorted(known, part, "right")) / len(known)
@@ -78,64 +84,71 @@ class RowScorer:
         """Return the largest strength of rows in any kind."""
         largest = np.zeros(len(self._weights) if points is None else int(points.shape[0]))
         for kind in self._kinds:
-            values = (
-                self._pooled.values(kind.width, kind.directions)
-                if points is None
-                else self._pooled.at(points, kind.width, kind.directions)
-            )
+            values = self.pooled.values(kind.width, kind.directions, points)
             largest = np.maximum(largest, kind.at(values)[0])
         return largest
 
     @cached_property
     def _ridge(self) -> tuple[FloatArray, FloatArray]:
         """Values of a ridge classifier at each row without that row, in closed form, and its coefficients."""
-        rows = _with_one(self._pooled.coordinates(self._width))
-        labels = np.where(np.arange(len(rows)) < self._pooled.gram.n_test, 1.0, -1.0)
-        weights = self._weights.copy()
-        for side in (labels > 0.0, labels < 0.0):
-            weights[side] *= 0.5 * len(rows) / weights[side].sum()
-        weighted = rows * weights[:, None]
-        inverse = np.linalg.inv(rows.T @ weighted + RIDGE * np.eye(rows.shape[1]))
-        coefficients = inverse @ (weighted.T @ labels)
-        leverage = weights * np.einsum("ij,jk,ik->i", rows, inverse, rows, optimize=True)
-        left_out = (rows @ coefficients - leverage * labels) / np.maximum(1.0 - leverage, 1e-9)
+        in_test = self.pooled.gram.in_test
+        labels, weights = np.where(in_test, 1.0, -1.0), self._balanced * (0.5 * len(in_test))
+        size = self.pooled.projections[self._width].shape[1] + 1
+        products, targets = RIDGE * np.eye(size), np.zeros(size)
+        for chunk, (part,) in self.pooled.passed([self._width]):
+            rows = _with_one(part)
+            weighted = rows * weights[chunk, None]
+            products += rows.T @ weighted
+            targets += weighted.T @ labels[chunk]
+        inverse = np.linalg.inv(products)
+        coefficients, left_out = inverse @ targets, np.empty(len(labels))
+        for chunk, (part,) in self.pooled.passed([self._width]):
+            rows = _with_one(part)
+            leverage = weights[chunk] * ((rows @ inverse) * rows).sum(axis=1)
+            values = rows @ coefficients - leverage * labels[chunk]
+            left_out[chunk] = values / np.maximum(1.0 - leverage, 1e-9)
         return left_out, coefficients
+
+    @cached_property
+    def _balanced(self) -> FloatArray:
+        """Weights of the rows that sum to 1 over each sample."""
+        in_test = self.pooled.gram.in_test
+        sides = (self._weights[in_test].sum(), self._weights[~in_test].sum())
+        return np.asarray(self._weights / np.where(in_test, *sides))
 
     def _neighbour_shares(self, points: Any) -> FloatArray:
         """Return the share of the nearest rows that are of the test sample, were both samples equally large."""
-        gram, candidates = self._pooled.gram, self._candidates
-        n_found = min(N_NEIGHBOURS, len(candidates) - 1) + (points is None)
+        gram, candidates = self.pooled.gram, self._candidates
+        count = min(N_NEIGHBOURS, len(candidates) - 1) + (points is None)
         landmarks = gram.take(candidates)
-        if isinstance(gram.kernel, GaussianKernel | CosineKernel):
-            among = [np.arange(gram.n_rows)] if points is None else []
-            wanted = gram.take(among[0]).rows if among else gram.in_units(float64_rows(points, slice(None)))
-            pair = to_float64(wanted), to_float64(landmarks.rows)
-            if isinstance(gram.kernel, CosineKernel):
-                pair = directions(pair[0]), directions(pair[1])
-            _, nearest = nearest_neighbours(*pair, n_found)
-        else:
-            nearest = self._most_similar(points, landmarks, n_found)
-        found = candidates[nearest]
+        blocks = (
+            gram.blocks(1, block_bytes=_BLOCK_ROWS)
+            if points is None
+            else row_blocks(int(points.shape[0]), 1, block_bytes=_BLOCK_ROWS)
+        )
+        empty = np.empty((0, count), dtype=np.int64)
+        nearest = [self._nearest(rows, points, landmarks, count) for rows in blocks]
+        found = candidates[np.concatenate([empty, *nearest])]
         if points is None:  # the row itself goes, or else the last one
             itself = found == np.arange(len(found))[:, None]
             itself[~itself.any(axis=1), -1] = True
             found = found[~itself].reshape(len(found), -1)
-        weight = self._weights.copy()
-        for side in (slice(0, gram.n_test), slice(gram.n_test, None)):
-            weight[side] /= weight[side].sum()
-        new = (weight * (np.arange(len(weight)) < gram.n_test))[found].sum(axis=1)
-        total = weight[found].sum(axis=1)
+        weight = self._balanced
+        new, total = (weight * gram.in_test)[found].sum(axis=1), weight[found].sum(axis=1)
         shares: FloatArray = np.where(total > 0.0, new / np.where(total > 0.0, total, 1.0), 0.5)
         return shares
 
-    def _most_similar(self, points: Any, landmarks: Landmarks, count: int) -> IntArray:
-        gram = self._pooled.gram
-        if points is None:
-            blocks = [gram.block(rows, landmarks) for rows in gram.blocks(8 * landmarks.size)]
-        else:
-            rows = row_blocks(int(points.shape[0]), 8 * landmarks.size)
-            blocks = [gram.against(points, block, landmarks) for block in rows]
-        return np.concatenate([np.argsort(-block, axis=1, kind="stable")[:, :count] for block in blocks])
+    def _nearest(self, rows: slice, points: Any, landmarks: Landmarks, count: int) -> IntArray:
+        """Return which landmarks are nearest to some rows, or new points: by distance where the kernel has one."""
+        gram = self.pooled.gram
+        if isinstance(gram.kernel, GaussianKernel | CosineKernel):
+            block = gram.rows(rows) if points is None else gram.in_units(float64_rows(points, rows))
+            pair = to_float64(block), to_float64(landmarks.rows)
+            if isinstance(gram.kernel, CosineKernel):
+                pair = directions(pair[0]), directions(pair[1])
+            return nearest_neighbours(*pair, count)[1]
+        similar = gram.block(rows, landmarks) if points is None else gram.against(points, rows, landmarks)
+        return np.argsort(-similar, axis=1, kind="stable")[:, :count]
 
 
 def _with_one(rows: FloatArray) -> FloatArray:

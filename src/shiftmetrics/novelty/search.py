@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics.novelty.kinds import TINY, Found, Kind, calibrated, merged
+from shiftmetrics.novelty.kinds import Found, Kind, calibrated, merged
 from shiftmetrics.novelty.pooled import Pooled
-from shiftmetrics.novelty.relabelling import Units, extremes, whitening_of
+from shiftmetrics.novelty.relabelling import Units, differences, extremes, symmetric, whitening_of
 from shiftmetrics.novelty.rotation import varimax
 
 MOST_ROUNDS = 8
@@ -31,10 +32,12 @@ LEAST_ROWS = 10
 
 LEAST_MEMBERS = 3
 
+_SIDES = 2
+"""P-values of later rounds count for both sides together: a first kind that is found brings no false second one."""
+
 MORE_DRAWS = 5
 """Times as many relabellings where a p-value is near the level."""
 
-_NEAR = (0.4, 2.0)
 _ROTATION_ROWS = 20_000
 
 
@@ -91,7 +94,7 @@ def find_kinds(
     weights : ndarray of shape (n_rows,)
         Weights of the rows, 1 on average in each sample.
     alpha : float
-        Level of the test of each side in each round.
+        Level of the test of each side in the first round, and of both together in each later one.
     n_draws : int
         Relabellings.
     rng : Generator
@@ -103,24 +106,20 @@ def find_kinds(
     report : callable, optional
         Called after each round.
     """
-    n_units, in_test = len(units.in_test), np.arange(len(weights)) < pooled.gram.n_test
-    looked_on = units.of_row >= 0
+    in_test, looked_on = pooled.gram.in_test, units.of_row >= 0
     kept, taken = looked_on.copy(), np.zeros(len(weights), bool)
-    sums = pooled.sums(units.of_row, weights, n_units, kept)
     search = Search(held_out=np.zeros(len(weights), bool))
-    half = _half(units, rng)
     sides = [0, 1]
     for number in range(rounds):
         if min((kept & in_test).sum(), (kept & ~in_test).sum()) < LEAST_ROWS:
             break
-        size: FloatArray = np.bincount(units.of_row[kept], weights[kept], n_units).astype(np.float64)
-        whitening = [whitening_of(part, float(size.sum())) for part in sums]
-        label = units.coefficients(size, 1, None)
-        draws = np.vstack([label, units.coefficients(size, n_draws, rng)])
-        tested = _Statistics.of(sums, whitening, draws, executor)
-        if any(_NEAR[0] * alpha <= tested.p_values[side] <= _NEAR[1] * alpha for side in sides):
-            more = units.coefficients(size, (MORE_DRAWS - 1) * (n_draws + 1), rng)
-            tested = tested.joined(_Statistics.of(sums, whitening, more, executor))
+        rows = _Rows(pooled, units, weights, kept, taken, rng)
+        tested = rows.tested(n_draws, rng, executor, times=_SIDES if number else 1)
+        if any(
+            near_level(tested.p_values[side] / tested.times, n_draws, alpha / tested.times) for side in sides
+        ):
+            more = rows.tested((MORE_DRAWS - 1) * (n_draws + 1), rng, executor)
+            tested = _Statistics(np.concatenate([tested.values, more.values[..., 1:]], axis=2), tested.times)
         if not number:
             search.n_draws = tested.values.shape[2] - 1
         for side in sides:
@@ -129,10 +128,7 @@ def find_kinds(
         if report is not None:
             report()
         standing = [side for side in sides if tested.p_values[side] <= alpha]
-        looks = [
-            _Look(pooled, units, weights, kept, taken, sums, size, label[0], half, side, tested, alpha)
-            for side in (standing or ([] if number else [0]))
-        ]
+        looks = [_Look(rows, side, tested, alpha) for side in (standing or ([] if number else [0]))]
         if not number and looks and not looks[0].side:
             search.leading = looks[0].kinds[0]
         # Kinds that one sample lacks go before those that it has diluted: held-out rows tell which is which.
@@ -147,25 +143,13 @@ def find_kinds(
         if units.paired:  # a pair goes as a whole
             both = removed[in_test] | removed[~in_test]
             removed = np.concatenate([both, both])
-        removed &= kept
         kept &= ~removed
-        if (kept & look.own_rows).sum() >= LEAST_ROWS:
-            if pooled.in_memory and units.weights is not None:
-                units = units.among(kept, rng)
-                kept &= units.of_row >= 0
-                n_units, half = len(units.in_test), _half(units, rng)
-                sums = pooled.sums(units.of_row, weights, n_units, kept)
-                continue
-            for part, left in zip(sums, pooled.sums(units.of_row, weights, n_units, removed), strict=True):
-                part -= left
-            continue
-        # Nearly all of this sample is gone: what the other one has left is set against all of it.
-        sides = [side for side in sides if side != look.side]
-        kept |= looked_on & look.own_rows
+        if (kept & look.own_rows).sum() < LEAST_ROWS:
+            # Nearly all of this sample is gone: what the other one has left is set against all of it.
+            sides = [side for side in sides if side != look.side]
+            kept |= looked_on & look.own_rows
         units = units.among(kept, rng)
-        kept &= units.of_row >= 0
-        n_units, half = len(units.in_test), _half(units, rng)
-        sums = pooled.sums(units.of_row, weights, n_units, kept)
+        del rows, looks, look  # their sums take as much memory as those of the next round
     return search
 
 
@@ -177,24 +161,59 @@ def near_level(p_value: float, n_draws: int, alpha: float) -> bool:
     return low < alpha < high
 
 
+class _Rows:
+    """The rows that are still looked at: sums over their units at each width, and what whitens them.
+
+    Attributes
+    ----------
+    kept, taken : ndarray of shape (n_rows,)
+        Whether each row is looked at, and whether a round before has taken it as a member.
+    size : ndarray of shape (n_units,)
+        Weight of each unit.
+    half : ndarray of shape (n_units,)
+        A random half of the units.
+    """
+
+    def __init__(
+        self,
+        pooled: Pooled,
+        units: Units,
+        weights: FloatArray,
+        kept: BoolArray,
+        taken: BoolArray,
+        rng: np.random.Generator,
+    ) -> None:
+        kept &= units.of_row >= 0
+        self.pooled, self.units, self.weights, self.taken = pooled, units, weights, taken
+        self.kept, n_units = kept.copy(), len(units.in_test)
+        self.sums = pooled.sums(units.of_row, weights, n_units, kept)
+        self.size: FloatArray = np.bincount(units.of_row[kept], weights[kept], n_units).astype(np.float64)
+        self.half = units.half(rng)
+
+    @cached_property
+    def _whitening(self) -> list[FloatArray]:
+        return [whitening_of(part, float(self.size.sum())) for part in self.sums]
+
+    def tested(
+        self, n_draws: int, rng: np.random.Generator, executor: Executor | None, *, times: int = 1
+    ) -> _Statistics:
+        """Return the statistics of the true labels and of relabelled rows."""
+        drawn = self.units.relabelled(self.size, n_draws, rng)
+        labels = differences(np.vstack([self.units.in_test, drawn]), self.size)
+        parts = [
+            extremes(part, labels, whitening, executor)
+            for part, whitening in zip(self.sums, self._whitening, strict=True)
+        ]
+        return _Statistics(np.stack(parts, axis=1), times)
+
+
 @dataclass(eq=False)
 class _Statistics:
     """Largest eigenvalues of both sides at each width for each labelling, the true one first: (2, widths, labels)."""
 
     values: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        sums: list[FloatArray],
-        whitening: list[FloatArray],
-        coefficients: FloatArray,
-        executor: Executor | None,
-    ) -> _Statistics:
-        parts = [
-            extremes(part, coefficients, white, executor) for part, white in zip(sums, whitening, strict=True)
-        ]
-        return cls(np.stack(parts, axis=1))
+    times: int
+    """How many tests each p-value counts for."""
 
     def __post_init__(self) -> None:
         self.mean = self.values.mean(axis=2, keepdims=True)
@@ -202,10 +221,7 @@ class _Statistics:
         self.scores = (self.values - self.mean) / self.spread
         self.largest = self.scores.max(axis=1)
         reached = self.largest >= self.largest[:, :1] - 1e-9
-        self.p_values = [float(share) for share in reached.mean(axis=1)]
-
-    def joined(self, other: _Statistics) -> _Statistics:
-        return _Statistics(np.concatenate([self.values, other.values], axis=2))
+        self.p_values = [min(1.0, self.times * float(share)) for share in reached.mean(axis=1)]
 
     def best_width(self, side: int) -> int:
         """Return the width at which a side stands out most."""
@@ -214,7 +230,7 @@ class _Statistics:
     def cut(self, side: int, alpha: float) -> float:
         """Return what an eigenvalue must exceed at that width."""
         width = self.best_width(side)
-        quantile = float(np.quantile(self.largest[side, 1:], 1.0 - alpha))
+        quantile = float(np.quantile(self.largest[side, 1:], 1.0 - alpha / self.times))
         return float(self.mean[side, width, 0] + self.spread[side, width, 0] * quantile)
 
 
@@ -235,95 +251,55 @@ class _Look:
         How many times as frequent these members are as in the other sample.
     """
 
-    def __init__(
-        self,
-        pooled: Pooled,
-        units: Units,
-        weights: FloatArray,
-        kept: BoolArray,
-        taken: BoolArray,
-        sums: list[FloatArray],
-        size: FloatArray,
-        label: FloatArray,
-        half: BoolArray,
-        side: int,
-        tested: _Statistics,
-        alpha: float,
-    ) -> None:
-        in_test = np.arange(len(weights)) < pooled.gram.n_test
-        self.side, self.own_rows = side, ~in_test if side else in_test
-        self._pooled, self._weights, self._p_value = pooled, weights, tested.p_values[side]
-        self._width = tested.best_width(side)
-        signed, here = -label if side else label, sums[self._width]
-        self.kinds = self._kinds(here, signed, size, kept, tested.cut(side, alpha), None)
+    def __init__(self, rows: _Rows, side: int, tested: _Statistics, alpha: float) -> None:
+        gram, weights, kept = rows.pooled.gram, rows.weights, rows.kept
+        self.side, self.own_rows = side, ~gram.in_test if side else gram.in_test
+        self._rows, self._p_value, self._width = rows, tested.p_values[side], tested.best_width(side)
+        self.kinds = self._kinds(np.ones(len(rows.half), bool), tested.cut(side, alpha), MOST_TOGETHER)
         self.found = []
-        for kind in merged([self._at(kind, taken) for kind in self.kinds], pooled.gram, self.own_rows):
-            part = self._at(kind, taken)
+        for kind in merged([self._at(kind) for kind in self.kinds], gram, self.own_rows):
+            part = self._at(kind)
             if (part.members & kept & self.own_rows).sum() >= LEAST_MEMBERS:
                 self.found.append(part)
         self.found.sort(key=lambda part: -int((part.members & self.own_rows).sum()))
         self.held_out = np.zeros(len(weights), bool)
-        for chosen in (half, ~half):
-            there = chosen[units.of_row] & kept
-            kinds = self._kinds(here[chosen], signed[chosen], size[chosen], there, None, len(self.kinds))
-            for kind in kinds:
-                self.held_out |= self._at(kind, taken).members & kept & ~there
+        for chosen in (rows.half, ~rows.half):
+            there = chosen[rows.units.of_row] & kept
+            for kind in self._kinds(chosen, -np.inf, len(self.kinds)):
+                self.held_out |= self._at(kind).members & kept & ~there
         (having, n), (others, m) = (
-            (float(weights[rows] @ self.held_out[rows]), float(weights[rows].sum()))
-            for rows in self._sides(kept)
+            (float(weights[part] @ self.held_out[part]), float(weights[part].sum()))
+            for part in (kept & self.own_rows, kept & ~self.own_rows)
         )
         self.ratio = (having + 0.5) / (others + 0.5) * m / n
 
-    def _sides(self, rows: BoolArray) -> tuple[BoolArray, BoolArray]:
-        return rows & self.own_rows, rows & ~self.own_rows
-
-    def _at(self, kind: Kind, taken: BoolArray) -> Found:
+    def _at(self, kind: Kind) -> Found:
         """Return a kind with the strengths and memberships of all rows that are not taken."""
-        strengths, memberships = kind.at(self._pooled.values(kind.width, kind.directions))
+        strengths, memberships = kind.at(self._rows.pooled.values(kind.width, kind.directions))
+        taken = self._rows.taken
         return Found(kind, np.where(taken, 0.0, strengths), np.where(taken, 0.0, memberships))
 
-    def _kinds(
-        self,
-        sums: FloatArray,
-        label: FloatArray,
-        size: FloatArray,
-        rows: BoolArray,
-        cut: float | None,
-        count: int | None,
-    ) -> list[Kind]:
-        """Return the kinds of the eigenvalues above ``cut``, or of the first ``count``, parted by varimax."""
+    def _kinds(self, chosen: BoolArray, cut: float, most: int) -> list[Kind]:
+        """Return the kinds of the eigenvalues above ``cut`` among the chosen units, parted by varimax."""
+        rows, weights = self._rows, self._rows.weights
+        sums, size, labels = rows.sums[self._width][chosen], rows.size[chosen], rows.units.in_test[chosen]
         whitening = whitening_of(sums, float(size.sum()))
-        matrix = np.tensordot(_balanced(label, size), sums, axes=1)
-        eigenvalues, vectors = np.linalg.eigh(whitening @ matrix @ whitening)
-        if cut is not None:
-            count = int((eigenvalues > cut).sum())
-        count = min(max(1, count or 1), MOST_TOGETHER, len(eigenvalues))
+        difference = symmetric(differences(~labels if self.side else labels, size) @ sums)
+        eigenvalues, vectors = np.linalg.eigh(whitening @ difference @ whitening)
+        count = min(max(1, int((eigenvalues > cut).sum())), most)
         directions = whitening @ vectors[:, ::-1][:, :count]
-        values = self._pooled.values(self._width, directions)
-        own, other = self._sides(rows)
+        values = rows.pooled.values(self._width, directions)
+        there = chosen[rows.units.of_row] & rows.kept
+        own, other = there & self.own_rows, there & ~self.own_rows
         step = int(own.sum()) // _ROTATION_ROWS + 1
-        share = self._weights[own][::step]
+        share = weights[own][::step]
         rotation = varimax(values[own][::step], share / share.sum())
         values, directions = values @ rotation, directions @ rotation
-        signs = np.where((self._weights[own] @ values[own] ** 3) < 0.0, -1.0, 1.0)
+        signs = np.where((weights[own] @ values[own] ** 3) < 0.0, -1.0, 1.0)
         return [
             Kind(bool(self.side), self._p_value, self._width, (part,))
             for part in (
-                calibrated(column, direction, self._weights, own, other)
+                calibrated(column, direction, weights, own, other)
                 for column, direction in zip((values * signs).T, (directions * signs).T, strict=True)
             )
         ]
-
-
-def _half(units: Units, rng: np.random.Generator) -> BoolArray:
-    """Return a random half of the units; pairs stay together."""
-    n_units = len(units.in_test)
-    half: BoolArray = rng.permuted(np.arange(n_units // 2 if units.paired else n_units) % 2 == 0)
-    return np.hstack([half, half]) if units.paired else half
-
-
-def _balanced(label: FloatArray, size: FloatArray) -> FloatArray:
-    """Return labels as coefficients of units that sum to 1 and -1 over the weights of the sides."""
-    sides = [np.where(label > 0, size, 0.0).sum(), np.where(label < 0, size, 0.0).sum()]
-    own, other = (1.0 / max(float(side), TINY) for side in sides)
-    return np.where(label > 0, own, -other)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import map_reduce
-from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.maps import FeatureMap, KernelFunctions, PointFunctions, Route
+from shiftmetrics.novelty.maps import FactorMap, FeatureMap, Route
 from shiftmetrics.novelty.spectrum import (
     SUM_BYTES,
-    Coordinates,
     Moments,
     difference,
     eigenvalues_and_vectors,
@@ -44,15 +41,11 @@ class Problem:
     memory_limit: int
     max_rank: int | None = None
     """Most landmarks."""
-    n_frequencies: int = 1000
-    score_rows: int = 1000
-    """Rows of each sample for a score where the route itself gives none."""
     paired: bool = False
     """Whether row i of both samples belong together: random parts then hold both or none."""
     seed: int = 0
-    """Draws landmarks, frequencies and the rows of the score."""
+    """Draws landmarks and the rows of the score."""
     executor: Executor | None = None
-    progress: bool = True
 
     @property
     def row_weights(self) -> FloatArray:
@@ -64,46 +57,18 @@ class Problem:
         return np.random.default_rng(self.seed)
 
 
-class FactorMap(FeatureMap):
-    """The coordinates of the rows in a factor of the joint kernel matrix."""
-
-    def __init__(self, gram: Gram, factor: Factor, method: Route) -> None:
-        self.gram, self.factor, self.method = gram, factor, method
-        self.size, self.diagonal = factor.rank, factor.diagonal
-        self.entry_error, self.indefinite = gram.entry_error, factor.indefinite
-
-    def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
-        """Return the coordinates of ``rows``, and the squared length of what they leave out."""
-        values = self.factor.values[rows]
-        if out is not None:
-            out[...] = values
-        return values, self.factor.residual[rows]
-
-    def functions(self, vectors: FloatArray) -> tuple[PointFunctions, FloatArray]:
-        """Return sums of similarities to the pivots, and their coefficients.
-
-        u(t) = f(t).w with the coordinates f(t) that solve triangle f(t) = k(pivots, t).
-        """
-        from scipy.linalg import solve_triangular
-
-        functions = KernelFunctions(self.gram, self.gram.take(self.factor.pivots))
-        if not vectors.size:
-            return functions, vectors
-        return functions, solve_triangular(self.factor.triangle, vectors, lower=True, trans="T")
-
-    def values(self, vectors: FloatArray, *, executor: Executor | None) -> FloatArray:
-        """Return the values of functions at the rows of both samples."""
-        return np.asarray(self.factor.values @ vectors)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Solution:
     """The spectrum of C_X - eta C_Y in the basis of a feature map.
 
     Attributes
     ----------
-    basis : FeatureMap
-        The coordinates that the vectors are of.
+    problem : Problem
+        The samples: a random part of the rows where all would take too long.
+    method, rank : str, int
+        The route, and the size of the eigenproblem.
+    basis : FeatureMap or None
+        The coordinates that the vectors are of; without vectors it gives its memory back.
     reason : str
         Why this route was taken.
     eigenvalues : ndarray of shape (rank,)
@@ -118,11 +83,12 @@ class Solution:
         Sum of the rounding errors, and the size up to which an eigenvalue is one of the eigensolver.
     converged, indefinite : bool
         Whether the route reached its tolerance, and whether the kernel was found not to be positive semidefinite.
-    scored : tuple of Problem and Solution, or None
-        A random part of the rows by an exact route, for the score, where the route itself gives none.
     """
 
-    basis: FeatureMap
+    problem: Problem
+    method: Route
+    rank: int
+    basis: FeatureMap | None
     reason: str
     eigenvalues: FloatArray
     vectors: FloatArray
@@ -133,25 +99,12 @@ class Solution:
     cutoff: float
     converged: bool
     indefinite: bool
-    scored: tuple[Problem, Solution] | None = None
 
-    @property
-    def method(self) -> Route:
-        """Return the name of the route."""
-        return self.basis.method
-
-    @property
-    def rank(self) -> int:
-        """Return the size of the eigenproblem."""
-        return self.basis.size
-
-    def score(self, count: int, *, reverse: bool = False) -> tuple[float, float, FloatArray]:
+    def score(self, *, reverse: bool = False) -> tuple[float, float, FloatArray]:
         """Return the entropy of the positive eigenvalues, its error bound, and these eigenvalues.
 
         Parameters
         ----------
-        count : int
-            Rows of positive weight of the sample whose novelty it is: no more eigenvalues are positive.
         reverse : bool, default False
             Whether to score the reference against the sample, at eta = 1.
         """
@@ -164,7 +117,10 @@ class Solution:
         # The sum never exceeds the trace of the sample's own covariance, 1.
         truncated = min(truncated, max(0.0, 1.0 - float(positive.sum())))
         dropped = float(eigenvalues[(eigenvalues > 0.0) & (eigenvalues <= self.cutoff)].sum())
-        return entropy(positive), entropy_slack(truncated + dropped + self.rounding, count), positive
+        # No more eigenvalues are positive than rows of the sample have weight.
+        weights = self.problem.reference_weights if reverse else self.problem.test_weights
+        slack = entropy_slack(truncated + dropped + self.rounding, int(np.count_nonzero(weights)))
+        return entropy(positive), slack, positive
 
 
 def solve_in(basis: FeatureMap, problem: Problem, reason: str, *, vectors: bool) -> Solution:
@@ -185,20 +141,21 @@ def solve_in(basis: FeatureMap, problem: Problem, reason: str, *, vectors: bool)
     dense = isinstance(basis, FactorMap) and basis.method == "dense"
     errors = rounding(basis.diagonal, gram.n_test, gram.n_reference, eta, basis.entry_error)
     if isinstance(basis, FactorMap) and dense:
-        with progress_bar(problem.progress, None, "difference"):
-            weights = problem.test_weights, problem.reference_weights
-            matrix, counts = difference(basis.factor, gram.n_test, *weights, eta, overwrite=not vectors)
+        weights = problem.test_weights, problem.reference_weights
+        matrix, counts = difference(basis.factor, gram.n_test, *weights, eta, overwrite=not vectors)
         test, reference = _left_out(basis.factor.residual, problem)
     else:
         test, reference = _moments(basis, problem)
         counts = test.mode_count, reference.mode_count
         matrix = test.products - eta * reference.products
-    with progress_bar(problem.progress, None, "eigenvalues"):
-        eigenvalues, columns = eigenvalues_and_vectors(matrix, vectors=vectors)
+    eigenvalues, columns = eigenvalues_and_vectors(matrix, vectors=vectors)
     left_out = (test.residual + eta * reference.residual) / (1.0 + eta)
     enough = left_out <= max(problem.rtol, LANDMARK_RTOL)
     return Solution(
-        basis=basis,
+        problem=problem,
+        method=basis.method,
+        rank=basis.size,
+        basis=basis if vectors else None,
         reason=reason,
         eigenvalues=eigenvalues,
         # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
@@ -208,7 +165,7 @@ def solve_in(basis: FeatureMap, problem: Problem, reason: str, *, vectors: bool)
         reverse_truncated=truncation(reference, test, eta),
         rounding=errors[0],
         cutoff=errors[2],
-        converged=basis.factor.converged if isinstance(basis, FactorMap) else enough,
+        converged=enough,
         indefinite=basis.indefinite or test.contradicted or reference.contradicted,
     )
 
@@ -226,17 +183,15 @@ def _moments(basis: FeatureMap, problem: Problem) -> tuple[Moments, Moments]:
     """Add up both samples."""
     gram = problem.gram
     blocks = gram.blocks(8 * basis.size, block_bytes=SUM_BYTES)
-    with progress_bar(problem.progress, gram.n_rows, f"novelty by {basis.method}") as bar:
-        test, reference = (
-            _moments_of_side(
-                basis,
-                weights,
-                [rows for rows in blocks if (rows.start < gram.n_test) == of_test],
-                problem.executor,
-                bar.update,
-            )
-            for weights, of_test in ((problem.test_weights, True), (problem.reference_weights, False))
+    test, reference = (
+        _moments_of_side(
+            basis,
+            weights,
+            [rows for rows in blocks if (rows.start < gram.n_test) == of_test],
+            problem.executor,
         )
+        for weights, of_test in ((problem.test_weights, True), (problem.reference_weights, False))
+    )
     return test, reference
 
 
@@ -245,15 +200,12 @@ def _moments_of_side(
     weights: FloatArray,
     blocks: list[slice],
     executor: Executor | None,
-    report: Callable[[int], object],
 ) -> Moments:
     """Add up one sample: by threads, or, of Dask, on the workers, which send back one sum for each partition."""
     gram = basis.gram
     options: dict[str, Any] = {"noise": basis.noise, "in_order": gram.sequential}
     if not gram.on_workers:
-        return moments_of(
-            basis.coordinates, weights, blocks, basis.size, executor=executor, report=report, **options
-        )
+        return moments_of(basis.coordinates, weights, blocks, basis.size, executor=executor, **options)
     first, equal = blocks[0].start, weights.min() == weights.max()
     sent = weights[:1] if equal else weights
 
@@ -279,7 +231,7 @@ def _left_out(residual: FloatArray, problem: Problem) -> tuple[Moments, Moments]
     return test, reference
 
 
-def progress_bar(progress: bool, total: int | None, title: str) -> Any:
+def progress_bar(progress: bool, title: str, total: int | None = None) -> Any:
     """Return a progress bar that shows after two seconds of work."""
     from tqdm import tqdm
 

@@ -11,17 +11,16 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core import numerics
-from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.kernels import EPSILON
 
-Coordinates = tuple[Array, FloatArray | None]
+Coordinates = tuple[FloatArray, FloatArray | None]
 """Coordinates of rows, (n_rows, size), and 1 - |f|^2 of each, None where it is 0."""
 
 SUM_BYTES = 32 << 20
@@ -74,14 +73,13 @@ def moments_of(
     noise: float = 0.0,
     in_order: bool = False,
     executor: Executor | None = None,
-    report: Callable[[int], object] | None = None,
 ) -> Moments:
     """Add up the moments of the rows of one sample; the result does not depend on the number of threads.
 
     Parameters
     ----------
     coordinates : callable
-        Maps a slice of rows to their coordinates, in any array library, and writes them to an array if in NumPy.
+        Maps a slice of rows to their coordinates, which it writes to an array.
     weights : ndarray of shape (n_rows,)
         Weight of each row of ``blocks``, counted from the start of the first.
     blocks : list of slice
@@ -94,10 +92,8 @@ def moments_of(
         Whether rows must be taken in order, in one thread.
     executor : concurrent.futures.Executor, optional
         Threads that compute coordinates.
-    report : callable, optional
-        Called with the number of rows after each block.
     """
-    products: Any = None
+    products = np.zeros((size, size), order="F")
     residual = spread = 0.0
     contradicted = False
     first = blocks[0].start
@@ -112,20 +108,13 @@ def moments_of(
         with one_blas_thread():
             parts = list(map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor))
         share = weights[start - first : block.stop - first]
-        if isinstance(parts[0][0], np.ndarray):
-            products = _add_rank_update(products, buffer[:n_rows], share)
-        else:
-            products = _add_product(products, [values for values, _ in parts], share)
+        products = _add_rank_update(products, buffer[:n_rows], share)
         if parts[0][1] is not None:
             outside = np.concatenate([np.asarray(part) for _, part in parts])
             contradicted = contradicted or bool((outside < -_INDEFINITE).any())
             outside = np.clip(np.maximum(outside, 0.0) + noise, 0.0, 1.0)
             residual += float(share @ outside)
             spread += float(share @ np.sqrt(outside * (1.0 - outside)))
-        if report is not None:
-            report(n_rows)
-    if not isinstance(products, np.ndarray):
-        products = np.asfortranarray(np.tril(to_float64(products)))
     return Moments(products, residual, spread, contradicted)
 
 
@@ -240,17 +229,14 @@ def eigenvalues_and_vectors(matrix: FloatArray, *, vectors: bool) -> tuple[Float
     matrix : ndarray of shape (rank, rank)
         Symmetric; its lower triangle is read, and overwritten when the matrix is in Fortran order.
     vectors : bool
-        Whether to compute the eigenvectors.
+        Whether to compute the eigenvectors. The eigenvalues are the same to the last digit with them.
     """
     from scipy.linalg import eigvalsh
 
-    if vectors:
-        eigenvalues, columns = np.linalg.eigh(matrix)
-        return eigenvalues[::-1].copy(), columns[:, ::-1]
-    nothing = np.empty((len(matrix), 0))
+    columns = np.linalg.eigh(matrix)[1][:, ::-1] if vectors else np.empty((len(matrix), 0))
     if not len(matrix):
-        return np.empty(0), nothing
-    return np.asarray(eigvalsh(matrix, overwrite_a=True, check_finite=False))[::-1].copy(), nothing
+        return np.empty(0), columns
+    return np.asarray(eigvalsh(matrix, overwrite_a=True, check_finite=False))[::-1].copy(), columns
 
 
 def _block_of_products(values: FloatArray, rows: slice, columns: slice, weights: FloatArray) -> FloatArray:
@@ -265,14 +251,11 @@ def _block_square(block: FloatArray, columns: slice) -> float:
     return 2.0 * float(np.vdot(above, above)) + float(np.vdot(tile, tile))
 
 
-def _add_rank_update(products: FloatArray | None, values: FloatArray, weights: FloatArray) -> FloatArray:
+def _add_rank_update(products: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
     """Add the sum of w f f' of a block, of which only the lower triangle is computed; ``values`` are scaled."""
     from scipy.linalg import blas
 
-    size = values.shape[1]
-    if products is None:
-        products = np.zeros((size, size), order="F")
-    if not size:
+    if not values.shape[1]:
         return products
     weight = float(weights[0])
     if weights.min() != weights.max():
@@ -280,12 +263,3 @@ def _add_rank_update(products: FloatArray | None, values: FloatArray, weights: F
         weight = 1.0
     updated: FloatArray = blas.dsyrk(weight, values.T, beta=1.0, c=products, lower=1, overwrite_c=1)
     return updated
-
-
-def _add_product(products: Any, parts: list[Array], weights: FloatArray) -> Any:
-    """Add the sum of w f f' of a block by a matrix product, on whatever device the coordinates live."""
-    xp = namespace(parts[0])
-    half = xp.concat(parts, axis=0)
-    half = half * xp.asarray(np.sqrt(weights)[:, None], device=getattr(half, "device", None))
-    added = half.T @ half
-    return added if products is None else products + added

@@ -131,6 +131,9 @@ def test_a_module_in_evaluation_mode_without_gradients():
     np.testing.assert_allclose(features, wanted, rtol=1e-5, atol=1e-6)
     doubled = embed(IMAGES, encoder=TorchEncoder(module, preprocess=lambda batch: 0 * batch))
     np.testing.assert_allclose(doubled, doubled[:1].repeat(12, axis=0), rtol=1e-6)
+    with pytest.raises(ValueError, match="bytes 0..255 or floats 0..1 .* float64 values up to 2"):
+        embed(IMAGES.astype(float), encoder=module)
+    np.testing.assert_allclose(embed(IMAGES / 255.0, encoder=module, batch_size=5), features, atol=1e-6)
     grey = embed(IMAGES[..., 0], encoder=torch.nn.Flatten())
     np.testing.assert_allclose(grey, IMAGES[..., 0].reshape(12, -1) / 255.0, rtol=1e-6)
 

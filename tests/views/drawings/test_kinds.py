@@ -98,6 +98,13 @@ def test_confidence_before_and_after():
     assert axes.get_xlim() == (1 / 3, 1.0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_spectrum_without_a_positive_eigenvalue_has_no_legend():
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    ax = kernel_entropic_novelty(rows, rows).plot("spectrum")
+    assert ax.get_legend() is None
+
+
 def test_the_spectrum_shows_gain_and_loss():
     axes = plot(NOVELTY, n_eigenvalues=5)
     heights = np.array([bar.get_height() for bar in axes.patches])

@@ -10,10 +10,7 @@ from shiftmetrics.views import plot
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    samples = {
-        name: {"plain": rng.normal(size=(40, 2)) + shift, "wide": rng.normal(size=(40, 3)) + shift}
-        for name, shift in (("a", 0.0), ("b", 1.0), ("c", 4.0))
-    }
+    samples = {name: rng.normal(size=(40, 3)) + shift for name, shift in (("a", 0.0), ("b", 1.0), ("c", 4.0))}
     return novelty_table(samples, bandwidth=2.0)
 
 
@@ -25,11 +22,11 @@ def _close_figures():
     pyplot.close("all")
 
 
-def test_the_map_prints_the_shares_of_its_feature_set(table):
-    ax = table.plot(feature_set="wide")
+def test_the_map_prints_the_shares_of_all_pairs(table):
+    ax = table.plot()
     printed = {text.get_position()[::-1]: text.get_text() for text in ax.texts}
-    assert printed[(2, 0)] == f"{100 * table.shares[1, 2, 0]:.0f} %"
-    assert printed[(0, 3)] == f"{100 * table.row_means[1, 0]:.0f} %"
+    assert printed[(2, 0)] == f"{100 * table.shares[2, 0]:.0f} %"
+    assert printed[(0, 3)] == f"{100 * table.row_means[0]:.0f} %"
     assert (1, 1) not in printed
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c", "mean"]
     assert plot(table, ax) is ax

@@ -292,6 +292,11 @@ def _tensor(items: Any) -> Any:
     import torch
 
     array = to_numpy(items.to_numpy() if hasattr(items, "columns") else items)
+    # A network would take 0..255 in floats for very bright; values below 0 are of standardised images.
+    if array.ndim > 2 and array.dtype != np.uint8 and array.size and array.min() >= 0 and array.max() > 1:
+        expected = "images of bytes 0..255 or floats 0..1 for a network"
+        got = f"{array.dtype} values up to {float(array.max()):.4g}"
+        raise ValueError(describe("items", expected, got, "Divide by 255, or convert to uint8."))
     values = np.asarray(array, dtype=np.float32) / np.float32(_scale(array))
     if values.ndim == 3:
         values = values[:, None]

@@ -20,8 +20,6 @@ from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import looks_like_source
 from shiftmetrics.views import Context, Rows
 
-MOST_NAMES = 5
-
 
 @measuring(
     {kernel_entropic_novelty: None},
@@ -110,7 +108,7 @@ def novelty(
             first.label = read_row_values(label, "--label", None)
         shared("--label", label, first, second)
         features = scaled(first, second, scale=scale)
-        result = call(kernel_entropic_novelty, *features)
+        result = call(kernel_entropic_novelty, *features).named(first.ids, second.ids)
         swept = call(bandwidth_sweep, *features) if sweep else None
         rows = {
             "names": first.ids, "reference_names": second.ids,
@@ -127,9 +125,6 @@ def novelty(
             rows={name: Rows(**{**rows, **fields})},
         )
         notes = [*first.notes, *second.notes, *([swept.headline()] if swept else [])]
-        if result.modes and first.ids is not None:
-            typical = ", ".join(str(first.ids[row]) for row in result.modes[0].exemplars[:MOST_NAMES])
-            notes.append(f"Most typical of what is new: {typical}.")
         return Answer(results={name: result}, title="Novelty of a sample", context=context, notes=notes)
 
     inputs = [sample.source for sample in samples] if encoded is None else encoded.sources

@@ -40,7 +40,8 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
     ax.xaxis.get_major_locator().set_params(integer=True)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.5 * (high - low))
-    ax.legend(loc="upper right")
+    if any(len(values) for _, values, *_ in sides):
+        ax.legend(loc="upper right")
     ax.set_title("Spectrum of what is new")
     return ax
 
@@ -65,14 +66,11 @@ def draw_frequencies(result: Any, ax: Any = None) -> Any:
 
 
 @drawing(NoveltyTable, kind="pairs", default=True)
-def draw_pairs(table: Any, ax: Any = None, *, feature_set: str | None = None) -> Any:
-    """Draw the share of each sample (row) that is new against each other (column).
-
-    ``feature_set`` is a name, by default the first.
-    """
+def draw_pairs(table: Any, ax: Any = None) -> Any:
+    """Draw the share of each sample (row) that is new against each other (column)."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    frame = table.pairs(feature_set=feature_set)
+    frame = table.pairs()
     values, names = frame.to_numpy(dtype=np.float64), [str(name) for name in frame.index]
     n = len(names)
     ax = new_axes(ax, width=1.0 + 0.85 * n, height=0.8 + 0.55 * n)
