@@ -101,7 +101,7 @@ def test_confidence_before_and_after():
 @pytest.mark.filterwarnings("error")
 def test_a_spectrum_without_a_positive_eigenvalue_has_no_legend():
     rows = np.random.default_rng(0).normal(size=(30, 2))
-    ax = kernel_entropic_novelty(rows, rows).plot("spectrum")
+    ax = kernel_entropic_novelty(rows, rows, eta=10.0, bandwidth=1.0).plot()
     assert ax.get_legend() is None
 
 
