@@ -52,6 +52,15 @@ def test_json_brings_everything_back(
         assert document["status"]["code"] == result.status.code
 
 
+def test_the_table_of_a_result_begins_with_what_moves() -> None:
+    result = stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0, 2.0]), 0.6)
+    frame = result.to_frame()
+    assert list(frame.columns[:4]) == ["measure", "base_risk", "risk", "share_moved"]
+    assert frame["value"].tolist() == [result.value]
+    assert not set(frame.columns) & set(result.row_fields)
+    assert len(frame.columns) == len(set(frame.columns))
+
+
 def test_headlines_say_what_moves_and_who_gains_weight() -> None:
     margins = np.linspace(-0.5, 2.4, 30)
     moved = stability_criterion(HingeLoss(margins, 1.5), 1.0)

@@ -254,6 +254,13 @@ class StabilityResult(Drawn, Result):
             del changes["influence"]
         return replace(self, **changes)
 
+    def to_frame(self) -> Any:
+        """Return one row of a pandas DataFrame with the scalar fields: first what moves, then the value."""
+        frame = super().to_frame()
+        first = ["measure", "base_risk", "risk", "share_moved", "rms_move", "effective_sample_fraction"]
+        rest = [name for name in frame if name not in (*first, *self.row_fields)]
+        return frame[first + rest]
+
     def atoms(self) -> Any:
         """Return the shifted sample as a pandas DataFrame: one line for each row and each second place.
 

@@ -1,5 +1,6 @@
 """Stability of a model in the report: what moves and how, features, curves; also where little is known."""
 
+import html
 import re
 
 import numpy as np
@@ -83,6 +84,13 @@ def test_results_without_rows_or_moves_have_less_to_say(people):
         False,
         False,
     ]
+
+
+def test_the_card_holds_the_yardsticks(result):
+    page = html.unescape(render_report(result)).replace("\xa0", " ")
+    assert len(result.yardsticks()) == 3
+    for sentence in result.yardsticks():
+        assert sentence in page
 
 
 def test_features_and_groups(people):

@@ -55,6 +55,8 @@ def fill_shift(entry: Entry) -> None:
     entry.rows = replace(entry.rows, **missing)
     if not math.isfinite(result.value):
         return
+    if result.status.code == "converged":
+        entry.sentences.extend(result.yardsticks())
     if result.measure != "worst_case_risk" and entry.rows.loss is not None:
         _draw_curves(entry)
     if result.weights is None:
