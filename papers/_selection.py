@@ -57,6 +57,7 @@ class Validation:
 
     train: Sample
     pairs: Mapping[str, tuple[Sample, Sample]]
+    enough: float
     seen: Any = None
     scores: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     learnt: bool = False
@@ -69,7 +70,7 @@ class Validation:
         state = model[-1].weight.detach().clone()
         if self.seen is None or not torch.equal(state, self.seen):
             self.seen = state
-            self.learnt = accuracy(outputs(model, self.train[0]), self.train[1]) >= LEARNT
+            self.learnt = accuracy(outputs(model, self.train[0]), self.train[1]) >= self.enough
             self.scores = {
                 name: tuple(outputs(model, x) for x, _ in samples) for name, samples in self.pairs.items()
             }
@@ -85,7 +86,12 @@ class Validation:
 
 
 def stopped(
-    sources: Sequence[Sample], pairs: Mapping[str, tuple[Sample, Sample]], method: str, seed: int, epochs: int
+    sources: Sequence[Sample],
+    pairs: Mapping[str, tuple[Sample, Sample]],
+    method: str,
+    seed: int,
+    epochs: int,
+    learnt: float = LEARNT,
 ) -> tuple[nn.Module, dict[str, Any]]:
     """Train on two sources; return the network, and the best of each criterion by "pair criterion"."""
     model = network(seed, width=8)
@@ -95,7 +101,7 @@ def stopped(
         objective=IRM(penalty=1.0, warmup=epochs // 2) if method == "IRM" else ERM(),
         transform=LISA(n_classes=10) if method == "LISA" else None,
         domain=np.repeat([0, 1], [len(labels) for _, labels in sources]),
-        stopping=EarlyStopping(score=Validation((x, y), pairs).criteria(), patience=epochs),
+        stopping=EarlyStopping(score=Validation((x, y), pairs, learnt).criteria(), patience=epochs),
         epochs=epochs, batch_size=20, optimizer=8e-3, rng=seed, progress=False,
     )  # fmt: skip
     return model, result.best

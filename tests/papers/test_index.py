@@ -19,6 +19,7 @@ NUMBERED = {
     ("preprint", "table"): range(1, 4),
     ("paper", "figure"): range(1, 19),
     ("paper", "table"): range(1, 4),
+    ("paper", "section"): [2],  # clustering: asked for, without a figure
     ("thesis", "figure"): [
         *(f"1.{n}" for n in range(1, 9)),
         "2.1",
