@@ -64,16 +64,20 @@ def classifier(
     *,
     hidden: tuple[int, ...] = (16,),
     features: list[int] | None = None,
+    n_steps: int = 20,
     quick: bool = False,
 ) -> NetworkClassifier:
-    """Train the paper's network (or a logistic regression) by ERM, AT of all features or some, or tilted ERM."""
+    """Train the paper's network (or a logistic regression) by ERM, AT of all features or some, or tilted ERM.
+
+    AT climbs by ``n_steps`` steps, 20 in the paper.
+    """
     X, y, _ = table.parts["train"]
     held_out = table.parts["validation"][:2]
 
     def train(penalty: float) -> NetworkClassifier:
         objective: Any = {
             "ERM": lambda: ERM(),
-            "AT": lambda: Adversarial(penalty=penalty, features=features, n_steps=20),
+            "AT": lambda: Adversarial(penalty=penalty, features=features, n_steps=n_steps),
             "tilted": lambda: ERM(temperature=penalty),
         }[method]()
         model = NetworkClassifier(

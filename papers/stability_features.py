@@ -1,7 +1,8 @@
 """Figure 8: the most sensitive features, and the accuracy of the worst racial group under targeted training.
 
-Adult in the place of ACS Income, and ACS Employment of Massachusetts in that of ACS Public Coverage. 800 rows to
-train on and 200 to evaluate (the paper: 2,000), all others to test; 40 % errors are broken at theta = (1, 0.25).
+Adult in the place of ACS Income, and ACS Employment of Massachusetts in that of ACS Public Coverage. 300 rows to
+train on and 100 to evaluate (the paper: 2,000), all others to test; 40 % errors are broken at theta = (1, 0.25). AT
+climbs by 5 steps (the paper: 20).
 """
 
 import numpy as np
@@ -58,7 +59,7 @@ def accuracies(model, rows: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[
 
 
 def on_one_table(data: str, seed: int, quick: bool) -> dict:
-    table = people(data, seed, n_train=300 if quick else 800, n_evaluation=40 if quick else 200)
+    table = people(data, seed, n_train=200 if quick else 300, n_evaluation=40 if quick else 100)
     races = [i for i, name in enumerate(table.columns) if name.startswith(DATA[data])]
     models = {
         name: classifier(table, "ERM", seed, hidden=hidden, quick=quick) for name, hidden in MODELS.items()
@@ -67,7 +68,7 @@ def on_one_table(data: str, seed: int, quick: bool) -> dict:
     most_sensitive = next(column for column, _ in ranked["network"] if column.startswith(DATA[data]))
     target = table.columns.index(most_sensitive)
     for name, features in (("AT", races), ("targeted AT", [target])):
-        models[name] = classifier(table, "AT", seed, features=features, quick=quick)
+        models[name] = classifier(table, "AT", seed, features=features, n_steps=5, quick=quick)
     parts = {name: accuracies(model, table.parts["test"]) for name, model in models.items()}
     worst = {name: low for name, (_, low) in parts.items()}
     means = {name: np.mean([value for _, value in one[:5]]) for name, one in ranked.items()}

@@ -1,6 +1,6 @@
 """One story: a model of employment is attacked, its records are corrupted, its people age, and a new kind comes in.
 
-A logistic regression learns from 3,000 people of 16 and over of Massachusetts in 2015 who is employed. 300 others are
+A logistic regression learns from 3,000 people of 16 and over of Massachusetts in 2015 who is employed. 200 others are
 attacked (each moves by 1 in units of the columns' spread, as the model fears most), or a tenth of their cells are
 swapped with those of others, or they are taken from 2018, or a fifth of them are children, whom the model never saw.
 """
@@ -71,7 +71,7 @@ def table() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def measure(seed: int, quick: bool) -> dict:
-    n, rng = 100 if quick else 300, np.random.default_rng(seed)
+    n, rng = 100 if quick else 200, np.random.default_rng(seed)
     X, y, year, age = table()
     grown = {when: rng.permutation(np.flatnonzero((year == when) & (age >= 16))) for when in (2015, 2018)}
     train, known, rows = np.split(grown[2015][: 3000 + 2 * n], [3000, 3000 + n])
