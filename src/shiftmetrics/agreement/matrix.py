@@ -17,11 +17,15 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.posterior import posterior_agreement, prior_setting
 from shiftmetrics.agreement.result import MAX_ITER, NO_AGREEMENT
-from shiftmetrics.agreement.scores import named_prior, prepare_pairs
-from shiftmetrics.agreement.statistic import row_agreement, survey
+from shiftmetrics.agreement.scores import named_prior
+
+ENTRIES = {
+    "agreement": "value",
+    **{name: name for name in ("normalized", "equivalent_error", "beta", "disagreement")},
+}
+"""Tables of the result, and the figure of each pair that stands in them."""
 
 CERTIFIED = Status("certified", "Every pair has one beta, whose maximum is certified.")
 TRANSFERRED = Status("evaluated", "Every environment was measured at the beta of each one.")
@@ -180,42 +184,29 @@ def agreement_matrix(
     _check_several(scores, "names")
     names, samples = [str(name) for name in scores], list(scores.values())
     n = len(names)
-    agreement, normalized, error, betas, disagreement = np.zeros((5, n, n))
+    table = np.empty((len(ENTRIES), n, n))
     options: dict[str, Any] = {
         "kind": kind, "prior": prior, "floor": floor, "sample_weight": sample_weight, "pairing": pairing
     }  # fmt: skip
     results = []
     places = list(itertools.combinations_with_replacement(range(n), 2))
     for i, j in tqdm(places, desc="pairs", delay=2.0, disable=not computing.progress or None, leave=False):
-        if i == j:  # a row with itself only gains from more confidence
-            pairs = prepare_pairs(samples[i], samples[i], **options)
-            pairs, limits = survey(pairs, predicted=isinstance(prior, str), executor=computing.executor)
-            channel = channel_of(pairs.prior, limits.shares)
-            agreement[i, i], betas[i, i] = limits.value, np.inf
-            normalized[i, i], error[i, i] = channel.normalized(limits.value), channel.error(limits.value)
-            continue
-        result = posterior_agreement(samples[i], samples[j], computing=computing, **options)
-        results.append(result)
-        agreement[i, j] = agreement[j, i] = result.value
-        normalized[i, j] = normalized[j, i] = result.normalized
-        error[i, j] = error[j, i] = result.equivalent_error
-        disagreement[i, j] = disagreement[j, i] = result.disagreement
-        betas[i, j] = betas[j, i] = result.beta
-    first = results[0]
+        beta = math.inf if i == j else None  # a row with itself only gains from more confidence
+        result = posterior_agreement(samples[i], samples[j], beta=beta, computing=computing, **options)
+        table[:, i, j] = table[:, j, i] = [getattr(result, name) for name in ENTRIES.values()]
+        if i != j:
+            results.append(result)
+    first, entries = results[0], dict(zip(ENTRIES, table, strict=True))
     return AgreementMatrixResult(
-        value=float(normalized[np.triu_indices(n, 1)].mean()),
+        value=float(entries["normalized"][np.triu_indices(n, 1)].mean()),
         error_bound=max(result.normalized_error_bound for result in results),
         status=CERTIFIED if all(result.status.ok for result in results) else MAX_ITER,
         n_samples=first.n_samples,
         names=tuple(names),
-        agreement=agreement,
-        normalized=normalized,
-        equivalent_error=error,
-        beta=betas,
-        disagreement=disagreement,
         n_rows=np.full(n, first.n_samples),
         n_classes=first.n_classes,
         settings=first.settings,
+        **entries,
     )
 
 
@@ -286,23 +277,25 @@ def agreement_transfer(
         references = dict(reference_scores)
     options: dict[str, Any] = {"kind": kind, "floor": floor, "pairing": pairing}
     samples = [(scores[name], references[name]) for name in scores]
-    used = _mean_prior(samples, options, computing) if isinstance(prior, str) else prior
-    fitted = [posterior_agreement(*sample, prior=used, computing=computing, **options) for sample in samples]
+    if isinstance(prior, str):  # one for all
+        flat = [posterior_agreement(*sample, prior=prior, beta=0.0, **options) for sample in samples]
+        options["prior"] = np.mean([result.shares for result in flat], axis=0)
+    else:
+        options["prior"] = prior
+    options["computing"] = computing
+    fitted = [posterior_agreement(*sample, **options) for sample in samples]
     betas = np.array([result.beta for result in fitted])
-    agreement, normalized, error, standard_error = np.empty((4, len(names), len(names)))
-    for i, sample in enumerate(samples):
-        pairs, _ = survey(prepare_pairs(*sample, prior=used, **options), executor=computing.executor)
-        for j, beta in enumerate(betas):
-            rows = row_agreement(pairs, beta / pairs.scale, executor=computing.executor)
-            agreement[i, j], standard_error[i, j] = _mean_and_error(rows)
-        agreement[i, i] = fitted[i].value
-        channel = channel_of(fitted[i].prior, fitted[i].shares)
-        normalized[i] = [channel.normalized(value) for value in agreement[i]]
-        error[i] = [channel.error(value) for value in agreement[i]]
+    n = len(names)
+    table, standard_error = np.empty((len(ENTRIES), n, n)), np.empty((n, n))
+    for i, j in itertools.product(range(n), repeat=2):
+        result = fitted[i] if i == j else posterior_agreement(*samples[i], beta=float(betas[j]), **options)
+        table[:, i, j] = [getattr(result, name) for name in ENTRIES.values()]
+        standard_error[i, j] = _standard_error(result.per_sample)
+    entries = dict(zip(ENTRIES, table, strict=True))
     apart = ~np.eye(len(names), dtype=bool)
     if fit_on is not None:
         apart[:, [name != fit_on for name in names]] = False
-    judged = normalized[apart]
+    judged = entries["normalized"][apart]
     status = TRANSFERRED if np.isfinite(judged).all() else CONTRADICTION
     if fit_on is not None and betas[names.index(fit_on)] == 0.0:
         status = NO_AGREEMENT
@@ -313,17 +306,13 @@ def agreement_transfer(
         status=status,
         n_samples=sum(result.n_samples for result in fitted),
         names=tuple(names),
-        agreement=agreement,
-        normalized=normalized,
-        equivalent_error=error,
-        beta=np.tile(betas, (len(names), 1)),
-        disagreement=np.tile([[result.disagreement] for result in fitted], len(names)),
         n_rows=np.array([result.n_samples for result in fitted]),
         n_classes=first.n_classes,
         standard_error=standard_error,
         fitted_on=fit_on,
         settings={**first.settings, "fit_on": fit_on, "prior": prior_setting(prior)},
         warnings=tuple(dict.fromkeys(warning for result in fitted for warning in result.warnings)),
+        **entries,
     )
 
 
@@ -333,15 +322,8 @@ def _check_several(scores: Any, what: str) -> None:
         raise ValueError(describe("scores", f"a mapping of at least two {what} to scores", got))
 
 
-def _mean_prior(samples: list[tuple[Any, Any]], options: dict[str, Any], computing: Computing) -> FloatArray:
-    """Return the share of rows in which each class is predicted, averaged over environments."""
-    pairs = [prepare_pairs(*sample, prior="predicted", **options) for sample in samples]
-    surveys = [survey(part, predicted=True, executor=computing.executor) for part in pairs]
-    return np.asarray(np.mean([part.prior for part, _ in surveys], axis=0))
-
-
-def _mean_and_error(parts: FloatArray) -> tuple[float, float]:
-    """Return a mean and its standard error; infinite where a part is."""
-    if not np.isfinite(parts).all() or len(parts) < 2:
-        return float(parts.mean()), math.inf
-    return float(parts.mean()), float(parts.std(ddof=1) / math.sqrt(len(parts)))
+def _standard_error(parts: FloatArray | None) -> float:
+    """Return the standard error of a mean; infinite where a part is."""
+    if parts is None or len(parts) < 2 or not np.isfinite(parts).all():
+        return math.inf
+    return float(parts.std(ddof=1) / math.sqrt(len(parts)))

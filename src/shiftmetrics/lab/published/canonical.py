@@ -14,7 +14,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, take_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
 from shiftmetrics._core.validation import check_magnitude, check_matrix, check_number, describe
-from shiftmetrics.agreement.partners import shared_classes
+from shiftmetrics.agreement.pairing import shared_classes
 
 _NEGLIGIBLE = 1e-8
 """Canonical correlations below this share of the largest are rounding."""
