@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -223,7 +222,7 @@ def _loss(
     if not (plain and scores.is_floating_point() and scores.dtype == reference_scores.dtype):
         prepare_pairs(scores, reference_scores, prior=prior)
     loss: Tensor
-    loss, beta = _Envelope.apply(scores, reference_scores, prior, ends, start)
+    loss, beta = _Envelope.apply(scores, reference_scores, prior, ends, start)  # type: ignore[no-untyped-call]
     return loss, beta
 
 
@@ -318,7 +317,9 @@ class _Pairs:
             both = torch.stack([torch.zeros_like(both), both], dim=2)
         if isinstance(prior, str):
             both -= both.amax(dim=2, keepdim=True)
-            weights = sum(_predictions(part) for part in _blocks(both)) / (2 * both.shape[1])
+            weights = torch.stack([_predictions(part) for part in _blocks(both)]).sum(dim=0) / (
+                2 * both.shape[1]
+            )
         else:
             blank = np.zeros((1, both.shape[2]))
             given = prepare_pairs(blank, blank, prior=prior).prior
@@ -343,7 +344,9 @@ class _Pairs:
         betas = [low * (high / low) ** (place / (n_betas - 1)) for place in range(n_betas)]
         values = [-math.inf]
         for beta in betas:
-            a, b, pair = sum(block.logs(beta).sum(dim=1) for block in self.blocks).tolist()
+            a, b, pair = (
+                torch.stack([block.logs(beta).sum(dim=1) for block in self.blocks]).sum(dim=0).tolist()
+            )
             values.append(pair - a - b + beta * self.fall)
         values.append(-math.inf)
         tops = [j for j in range(n_betas) if values[j] <= values[j + 1] >= values[j + 2]]
@@ -357,7 +360,7 @@ class _Pairs:
         aim, tolerance = min(high, max(low, start)), TOLERANCE[self.both.dtype]
         for _ in range(STEPS):
             beta = aim
-            parts = sum(block.sums(beta) for block in self.blocks).tolist()
+            parts = torch.stack([block.sums(beta) for block in self.blocks]).sum(dim=0).tolist()
             value, slope, bend = (pair - a - b for a, b, pair in parts)
             value, rise = value + beta * self.fall, beta * (slope + self.fall)
             curvature = beta * beta * bend + rise
@@ -375,9 +378,10 @@ class _Pairs:
         return torch.cat([block.gradient(side, beta / self.n_rows) for block in self.blocks])
 
 
-def _blocks(both: Tensor) -> Sequence[Tensor]:
+def _blocks(both: Tensor) -> list[Tensor]:
     """Cut the rows into blocks whose planes stay in a core's cache."""
-    return both.split(max(1, BLOCK // both.shape[2]), dim=1)
+    size = max(1, BLOCK // both.shape[2])
+    return [both[:, start : start + size] for start in range(0, both.shape[1], size)]
 
 
 def _predictions(both: Tensor) -> Tensor:

@@ -196,7 +196,8 @@ def agreement_matrix(
         table[:, i, j] = table[:, j, i] = [getattr(result, name) for name in ENTRIES.values()]
         if i != j:
             results.append(result)
-    first, entries = results[0], dict(zip(ENTRIES, table, strict=True))
+    first = results[0]
+    entries: dict[str, Any] = dict(zip(ENTRIES, table, strict=True))
     return AgreementMatrixResult(
         value=float(entries["normalized"][np.triu_indices(n, 1)].mean()),
         error_bound=max(result.normalized_error_bound for result in results),
@@ -291,7 +292,7 @@ def agreement_transfer(
         result = fitted[i] if i == j else posterior_agreement(*samples[i], beta=float(betas[j]), **options)
         table[:, i, j] = [getattr(result, name) for name in ENTRIES.values()]
         standard_error[i, j] = _standard_error(result.per_sample)
-    entries = dict(zip(ENTRIES, table, strict=True))
+    entries: dict[str, Any] = dict(zip(ENTRIES, table, strict=True))
     apart = ~np.eye(len(names), dtype=bool)
     if fit_on is not None:
         apart[:, [name != fit_on for name in names]] = False

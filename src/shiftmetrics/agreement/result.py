@@ -195,7 +195,7 @@ class PosteriorAgreementResult(Drawn, Result):
         if self.value <= 0.0:
             return f"{changes}; agreement is no better than chance."
         text = f"{changes}; {agreement} ({_percent(self.normalized)})"
-        if self.equivalent_error > 0.0:
+        if self.value < self.ceiling - self.error_bound:
             text += f", that of a channel that flips {_percent(self.equivalent_error)} of them"
         return f"{text}."
 
