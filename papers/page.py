@@ -83,7 +83,8 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
         interval = "" if claim["low"] is None else f" [{claim['low']:.3g}, {claim['high']:.3g}]"
         bound = f"claimed {claim['relation']} {claim['bound']:g}"
         measured = f"{claim['statistic']}: {claim['mean']:.4g}{interval}; {bound}"
-        lines.append(f"| {claim['sentence']} | {measured} | **{claim['verdict']}** |")
+        cells = [cell.replace("|", r"\|") for cell in (claim["sentence"], measured)]
+        lines.append(f"| {' | '.join(cells)} | **{claim['verdict']}** |")
     seeds = len(record["runs"])
     how = "nothing is drawn at random" if seeds == 1 else f"{seeds} seeds"
     lines.append(f"\n`papers/{entry.script}.py`, {how}, {record['seconds']:.0f} s.\n")
