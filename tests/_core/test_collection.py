@@ -1,4 +1,6 @@
+import errno
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,19 @@ def test_results_come_back_under_their_names_in_their_order(results, tmp_path):
     document = json.loads((tmp_path / "all.json").read_text())
     assert document["results"][1]["value"] == "inf"
     assert document["results"][0]["measure"] == "posterior_agreement"
+
+
+def test_a_full_disk_leaves_no_arrays_without_their_result(results, tmp_path, monkeypatch):
+    def full(self, *_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+
+    results["mild"].to_json(tmp_path / "old.json")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(Path, "write_text", full)
+    for name in ("new.json", "old.json"):
+        with pytest.raises(OSError, match="No space left"):
+            results["0/1 ü"].to_json(tmp_path / name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_single_result_reads_as_a_collection_of_one(results, tmp_path):

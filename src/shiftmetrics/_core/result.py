@@ -223,7 +223,9 @@ def write_document(
     if arrays:
         with atomic_path(archive) as temporary:
             temporary.write_bytes(buffer.getvalue())
-    write_text(path, text + "\n")
+            write_text(path, text + "\n")  # inside: where there is no room for it, no archive stays
+    else:
+        write_text(path, text + "\n")
     if outdated:
         archive.unlink(missing_ok=True)
     return text

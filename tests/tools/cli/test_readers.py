@@ -282,3 +282,22 @@ def test_files_of_others_are_not_replaced(fails, run, folder, monkeypatch):
         assert (folder / name).read_text() == before
     for _ in range(2):  # its own it does
         assert run("agreement", "runs.npz:noisy", "runs.npz:clean", "--json", "o.json", "-q").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "more.csv",
+            b"a,b\n1,2,3\n4,5,6\n",
+            "a row has more cells than the header\\). Say what stands between cells",
+        ),
+        ("one.csv", b"a\n0,5\n0,7\n", "give --decimal , for decimal commas"),
+        ("latin.csv", "größe,b\n1,2\n".encode("latin1"), "Save it in UTF-8"),
+        ("text.npy", b"hello", "it does not begin as such a file"),
+    ],
+)
+def test_what_libraries_say_is_put_in_better_words(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / name)

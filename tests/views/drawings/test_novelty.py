@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.novelty import novelty_table
+from shiftmetrics.novelty import kernel_entropic_novelty, novelty_table
 from shiftmetrics.views import plot
 
 
@@ -30,3 +30,10 @@ def test_the_map_prints_the_shares_of_all_pairs(table):
     assert (1, 1) not in printed
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c", "mean"]
     assert plot(table, ax) is ax
+
+
+@pytest.mark.filterwarnings("error")
+def test_two_samples_of_the_same_rows_have_an_empty_spectrum():
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    ax = plot(kernel_entropic_novelty(rows, rows, bandwidth=1.0), kind="spectrum")
+    assert ax.get_legend() is None

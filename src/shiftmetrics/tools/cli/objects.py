@@ -167,7 +167,9 @@ def as_content(value: Any, argument: str) -> Any:
         return frame
     if hasattr(value, "shape") or hasattr(value, "to_numpy") or isinstance(value, list | tuple):
         try:
-            return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else to_numpy(value))
+            if hasattr(value, "to_numpy"):
+                value = value.to_numpy()
+            return np.asarray(to_numpy(value) if hasattr(value, "shape") else value)
         except Exception as error:  # a ragged list, a tensor that NumPy cannot read, ...
             raise TypeError(f"{argument} must be an array of numbers ({error}).") from error
     raise TypeError(f"{argument} must be a table or an array, got an object of type {type(value).__name__}.")

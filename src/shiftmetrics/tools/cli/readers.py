@@ -32,6 +32,17 @@ PICKLE_REFUSAL = (
 )
 
 
+CAUSES = {
+    "loss of data": (
+        "a row has more cells than the header",
+        " Say what stands between cells with --sep, and give --decimal , for decimal commas.",
+    ),
+    "codec can't decode": ("", " Save it in UTF-8."),
+    r"pickled \(object\) data": ("it does not begin as such a file", ""),
+}
+"""What libraries say, in better words where theirs mislead, and the remedy."""
+
+
 class TooLargeError(ValueError):
     """A file that unpacks to more than it may."""
 
@@ -83,6 +94,9 @@ def _reading(source: Source, kind: str) -> Iterator[None]:
             raise ValueError(f"{source.argument}: {what} {PICKLE_REFUSAL}") from error
         cause = " ".join(str(error).split())[:300] or type(error).__name__
         remedy = "" if isinstance(error, TooLargeError) else " It may be truncated or of another kind."
+        for form, (known, what_to_do) in CAUSES.items():
+            if re.search(form, cause):
+                cause, remedy = known or cause, what_to_do or remedy
         raise ValueError(
             f"{source.argument} must be {kind}, got {str(source.path)!r}, which cannot be read as one "
             f"({cause}).{remedy}"

@@ -76,7 +76,9 @@ def run(
             checked = f"Measurements with their inputs in order: {len(session.chosen) - len(unopened)}."
             say(f"{checked} Nothing was computed or written.")
             for name in unopened:
-                say(f"Not checked: {name}. It opens Python objects, which runs their code and needs --trust.")
+                say(
+                    f"Not checked: {name}. It opens Python objects, which runs their code: no dry run does that."
+                )
             return
         code = session.measure(rules)
     raise typer.Exit(code)
