@@ -40,11 +40,7 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
     ax.xaxis.get_major_locator().set_params(integer=True)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.5 * (high - low))
-<<<<<<< HEAD
     if any(len(values) for _, values, *_ in sides):
-=======
-    if ax.patches:
->>>>>>> 360c90a (A full disk leaves no arrays without their result; readers say what to do)
         ax.legend(loc="upper right")
     ax.set_title("Spectrum of what is new")
     return ax
