@@ -28,8 +28,8 @@ from shiftmetrics._core.blocks import PlacedBlocks, map_blocks
 from shiftmetrics._core.tables import match_labels
 from shiftmetrics._core.validation import check_finite, describe
 
-PART_BYTES = 8 << 20
-"""Stored arrays are read in parts of at most so many bytes."""
+PART_BYTES = 2 << 20
+"""Stored arrays are read in parts of at most so many bytes, or of one chunk."""
 
 SAME = 1e-6
 """Relative difference of two readings of the same batches that rounding may make."""
@@ -316,8 +316,8 @@ def _of_store(stored: Any, argument: str) -> Parts:
     """Return an array in a file, such as one of HDF5 or zarr: it has chunks, and slices are taken of it."""
     row_bytes = max(1, stored.dtype.itemsize * int(np.prod(stored.shape[1:])))
     size = max(1, PART_BYTES // row_bytes)
-    if stored.chunks and stored.chunks[0] < size:
-        size -= size % int(stored.chunks[0])
+    if stored.chunks:
+        size = max(int(stored.chunks[0]), size - size % int(stored.chunks[0]))
     starts = [*range(0, stored.shape[0], size), stored.shape[0]]
     like = np.empty((0, *stored.shape[1:]), dtype=stored.dtype)
     return Parts(
