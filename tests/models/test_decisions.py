@@ -213,6 +213,17 @@ def test_predictions_that_are_no_labels_are_refused(model: Any, message: str) ->
         model_stability(model, X, (X[:, 0] > 0.2).astype(int), 0.4, computing=QUIET)
 
 
+def test_moves_of_one_feature_are_predicted_again_by_the_model() -> None:
+    X = np.random.default_rng(1).normal(size=(80, 2))
+    y = (X[:, 0] > 0.2).astype(int)
+
+    def by_the_mean_of_all_rows(X: np.ndarray) -> np.ndarray:
+        return (X[:, 0] > X[:, 0].mean()).astype(int)
+
+    with pytest.raises(ValueError, match="rows alike, whatever others are with them"):
+        feature_stability(by_the_mean_of_all_rows, X, y, 0.4, moves=Moves(features=[0]), computing=QUIET)
+
+
 def test_predictions_that_are_no_class_of_the_model_are_refused() -> None:
     class Odd:
         classes_ = np.array([0, 1])

@@ -66,7 +66,7 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
     assert moved.min() >= 0.0
     assert moved.max() <= 1.0
     distances = np.linalg.norm((moved - images).reshape(60, 64), axis=1)
-    np.testing.assert_allclose(distances, result.moved_distances, atol=1e-8)  # places are float32
+    np.testing.assert_allclose(distances, result.moved_distances, atol=1e-9)
     with torch.no_grad():
         scores = module(torch.tensor(moved))
     told = nn.functional.cross_entropy(scores, torch.as_tensor(y), reduction="none").numpy()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shiftmetrics.models import Moves, Search, feature_stability, model_stability
 from shiftmetrics.models.result import ModelStabilityResult
 from shiftmetrics.models.table import Table
 
@@ -221,3 +222,22 @@ def test_many_fractions_are_no_categories(kind: str) -> None:
         Table.of(X, categorical=() if kind == "text" else ["dose"])
     whole = pd.DataFrame({"ward": np.arange(40).astype(str)})
     assert Table.of(whole).columns[0].kind == "category"
+
+
+def test_tables_of_other_libraries_are_taken() -> None:
+    pa = pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=120), "town": rng.choice(["a", "b"], 120)})
+    y = (X["age"] + (X["town"] == "a") > 0.5).to_numpy().astype(int)
+
+    def predict(rows: pd.DataFrame) -> np.ndarray:
+        return ((rows["age"] + (rows["town"] == "a")) > 0.6).to_numpy().astype(int)
+
+    options = {"computing": Search(n_queries=30, progress=False, background=X[:20])}
+    arrow = {"computing": Search(n_queries=30, progress=False, background=pa.Table.from_pandas(X[:20]))}
+    table = pa.Table.from_pandas(X)
+    expected = model_stability(predict, X, y, 0.4, **options)
+    assert model_stability(predict, table, y, 0.4, **arrow).value == expected.value
+    by = Moves(by="town")
+    first, second = (feature_stability(predict, rows, y, 0.4, moves=by, **options) for rows in (X, table))
+    assert first.subgroups_frame().equals(second.subgroups_frame())

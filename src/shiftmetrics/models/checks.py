@@ -32,10 +32,10 @@ def columns_of(model: Any, X: Any) -> Any:
     ValueError
         If a column is missing, or their number differs; the first three are listed.
     """
+    X = frame_of(X)
     known, n_features = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
     names = [] if known is None else list(known)
     if names and names != [f"Column_{place}" for place in range(len(names))] and is_table(X):
-        X = frame_of(X)
         columns = list(X.columns)
         missing = [name for name in names if name not in set(columns)]
         if missing:

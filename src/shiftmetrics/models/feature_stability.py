@@ -18,8 +18,9 @@ from shiftmetrics.models.features import Part, answers_of, parts_of
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
-from shiftmetrics.models.stability import solve_in_rounds
+from shiftmetrics.models.stability import shifted_rows, solve_in_rounds
 from shiftmetrics.models.subgroups import subgroups_of
+from shiftmetrics.models.table import frame_of
 from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import Loss
@@ -127,7 +128,7 @@ def feature_stability(
     )
     n_samples = question.n_samples
     parts = parts_of(question, moves.features)
-    subgroups, too_small = subgroups_of(X, moves.by, n_samples)
+    subgroups, too_small = subgroups_of(frame_of(X), moves.by, n_samples)
     interval = resampling_of(resampling)
     if interval is not None and interval.groups is not None:
         interval = replace(interval, groups=check_labels(interval.groups, "groups", length=n_samples))
@@ -226,6 +227,7 @@ class _Solver:
             self.question, found, self.threshold, self.options_of(everyone), self.max_rounds
         )
         found = rounds.found
+        shifted_rows(self.question, rounds.solved, found, self.options["sample_weight"])
         for _ in range(self.max_rounds):
             dual = self.worst_case(found.loss, everyone).dual
             better = None if found.refine is None else found.refine(dual)
@@ -238,6 +240,7 @@ class _Solver:
         for name, rows in self.subgroups.items():
             options = self.options_of(rows)
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
+            shifted_rows(self.question, solved, found, options["sample_weight"], of=rows)
             lower = None
             if found.lower is not None:
                 lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value

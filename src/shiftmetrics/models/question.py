@@ -200,7 +200,8 @@ def question_of(
     rule = model if isinstance(model, Decision) else Decision(model)
     check_model(rule.model)
     model = estimator_of(rule.model)
-    is_frame, X = is_table(X), columns_of(model, X)
+    X = columns_of(model, X)
+    is_frame = is_table(X)
     if is_module(model) and loss != "squared":
         scores = network_of_scores(model, X)
         if scores is None and rule.threshold is None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
@@ -149,20 +149,7 @@ def _result(
 ) -> ModelStabilityResult:
     """Put the solution, the route and the moved rows together."""
     solved, found, n = rounds.solved, rounds.found, question.n_samples
-    assert solved.moved_distances is not None
-    rows, distances, choices = np.arange(n), solved.moved_distances, solved.choices
-    if solved.splits is not None:  # second places stand below the first ones
-        rows = np.concatenate([rows, solved.splits.rows])
-        distances = np.concatenate([distances, solved.splits.distances])
-        if choices is not None and solved.splits.choices is not None:
-            choices = np.concatenate([choices, solved.splits.choices])
-    places, away = question.codes[rows], np.flatnonzero(distances > 0.0)
-    if away.size:
-        places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
-    flipped = None if found.flipped is None else found.flipped(rows, choices)
-    if solved.status.ok and 0.0 < solved.value < math.inf:
-        kept = away if flipped is None else away[~flipped[away]]
-        _check_plan(question, solved, sample_weight, kept, rows[kept], places[kept])
+    places, flipped = shifted_rows(question, solved, found, sample_weight)
     has_splits = solved.splits is not None
     alone, growth = solved.weights if solved.weights_alone is None else solved.weights_alone, None
     if question.classes is not None and alone is not None and solved.status is CONVERGED:
@@ -199,42 +186,63 @@ def _neighbour_distance(question: Question) -> float | None:
     return float(nearest.mean()) if nearest.max() < FAR else None  # there are changes that no price buys
 
 
-def _check_plan(
-    question: Question,
-    solved: StabilityResult,
-    sample_weight: Any,
-    kept: IntArray,
-    rows: IntArray,
-    places: FloatArray,
-) -> None:
-    """Ask the model for the losses of moved rows again, and refuse a shift that misses its risk or its cost.
+def shifted_rows(
+    question: Question, solved: StabilityResult, found: Answer, sample_weight: Any, of: IntArray | None = None
+) -> tuple[FloatArray, BoolArray | None]:
+    """Return where rows stand in a shift, second places last, and which labels change; the model is asked again.
+
+    Parameters
+    ----------
+    question : Question
+        The model and its rows.
+    solved : StabilityResult
+        The shift.
+    found : Answer
+        The points among which it was found.
+    sample_weight : array_like of shape (n_samples,) or None
+        Weights of the rows.
+    of : array of shape (n_samples,), optional
+        The rows that were solved for. Default: all.
 
     Raises
     ------
     ValueError
-        If the model contradicts the shift.
+        If the shift misses its risk or its cost where the model predicts the moved rows again.
     """
-    if not kept.size:
-        return
     assert solved.weights is not None
     assert solved.moved_losses is not None
     assert solved.moved_distances is not None
-    weights, losses, distances = solved.weights, solved.moved_losses, solved.moved_distances
-    if solved.splits is not None:
-        second = solved.splits
-        weights = np.concatenate([weights, second.weights])
-        weights[second.rows] -= second.weights
+    n = len(solved.weights)
+    own = np.arange(n)  # positions among the rows that were solved for
+    weights, choices = solved.weights, solved.choices
+    losses, distances = solved.moved_losses, solved.moved_distances
+    second = solved.splits
+    if second is not None:
+        own = np.concatenate([own, second.rows])
         losses = np.concatenate([losses, second.losses])
         distances = np.concatenate([distances, second.distances])
-    share = check_weights(sample_weight, "sample_weight", question.n_samples)
-    weights = weights[kept] / question.n_samples * (1.0 if share is None else share[rows])
-    lost = float(weights @ (losses[kept] - question.losses(places, rows)))
-    farther = question.domain.distances(places, question.codes[rows]) ** 2 - distances[kept] ** 2
+        weights = np.concatenate([weights, second.weights])
+        weights[second.rows] -= second.weights
+        if choices is not None and second.choices is not None:
+            choices = np.concatenate([choices, second.choices])
+    rows = own if of is None else of[own]
+    places, away = question.codes[rows], np.flatnonzero(distances > 0.0)
+    if away.size:
+        places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
+    flipped = None if found.flipped is None else found.flipped(rows, choices)
+    kept = away if flipped is None else away[~flipped[away]]
+    if not (kept.size and solved.status.ok and 0.0 < solved.value < math.inf):
+        return places, flipped
+    share = check_weights(sample_weight, "sample_weight", n)
+    weights = weights[kept] / n * (1.0 if share is None else share[own[kept]])
+    lost = float(weights @ (losses[kept] - question.losses(places[kept], rows[kept])))
+    farther = question.domain.distances(places[kept], question.codes[rows[kept]]) ** 2 - distances[kept] ** 2
     dearer = question.theta1 * float(weights @ farther)
     if lost > _SLACK * (solved.risk - solved.base_risk) or dearer > _SLACK * solved.value:
         expected = "one that predicts rows alike, whatever others are with them"
         got = f"a risk lower by {lost:.3g}, or a cost higher by {dearer:.3g}, where shifted rows are predicted again"
         raise ValueError(describe("model", expected, got))
+    return places, flipped
 
 
 class Rounds(NamedTuple):

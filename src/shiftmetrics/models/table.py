@@ -116,11 +116,9 @@ class Table(Record):
         TypeError
             If a column is neither numbers nor categories.
         """
-        is_frame, row_shape = is_table(X), None
-        if is_frame:
-            frame = frame_of(X)
-        else:
-            frame, row_shape = _frame_of_array(X, argument)
+        X = frame_of(X)
+        is_frame = is_table(X)
+        frame, row_shape = (X, None) if is_frame else _frame_of_array(X, argument)
         if 0 in frame.shape:
             raise ValueError(
                 describe(argument, "a table of at least one row and column", f"shape {frame.shape}")
@@ -232,10 +230,8 @@ class Table(Record):
 
 
 def frame_of(X: Any) -> Any:
-    """Return a table of any library as a pandas DataFrame."""
-    import pandas as pd
-
-    return X if isinstance(X, pd.DataFrame) else X.to_pandas()
+    """Return a table of another library as a pandas DataFrame; anything else as it is."""
+    return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
 def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]:

@@ -165,6 +165,9 @@ class Mixture:
         apart |= np.abs(second.squared_distance - first.squared_distance) > _SAME * (
             second.squared_distance + first.squared_distance
         )
+        if first.choice is not None and second.choice is not None:  # two points, however near to each other
+            differ = (second.loss != first.loss) | (second.squared_distance != first.squared_distance)
+            apart |= (second.choice != first.choice) & differ
         return apart
 
 

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.decision.nearest import IsWrong, MoveSpace, Nearest
-from shiftmetrics.models.decision.steps import jump, lengths, shorten_columns, shrink, slide, take_back
+from shiftmetrics.models.decision.steps import jump, lengths, shorten, shorten_columns, slide, take_back
 from shiftmetrics.models.domain import Domain
 
 _BLOCK_BYTES = 1 << 26
 _QUERIES_PER_START = 12
-_SLIDES, _BRANCHES = 5, 3  # most of each, for one row
-_GAIN = 0.95  # a step that leaves more of the distance than this has not gained
+_FEWEST = 8  # queries, for which another turn is worth it
+_BRANCHES = 3  # other crossings that are polished, each after two slides
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,7 +122,7 @@ def _search(
     budget = nearest.n_queries
     jump(nearest, everyone, rng, n_queries=budget // 8)
     search_outwards(nearest, everyone[~np.isfinite(nearest.distance)], rng, budget // 4)
-    shrink(nearest, nearest.unsettled())
+    shorten(nearest, nearest.unsettled(), leap=0.5)
     _look_at_columns(nearest, rng, budget // 6)
     _polish(nearest, nearest.unsettled())
     if space.jumping:
@@ -150,38 +150,22 @@ def _look_at_columns(nearest: Nearest, rng: np.random.Generator, n_queries: int)
 def _polish(nearest: Nearest, which: IntArray) -> None:
     """Take back what the best points do not need."""
     take_back(nearest, which)
-    shrink(nearest, which, leap=0.02)
+    shorten(nearest, which, leap=0.02)
     shorten_columns(nearest, which)
 
 
 def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> None:
-    """Slide along the boundary while that gains; else polish another crossing, and slide again."""
-    may_slide = nearest.space.n_numeric > 0
+    """Slide along the boundary, then polish another crossing, in turn."""
     order, distances = _nearest_first(nearest, crossings)
-    n_branches = min(_BRANCHES, order.shape[1])
-    n_rows = len(nearest.rows)
-    slides = np.full(n_rows, may_slide)  # what each row does next, and how often it has done so
-    n_slides, branch_of = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
-    for _ in range(_SLIDES + n_branches + 3):
-        which = nearest.unsettled(at_least=8)
-        slides[branch_of >= n_branches] = may_slide
-        which = which[np.where(slides[which], n_slides[which] < _SLIDES, branch_of[which] < n_branches)]
-        if not which.size:
-            return
-        sliding, branching = which[slides[which]], which[~slides[which]]
-        if sliding.size:
-            before = nearest.distance[sliding].copy()
-            _slide(nearest, sliding, n_slides[sliding], rng)
-            n_slides[sliding] += 1
-            gained = nearest.distance[sliding] < _GAIN * before
-            slides[sliding] = gained & (n_slides[sliding] != 2)  # after two slides, another crossing is tried
-        if branching.size:
-            before = nearest.distance[branching].copy()
-            pick = order[branching, branch_of[branching]]
-            known = np.isfinite(distances[branching, pick])
-            _branch(nearest, branching[known], crossings[branching[known], pick[known]])
-            branch_of[branching] += 1
-            slides[branching] = may_slide & (nearest.distance[branching] < _GAIN * before)
+    for turn in range(_BRANCHES):
+        for _ in range(2 if nearest.space.n_numeric else 0):
+            which = nearest.unsettled(at_least=_FEWEST)
+            slide(nearest, which, rng, width=0.3 / (turn + 1))
+            shorten(nearest, which, leap=0.02)
+        if turn < order.shape[1]:
+            which = nearest.unsettled(at_least=_FEWEST)
+            which = which[np.isfinite(distances[which, order[which, turn]])]
+            _branch(nearest, which, crossings[which, order[which, turn]])
 
 
 def _nearest_first(nearest: Nearest, crossings: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -204,26 +188,6 @@ def _branch(nearest: Nearest, which: IntArray, points: FloatArray) -> None:
     take_back(side, which)
     shorten_columns(side, which)
     nearest.keep(which, side.point[which])
-
-
-def _slide(nearest: Nearest, which: IntArray, n_before: IntArray, rng: np.random.Generator) -> None:
-    """Slide once, with as many directions and bits as what is left of the budget of each row pays for."""
-    p = nearest.space.n_numeric
-    left = (nearest.n_queries - nearest.queries)[which] - 12
-    bits = np.clip(left // p, 2, 3 if p > 30 else 4)
-    for times in np.unique(n_before):
-        wide = 3.0 if times == 0 else 1.5
-        for n_bits in np.unique(bits):
-            rows = which[(n_before == times) & (bits == n_bits)]
-            if not rows.size:
-                continue
-            directions = np.eye(p)
-            if n_bits < 3:  # too few for all columns: some random directions
-                n_directions = int(np.median(left[(n_before == times) & (bits == n_bits)])) // 8
-                draw = rng.standard_normal((p, int(np.clip(n_directions, 1, p))))
-                directions, n_bits = np.linalg.qr(draw)[0].T, 4
-            slide(nearest, rows, directions, n_bits=n_bits, width=0.3 / (times + 1), share=wide)
-    shrink(nearest, which, leap=0.02)
 
 
 _RANKS = (0, 1, 2, 4, 8, 16, 32, 64)

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.decision.nearest import Nearest
 from shiftmetrics.models.domain import differs
 
-_SHRINKS = 5  # queries
+_SHORTENINGS = 5  # queries
 
 
-def shrink(nearest: Nearest, which: IntArray, *, leap: float = 0.5) -> None:
-    """Shorten the moves of the best points.
+def shorten(nearest: Nearest, which: IntArray, columns: BoolArray | None = None, *, leap: float) -> None:
+    """Shorten the moves of the best points: a little first, then by bisection.
 
-    A first query leaps a share ``leap`` of the move, and leaps double until one goes too far; bisection follows.
+    Parameters
+    ----------
+    nearest : Nearest
+        The best points.
+    which : array of shape (n_which,)
+        Positions of the rows.
+    columns : bool array of shape (n_which, n_numeric), optional
+        The columns whose moves are shortened. Default: all together.
+    leap : float
+        The share of the move that is left out first.
     """
-    if not which.size or not nearest.space.n_numeric:
-        return
-    best, base = nearest.move(which), nearest.point[which]
+    best = nearest.move(which)
+    moving = (best != 0.0) if columns is None else columns
     right, wrong = np.zeros(len(which)), np.ones(len(which))  # factors
-    step, bracketed = leap, np.zeros(len(which), dtype=bool)
-    for _ in range(_SHRINKS):
-        middle = 0.5 * (right + wrong)
-        factor = np.where(bracketed, middle, np.maximum(wrong - step, 0.5 * wrong))
-        points = nearest.space.points(base, which, (best * factor[:, None])[:, None])
-        answer = nearest.evaluate(which, points)[:, 0]
-        right, wrong = np.where(answer, right, factor), np.where(answer, factor, wrong)
-        bracketed |= ~answer
-        step *= 2.0
+    active = np.flatnonzero(moving.any(axis=1))
+    for step in range(_SHORTENINGS):
+        factor = (0.5 * (right + wrong) if step else wrong - leap)[active]
+        moves = best[active] * np.where(moving[active], factor[:, None], 1.0)
+        rows = which[active]
+        answer = nearest.evaluate(rows, nearest.space.points(nearest.point[rows], rows, moves[:, None]))[:, 0]
+        wrong[active] = np.where(answer, factor, wrong[active])
+        right[active] = np.where(answer, right[active], factor)
+        if step == 0 and columns is not None:  # a single column is not worth more
+            active = active[answer]
 
 
 def lengths(moves: FloatArray) -> FloatArray:
@@ -38,7 +47,6 @@ def lengths(moves: FloatArray) -> FloatArray:
 
 
 _WORTH = 0.01  # of the squared distance: what adds less is not worth a query
-_SHORTENINGS, _FIRST = 5, 0.95  # queries for each column, and the share of its move that the first leaves
 
 
 def take_back(nearest: Nearest, which: IntArray) -> None:
@@ -65,36 +73,16 @@ def take_back(nearest: Nearest, which: IntArray) -> None:
 
 
 def shorten_columns(nearest: Nearest, which: IntArray) -> None:
-    """Shorten the move of each column alone: try a little, and where that is still an error, bisect."""
-    space = nearest.space
-    if not which.size:
-        return
+    """Shorten the move of each column alone, the longest first."""
+    n_numeric = nearest.space.n_numeric
     order = np.argsort(-np.abs(nearest.move(which)), axis=1, kind="stable")
-    for place in range(space.n_numeric):
-        length = nearest.move(which)[np.arange(len(which)), order[:, place]]
-        worth = np.square(length) > _WORTH * np.square(nearest.distance[which])
+    for place in range(n_numeric):
+        columns = np.arange(n_numeric) == order[:, place, None]
+        squared = np.square(nearest.move(which)[columns])
+        worth = squared > _WORTH * np.square(nearest.distance[which])
         if not worth.any():
             break
-        _shorten(nearest, which[worth], order[worth, place])
-
-
-def _shorten(nearest: Nearest, rows: IntArray, column: IntArray) -> None:
-    best = nearest.move(rows)
-    length = best[np.arange(len(rows)), column]
-    right, wrong = np.zeros(len(rows)), np.ones(len(rows))  # factors of the length
-    active = np.arange(len(rows))
-    for step in range(_SHORTENINGS):
-        factor = _FIRST * wrong if step == 0 else 0.5 * (right + wrong)
-        moves = best[active].copy()
-        moves[np.arange(len(active)), column[active]] = (length * factor)[active]
-        points = nearest.space.points(nearest.point[rows[active]], rows[active], moves[:, None])
-        answer = nearest.evaluate(rows[active], points)[:, 0]
-        wrong[active] = np.where(answer, factor[active], wrong[active])
-        right[active] = np.where(answer, right[active], factor[active])
-        if step == 0:
-            active = active[answer]
-        if not active.size:
-            break
+        shorten(nearest, which[worth], columns[worth], leap=0.05)
 
 
 _GAIN = 0.97  # of the best distance, at most, is what a jump must come to
@@ -137,60 +125,53 @@ def _some(options: list[FloatArray], rng: np.random.Generator, n_queries: int) -
     return np.stack(options, axis=1)
 
 
-_MORE_BITS = 3
+_MANY = 30  # columns, for which a bit less must do
+_FOR_TRIALS = 12  # queries kept for the points that a slide leads to
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def slide(
-    nearest: Nearest, which: IntArray, directions: FloatArray, *, n_bits: int, width: float, share: float
-) -> None:
+def slide(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, width: float) -> None:
     """Move the best errors towards the point of their boundary nearest to the row.
+
+    The boundary is taken for a plane. A normal of it comes from where it is crossed on lines through the row, one
+    beside the best point in each direction; of a budget too small for all columns, in some random directions.
 
     Parameters
     ----------
     nearest : Nearest
-    which : array of shape (n_rows,)
-        Rows whose best points lie on the boundary.
-    directions : array of shape (n_directions, n_numeric)
-        Orthonormal directions in which the normal is looked for.
-    n_bits : int
-        Queries for each direction.
+        The best points.
+    which : array of shape (n_which,)
+        Positions of the rows.
+    rng : numpy.random.Generator
+        Draws directions.
     width : float
-        Displacement of the rays, as a share of the length of the move.
-    share : float
-        Greatest expected ratio of the move to the nearest one: it sets the width of the brackets.
+        How far beside the best point to look, relative to its distance.
     """
-    space = nearest.space
+    space, p = nearest.space, nearest.space.n_numeric
     best = nearest.move(which)
     length = lengths(best)
     moving = length > 0.0
     which, best, length = which[moving], best[moving], length[moving]
     if not which.size:
         return
+    n_bits = 3 if p > _MANY else 4
+    left = int(np.median((nearest.n_queries - nearest.queries)[which])) - _FOR_TRIALS
+    n_directions = int(np.clip(left // n_bits, 1, p))
+    directions = np.eye(p)
+    if n_directions < p:
+        directions = np.linalg.qr(rng.standard_normal((p, n_directions)))[0].T
     base = nearest.point[which]
     along = best @ directions.T
     # towards the row, where the bounds are never in the way
     delta = np.where(along > 0.0, -width, width) * length[:, None]
-    widest = share * width
     # a normal spreads over its columns: few components are more than three times as large as usual
-    usual = widest * min(1.0, 3.0 / np.sqrt(len(directions)))
-    low, high = np.full_like(delta, -usual), np.full_like(delta, usual)
+    widest = 1.5 * width * min(1.0, 3.0 / np.sqrt(n_directions))
+    low, high = np.full_like(delta, -widest), np.full_like(delta, widest)
     displaced = best[:, None, :] + delta[:, :, None] * directions[None]
-    open_end = np.ones(delta.shape, dtype=bool)
-    for bit in range(n_bits + _MORE_BITS):
-        if bit == n_bits:  # those that are go on, in wider brackets
-            above, below = low == -usual, high == usual
-            open_end = (above | below) & (usual < widest)
-            if not open_end.any():
-                break
-            high = np.where(open_end & below, widest, np.where(open_end, -usual, high))
-            low = np.where(open_end & above, -widest, np.where(open_end, usual, low))
+    for _ in range(n_bits):
         middle = 0.5 * (low + high)
-        points = space.points(base, which, displaced / (1.0 + middle)[:, :, None])
-        points[~open_end] = space.origin[which][np.nonzero(~open_end)[0]]
-        answer = nearest.evaluate(which, points)
-        low = np.where(open_end & answer, middle, low)
-        high = np.where(open_end & ~answer, middle, high)
+        answer = nearest.evaluate(which, space.points(base, which, displaced / (1.0 + middle)[:, :, None]))
+        low, high = np.where(answer, middle, low), np.where(answer, high, middle)
     slopes = 0.5 * (low + high) / delta
     normal = slopes @ directions
     # the normal is known along the move itself: there it is 1
