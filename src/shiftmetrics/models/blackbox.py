@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.climb import Columns, Price, pays
 from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.decision.nearest import MoveSpace
@@ -20,8 +20,7 @@ _MOST_STARTS = 4096
 """Most points whose predictions a search starts from; of more, so many are drawn at random."""
 _SEARCH_SHARE = 3  # for losses other than the 0/1 loss, one query of so many searches for errors
 _RTOL = 1e-7
-_LADDER = (1.0, 0.5, 0.25)
-"""Shares of the dual price at which the evaluated points are compared, since it may fall."""
+_SHARES = (0.5, 0.25)  # of the way to where the gradient points, which are tried as well
 _LONGEST, _SHORTEST = 1.0, 1e-4  # steps
 _MOST_DIRECTIONS, _MOST_JUMPS = 24, 16  # of one round
 
@@ -137,7 +136,7 @@ class _Climb:
         """Return the rows that can go on: their step is not too short, and a round is within their budget."""
         n_directions = min(self.space.n_numeric, _MOST_DIRECTIONS)
         n_jumps = sum(len(flip.states) - 1 for flip in self.space.flips) + 2 * len(self.space.coarse)
-        of_a_round = 2 * n_directions + 1 + len(_LADDER) + min(n_jumps, _MOST_JUMPS)
+        of_a_round = 2 * n_directions + 2 + len(_SHARES) + min(n_jumps, _MOST_JUMPS)
         return np.flatnonzero((self.queries >= of_a_round) & (self.step > _SHORTEST))
 
     def _add_errors(self, n_queries: int) -> None:
@@ -163,21 +162,17 @@ class _Climb:
         away, value_away = self.columns.best_away(dual, question.theta1)
         resting = np.asarray(~differs(start, question.codes).any(axis=1))
         start = np.where(resting[:, None], away, start)
-        best = _Best.of(start, np.where(resting, value_away, value))
+        best = _Best(
+            start, np.zeros(len(start)), np.where(resting, value_away, value), np.zeros_like(resting)
+        )
         self._round(which, start, dual, best)
-        gain = np.zeros(len(value))
-        for place, loss in zip(best.points, best.losses, strict=True):
-            known = np.isfinite(loss)
-            distances = np.where(known, question.domain.distances(place, question.codes), np.inf)
-            losses_there = np.where(known, loss, 0.0)
-            there = np.where(known, dual * losses_there - question.theta1 * np.square(distances), value)
-            gain = np.maximum(gain, there - value)
-            self.columns = self.columns.appended(place, losses_there, distances)
-        return pays(gain, value, _RTOL)
+        distances = np.where(best.found, question.domain.distances(best.points, question.codes), np.inf)
+        self.columns = self.columns.appended(best.points, best.losses, distances)
+        return pays(np.where(best.found, np.maximum(best.values - value, 0.0), 0.0), value, _RTOL)
 
     def _round(self, which: IntArray, start: FloatArray, dual: float, best: _Best) -> None:
         """Climb one round with the rows ``which``, and keep their best points."""
-        space, rng, before = self.space, self.question.rng, best.values[0, which].copy()
+        space, rng, before = self.space, self.question.rng, best.values[which].copy()
         base, here = start[which], space.moves(start[which], which)
         p = space.n_numeric
         if p <= _MOST_DIRECTIONS:
@@ -187,24 +182,20 @@ class _Climb:
         step = self.step[which][:, None, None]
         both = np.concatenate([here[:, None] + step * directions, here[:, None] - step * directions], axis=1)
         trials = space.points(base, which, space.clip(both, which))
-        jumps = list(space.jumps(base))
-        if len(jumps) > _MOST_JUMPS:
-            jumps = [jumps[place] for place in rng.permutation(len(jumps))[:_MOST_JUMPS]]
-        if jumps:
-            trials = np.concatenate([trials, np.stack(jumps, axis=1)], axis=1)
+        trials = np.concatenate([trials, space.some_jumps(base, rng, _MOST_JUMPS)], axis=1)
         loss = self._evaluate(which, trials, dual, best)
         k = len(directions)
         if k:
             slope = (loss[:, :k] - loss[:, k : 2 * k]) / (2.0 * step[:, :, 0])
             # where the first-order gain is greatest
             target = (dual / (2.0 * self.question.theta1)) * (slope @ directions)
-            ways = np.stack([target, 0.5 * (here + target), *[part * target for part in _LADDER[1:]]], axis=1)
+            ways = np.stack([target, 0.5 * (here + target), *[part * target for part in _SHARES]], axis=1)
             self._evaluate(which, space.points(base, which, space.clip(ways, which)), dual, best)
-        gained = best.values[0, which] > before + 1e-3 * np.abs(before)
+        gained = best.values[which] > before + 1e-3 * np.abs(before)
         self.step[which] = np.minimum(np.where(gained, 1.2, 0.4) * self.step[which], _LONGEST)
 
     def _evaluate(self, which: IntArray, trials: FloatArray, dual: float, best: _Best) -> FloatArray:
-        """Evaluate several points of each row, keep the best at each price, and return the losses."""
+        """Evaluate several points of each row, keep the best, and return the losses."""
         n_which, n_points, n_columns = trials.shape
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
@@ -213,28 +204,19 @@ class _Climb:
         self.queries[which] -= n_points
         cost = self.question.theta1 * np.square(self.space.distance(flat, owner)).reshape(n_which, n_points)
         points, everyone = flat.reshape(trials.shape), np.arange(n_which)
-        for level, part in enumerate(_LADDER):
-            gain = part * dual * loss - cost
-            choice = gain.argmax(axis=1)
-            better = np.flatnonzero(gain[everyone, choice] > best.values[level, which])
-            rows, choice = which[better], choice[better]
-            best.values[level, rows] = gain[better, choice]
-            best.losses[level, rows] = loss[better, choice]
-            best.points[level, rows] = points[better, choice]
+        value = dual * loss - cost
+        choice = value.argmax(axis=1)
+        better = np.flatnonzero(value[everyone, choice] > best.values[which])
+        rows, choice = which[better], choice[better]
+        best.values[rows], best.losses[rows] = value[better, choice], loss[better, choice]
+        best.points[rows], best.found[rows] = points[better, choice], True
         return loss
 
 
 class _Best(NamedTuple):
-    """The best evaluated points at each share of the price, with loss and value; loss NaN where there is none."""
+    """The best points of the rows in a round, with loss and value, and whether they were found in it."""
 
     points: FloatArray
     losses: FloatArray
     values: FloatArray
-
-    @classmethod
-    def of(cls, points: FloatArray, value: FloatArray) -> Self:
-        """Start from points, whose ``value`` at the price itself is given."""
-        shape = (len(_LADDER), len(points))
-        values = np.full(shape, -np.inf)
-        values[0] = value
-        return cls(np.repeat(points[None], len(_LADDER), axis=0), np.full(shape, np.nan), values)
+    found: BoolArray

@@ -18,7 +18,7 @@ from shiftmetrics.models.features import Part, answers_of, parts_of
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
-from shiftmetrics.models.stability import shifted_rows, solve_in_rounds
+from shiftmetrics.models.stability import MOST_ROUNDS, shifted_rows, solve_in_rounds
 from shiftmetrics.models.subgroups import subgroups_of
 from shiftmetrics.models.table import frame_of
 from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
@@ -143,7 +143,7 @@ def feature_stability(
         budget = theta1 * question.domain.random_gap(question.codes)
     fixed = fixed_answer(question)
     base_losses = fixed.loss.base(slice(0, n_samples))
-    solver = _Solver(question, threshold, budget, base_losses, options, search.max_rounds, subgroups)
+    solver = _Solver(question, threshold, budget, base_losses, options, subgroups)
     found: list[FeatureStability] = []
     by_subgroup: list[FeatureStability] = []
     warnings: dict[str, None] = dict.fromkeys((*question.domain.warnings, *too_small))
@@ -202,7 +202,6 @@ class _Solver:
     budget: float
     base_losses: FloatArray
     options: dict[str, Any]
-    max_rounds: int
     subgroups: dict[str, IntArray]
 
     def options_of(self, rows: IntArray) -> dict[str, Any]:
@@ -223,12 +222,10 @@ class _Solver:
     def records(self, part: Part, found: Answer) -> tuple[Any, ...]:
         """Return the answer with all points that were found, what they say of all rows, and of each subgroup."""
         everyone = np.arange(self.question.n_samples)
-        rounds = solve_in_rounds(
-            self.question, found, self.threshold, self.options_of(everyone), self.max_rounds
-        )
+        rounds = solve_in_rounds(self.question, found, self.threshold, self.options_of(everyone))
         found = rounds.found
         shifted_rows(self.question, rounds.solved, found, self.options["sample_weight"])
-        for _ in range(self.max_rounds):
+        for _ in range(MOST_ROUNDS):
             dual = self.worst_case(found.loss, everyone).dual
             better = None if found.refine is None else found.refine(dual)
             if better is None:

@@ -135,11 +135,10 @@ class Search(Computing):
     method : str, default "auto"
         The route: "linear", "tree", "ensemble", "torch" or "blackbox". By default the first that knows the model.
     n_queries : int, default 500
-        Most queries for each row, for searches that only predict.
+        Most queries for each row, for searches that only predict. For sums of trees it is how long errors are sought,
+        and how much work goes into the certified lower bound: 5,000 often bring both together.
     background : array_like or DataFrame, optional
         More rows like those of ``X``, from which searches may start.
-    max_rounds : int, default 50
-        Most rounds of a search that adds points at the present dual price.
     clip : float, optional
         Least probability that counts in the log loss of a model with ``predict_proba``. Default: what the model can
         tell from 0, which is half a vote of a forest, 1 / (2 n_trees), and rounding elsewhere.
@@ -157,20 +156,18 @@ class Search(Computing):
     --------
     >>> from shiftmetrics.models import Search
     >>> Search(n_queries=1000, progress=False).settings()
-    {'method': 'auto', 'n_queries': 1000, 'max_rounds': 50, 'rng': 0}
+    {'method': 'auto', 'n_queries': 1000, 'rng': 0}
     """
 
     method: str = "auto"
     n_queries: int = 500
     background: Any = None
-    max_rounds: int = 50
     clip: float | None = None
     rng: Any = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "n_queries", check_integer(self.n_queries, "n_queries", low=1))
-        object.__setattr__(self, "max_rounds", check_integer(self.max_rounds, "max_rounds", low=1))
         object.__setattr__(self, "rng", seed_of(self.rng))
         if self.clip is not None:
             clip = check_number(self.clip, "clip", low=0.0, high=1.0, open_low=True)
@@ -178,7 +175,7 @@ class Search(Computing):
 
     def settings(self) -> dict[str, Any]:
         """Return the options that change a result, for its ``settings``."""
-        names = ("method", "n_queries", "max_rounds", "rng")
+        names = ("method", "n_queries", "rng")
         options = {**super().settings(), **{name: getattr(self, name) for name in names}}
         return options if self.background is None else {**options, "background": "given"}
 

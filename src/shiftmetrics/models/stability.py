@@ -23,6 +23,7 @@ from shiftmetrics.stability.problem import Prices, Problem
 from shiftmetrics.stability.result import CONVERGED, StabilityResult
 from shiftmetrics.stability.words import most_grown
 
+MOST_ROUNDS = 50  # of a search that adds points at the present dual price
 _SLACK = 1e-3
 """How much of its risk, or cost, a shift may miss when the model predicts its rows again, in its own precision."""
 _MOST_NEIGHBOURS = 500
@@ -134,7 +135,7 @@ def model_stability(
         route, rounds = "weights", Rounds(solved, found, None, None)
     else:
         route, found = answer(question, search.method)
-        rounds = solve_in_rounds(question, found, threshold, options, search.max_rounds)
+        rounds = solve_in_rounds(question, found, threshold, options)
     settings = {
         **rounds.solved.settings,
         **question.settings(),
@@ -255,7 +256,7 @@ class Rounds(NamedTuple):
 
 
 def solve_in_rounds(
-    question: Question, found: Answer, threshold: float, options: Mapping[str, Any], max_rounds: int
+    question: Question, found: Answer, threshold: float, options: Mapping[str, Any]
 ) -> Rounds:
     """Solve, refine at the dual price, and solve again until nothing better is found.
 
@@ -269,8 +270,6 @@ def solve_in_rounds(
         The risk threshold.
     options : mapping
         Arguments of `stability_criterion`.
-    max_rounds : int
-        Most rounds.
     """
     from tqdm.auto import tqdm
 
@@ -281,7 +280,7 @@ def solve_in_rounds(
     with tqdm(
         desc="search", unit=" rounds", delay=2.0, disable=not computing.progress or None, leave=False
     ) as bar:
-        while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < max_rounds:
+        while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
             better = found.refine(rounds[-1].dual)
             if better is None:
                 break

@@ -1,5 +1,7 @@
 """Certified distances of boxes that trees reach together: never beyond an error, and beyond those of single boxes."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
@@ -9,7 +11,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 
-from shiftmetrics.models import Moves
+from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models.forests import answers
 from shiftmetrics.models.forests.bounds import certified_distances, lower_bounds
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
@@ -49,10 +52,63 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     grid = grid_of_question(question)
     known = single_bounds(grid, question)
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper = certified_distances(grid, question.codes, question.y, known, reached)
+        sharper, _ = certified_distances(grid, question.codes, question.y, known, reached)
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
-    gains = certified_distances(grid, question.codes, question.y, known, upper)
+    gains, _ = certified_distances(grid, question.codes, question.y, known, upper)
     right = (upper > 0) & np.isfinite(upper)
     if name != "forest" and not options:  # single boxes may be as good where ties are all that is near
         assert (gains[right] > known[right]).any()
+
+
+def nearest_by_enumeration(model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the distance of each row to the nearest cell, between thresholds of any tree, that is an error."""
+    edges = [
+        np.unique(
+            np.concatenate([tree.tree_.threshold[tree.tree_.feature == k] for tree in model.estimators_])
+        )
+        for k in range(X.shape[1])
+    ]
+    lows = [np.concatenate([[-np.inf], edge]) for edge in edges]
+    highs = [np.concatenate([edge, [np.inf]]) for edge in edges]
+    inside = [np.concatenate([[edge[0] - 1], 0.5 * (edge[1:] + edge[:-1]), [edge[-1] + 1]]) for edge in edges]
+    points, low, high = (np.array(list(itertools.product(*part))) for part in (inside, lows, highs))
+    labels = model.predict(points)
+    nearest = np.zeros(len(X))
+    for row in np.flatnonzero(model.predict(X) == y):
+        gap = np.clip(X[row], low[labels != y[row]], high[labels != y[row]]) - X[row]
+        nearest[row] = np.linalg.norm(gap / X.std(axis=0), axis=1).min()
+    return nearest
+
+
+def test_a_small_forest_is_exact_without_trying_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MOST_VISITS", 0)
+    X, y = load_iris(return_X_y=True)
+    X = X[:, 1:] + np.random.default_rng(0).normal(scale=0.2, size=(len(X), 3))
+    model = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
+    found = answer(
+        question_of(model, X, y, moves=Moves(bounds=None), search=Search(n_queries=50_000, progress=False))
+    )[1]
+    assert found.kind == "exact"
+    np.testing.assert_allclose(
+        found.loss.distances, nearest_by_enumeration(model, X, y), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_more_queries_bring_both_bounds_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MOST_VISITS", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.3 * rng.normal(size=120) > 1.0).astype(int)
+    model = RandomForestClassifier(12, max_depth=5, random_state=0).fit(X, y)
+    results = [
+        model_stability(model, X, y, 0.4, resampling=None, computing=Search(n_queries=n, progress=False))
+        for n in (500, 5_000, 50_000)
+    ]
+    upper = [result.value for result in results]
+    lower = [result.lower_bound or result.value for result in results]
+    assert (np.diff(upper) <= 1e-12 * upper[0]).all()
+    assert (np.diff(lower) >= -1e-12 * upper[0]).all()
+    gaps = np.subtract(upper, lower) / upper
+    assert gaps[2] < 0.5 * gaps[0]
+    assert (gaps >= -1e-12).all()

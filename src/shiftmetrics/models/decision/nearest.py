@@ -100,7 +100,14 @@ class MoveSpace:
         costs.append(np.square(steps / self.domain.unit[self.coarse]))
         return np.concatenate(costs, axis=1)
 
-    def jumps(self, points: FloatArray) -> Iterator[FloatArray]:
+    def some_jumps(self, points: FloatArray, rng: np.random.Generator, most: int) -> FloatArray:
+        """Return points with one more jump, of shape (n_points, n_jumps, n_columns): all, or some at random."""
+        options = list(self._jumps(points))
+        if len(options) > most:
+            options = [options[place] for place in np.sort(rng.permutation(len(options))[: max(1, most)])]
+        return np.stack(options, axis=1) if options else np.empty((len(points), 0, points.shape[1]))
+
+    def _jumps(self, points: FloatArray) -> Iterator[FloatArray]:
         """Yield points with one more jump each: another state of a flip, or a step up or down."""
         for flip in self.flips:
             held = flip.state_of(points)

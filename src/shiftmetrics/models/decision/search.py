@@ -123,7 +123,7 @@ def _search(
     jump(nearest, everyone, rng, n_queries=budget // 8)
     search_outwards(nearest, everyone[~np.isfinite(nearest.distance)], rng, budget // 4)
     shorten(nearest, nearest.unsettled(), leap=0.5)
-    _look_at_columns(nearest, rng, budget // 6)
+    _look_at_columns(nearest, budget // 6)
     _polish(nearest, nearest.unsettled())
     if space.jumping:
         jump(nearest, nearest.unsettled(), rng, n_queries=budget // 8)
@@ -132,19 +132,13 @@ def _search(
     _polish(nearest, nearest.unsettled())
 
 
-def _look_at_columns(nearest: Nearest, rng: np.random.Generator, n_queries: int) -> None:
-    """Look at moves of one column, nearer than the best; among few columns at moves in all directions."""
-    p = nearest.space.n_numeric
-    which = nearest.unsettled()
-    n_shares = min(3, n_queries // (2 * p)) if p else 0
-    if n_shares and which.size:
+def _look_at_columns(nearest: Nearest, n_queries: int) -> None:
+    """Look at moves of one column, nearer than the best."""
+    p, which = nearest.space.n_numeric, nearest.unsettled()
+    shares = np.array([0.9, 0.6, 0.3])[: n_queries // (2 * p) if p else 0]
+    if shares.size and which.size:
         directions = np.concatenate([np.eye(p), -np.eye(p)])
-        shares = np.array([0.9, 0.6, 0.3])[:n_shares]
         look_around(nearest, which, directions, nearest.distance[which][:, None] * shares)
-    if 1 < p <= 4 and which.size and n_queries >= 48:
-        directions = rng.standard_normal((24, p))
-        directions /= lengths(directions)[:, None]
-        look_around(nearest, which, directions, nearest.distance[which][:, None] * np.array([0.9, 0.6]))
 
 
 def _polish(nearest: Nearest, which: IntArray) -> None:
@@ -171,10 +165,9 @@ def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> 
 def _nearest_first(nearest: Nearest, crossings: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the order of the crossings of each row by distance, and these distances; inf where there is none."""
     everyone = np.arange(len(nearest.rows))
-    n_crossings = crossings.shape[1]
-    distances = np.full((len(everyone), n_crossings), np.inf)
-    for place in range(n_crossings):
-        distances[:, place] = nearest.space.distance(crossings[:, place], everyone)
+    distances = np.empty(crossings.shape[:2])
+    for place, points in enumerate(crossings.swapaxes(0, 1)):
+        distances[:, place] = nearest.space.distance(points, everyone)
     distances[distances == 0.0] = np.inf
     return np.argsort(distances, axis=1, kind="stable"), distances
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.decision.nearest import Nearest
-from shiftmetrics.models.domain import differs
 
 _SHORTENINGS = 5  # queries
 
@@ -85,44 +84,24 @@ def shorten_columns(nearest: Nearest, which: IntArray) -> None:
         shorten(nearest, which[worth], columns[worth], leap=0.05)
 
 
-_GAIN = 0.97  # of the best distance, at most, is what a jump must come to
-
-
 def jump(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, n_queries: int) -> None:
-    """Try one more jump of the best points, and of the rows themselves, and keep what is nearer.
+    """Try one more jump of the rows themselves and of their best points.
 
-    At most ``n_queries`` of them are tried, drawn at random where there are more.
+    Parameters
+    ----------
+    nearest : Nearest
+        The best points.
+    which : array of shape (n_which,)
+        Positions of the rows.
+    rng : numpy.random.Generator
+        Draws jumps where there are more than queries.
+    n_queries : int
+        Most queries for each row.
     """
     space = nearest.space
-    if not which.size or not space.jumping:
-        return
-    from_rows = list(space.jumps(space.origin[which]))
-    chosen = _some(from_rows, rng, n_queries // 2 if space.n_numeric else n_queries)
-    nearest.evaluate(which, chosen)
-    which = which[nearest.distance[which] > 0.0]
-    best = nearest.point[which]
-    moves = nearest.move(which)
-    if not (moves.any() or differs(best, space.origin[which]).any()):
-        return
-    jumped = _some(list(space.jumps(best)), rng, n_queries - chosen.shape[1])
-    n_points = jumped.shape[1]
-    flat = jumped.reshape(-1, jumped.shape[2])
-    owner = np.repeat(which, n_points)
-    fixed = space.squared_costs(flat, owner)[:, space.n_numeric :].sum(axis=1).reshape(-1, n_points)
-    room = np.square(_GAIN * nearest.distance[which])[:, None] - fixed
-    length = lengths(moves)[:, None]
-    factor = np.sqrt(np.maximum(room, 0.0)) / np.maximum(length, np.finfo(np.float64).tiny)
-    points = space.points(jumped, which, moves[:, None] * np.minimum(factor, 1.0)[:, :, None])
-    useless = room < 0.0  # farther than the best: not evaluated
-    points[useless] = space.origin[which][np.nonzero(useless)[0]]
-    nearest.evaluate(which, points)
-
-
-def _some(options: list[FloatArray], rng: np.random.Generator, n_queries: int) -> FloatArray:
-    """Return at most ``n_queries`` of the options, of shape (n_rows, n_options, n_columns)."""
-    if len(options) > n_queries:
-        options = [options[place] for place in np.sort(rng.permutation(len(options))[: max(1, n_queries)])]
-    return np.stack(options, axis=1)
+    if which.size and space.jumping:
+        for base in (space.origin[which], nearest.point[which]):
+            nearest.evaluate(which, space.some_jumps(base, rng, n_queries // 2))
 
 
 _MANY = 30  # columns, for which a bit less must do

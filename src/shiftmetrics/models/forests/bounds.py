@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.axes import NumberAxis
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import LossName, Question
@@ -20,32 +21,20 @@ from shiftmetrics.stability.losses import CandidateLoss
 
 _MOST_PAIRS = 60_000_000  # rows times leaves beyond which the bound is not worth its time
 _STEPS = 48
+_QUERIES = 500  # the number of queries to which the next limits belong; more of them raise these
 _MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
 _MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
 _SHRINK = 0.7  # factor from one squared distance to the next
 _MOST_TRIALS = 4
+_BLOCK_BYTES = 1 << 26
 _NEAR = 0.25  # share of the rows, the nearest to an error, that get a sharper bound: these move first
 
 
-def lower_loss(question: Question, grid: Grid, distances: FloatArray | None = None) -> CandidateLoss | None:
-    """Return a certified lower loss, None where it takes too long.
-
-    Parameters
-    ----------
-    question : Question
-        The model, the rows and the loss.
-    grid : Grid
-        Its forest.
-    distances : array of shape (n_samples,), optional
-        For the 0/1 loss, the distances of known errors: they sharpen the bound.
-    """
+def lower_loss(question: Question, grid: Grid) -> CandidateLoss | None:
+    """Return a certified lower loss, None where it takes too long."""
     if len(grid.boxes.leaf) * question.n_samples > _MOST_PAIRS:
         return None
     squared, losses = lower_bounds(grid, question.codes, question.y, question.loss)
-    if distances is not None:
-        known = np.where(losses > 0.0, squared, np.inf).min(axis=1)
-        least = certified_distances(grid, question.codes, question.y, known, distances * distances)
-        squared = np.where(losses > 0.0, np.maximum(squared, least[:, None]), squared)
     return CandidateLoss(losses, np.sqrt(squared), kind="lower_bound")
 
 
@@ -145,6 +134,10 @@ class _Joint:
     costs: FloatArray
     margins: FloatArray
 
+    def take(self, which: Array) -> _Joint:
+        """Return some of the boxes."""
+        return _Joint(self.low[which], self.high[which], self.costs[which], self.margins[which])
+
     def with_tree(self, other: _Joint, squared: float, rest: FloatArray) -> _Joint:
         """Return the boxes in both that are near enough and whose margins the rest of the trees may still take."""
         margins = self.margins[:, None] + other.margins[None]
@@ -155,30 +148,58 @@ class _Joint:
         met = np.flatnonzero((low <= high).all(axis=1) & (costs.sum(axis=1) < squared))
         return _Joint(low[met], high[met], costs[met], margins[first[met], second[met]])
 
+    def able(self, others: _Joint, first: IntArray, base: FloatArray) -> _Joint:
+        """Return the boxes whose margins the boxes of other trees that meet them may still take."""
+        kept = []
+        for rows in row_blocks(len(self.low), 16 * len(others.low), block_bytes=_BLOCK_BYTES):
+            part = self.take(rows)
+            meet = np.ones((len(part.low), len(others.low)), dtype=bool)
+            for axis in range(part.low.shape[1]):
+                meet &= part.low[:, axis, None] <= others.high[:, axis]
+                meet &= others.low[:, axis] <= part.high[:, axis, None]
+            able = np.zeros(len(meet), dtype=bool)
+            for rival, margin in enumerate(others.margins.T):
+                least = np.minimum.reduceat(np.where(meet, margin, np.inf), first, axis=1).sum(axis=1)
+                able |= part.margins[:, rival] + least + base[rival] <= 0.0
+            kept.append(able)
+        return self.take(np.concatenate(kept))
+
 
 def certified_distances(
-    grid: Grid, start: FloatArray, y: IntArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
+    grid: Grid, start: FloatArray, y: IntArray, lower: FloatArray, upper: FloatArray, n_queries: int = 500
+) -> tuple[FloatArray, dict[int, IntArray]]:
     """Return squared distances below which rows have no error, at least the known ones.
 
     Parameters
     ----------
     grid : Grid
-        The forest on its axes; where some are axes of states, nothing is added to the known distances.
+        The forest on its axes, all of numbers; with others nothing is gained.
     start : array of shape (n_rows, n_features)
         The rows.
     y : array of shape (n_rows,)
-        Their classes.
-    lower, upper : array of shape (n_rows,)
-        Squared distances that no error is nearer than, and at which one is known.
+        Their labels.
+    lower : array of shape (n_rows,)
+        Squared distances below which no row has an error.
+    upper : array of shape (n_rows,)
+        Squared distances of known errors.
+    n_queries : int
+        How much work to spend: more rows, farther away, and more boxes.
+
+    Returns
+    -------
+    squared : array of shape (n_rows,)
+        The sharper distances.
+    nearest : dict of int to array of shape (n_axes,)
+        By row, the cells where an error stands at this distance, if the model breaks ties as the sums here.
     """
-    squared = lower.copy()
+    squared, nearest = lower.copy(), {}
     if not all(isinstance(axis, NumberAxis) for axis in grid.axes):
-        return squared
-    most = min(_MOST_LEAVES * grid.forest.n_trees, len(grid.boxes.leaf) - 1)
+        return squared, nearest
+    effort = n_queries / _QUERIES
+    most = min(int(_MOST_LEAVES * effort * grid.forest.n_trees), len(grid.boxes.leaf) - 1)
     right = np.flatnonzero((lower > 0.0) & (upper > 0.0))
-    nearest = right[np.argsort(upper[right], kind="stable")[: int(np.ceil(_NEAR * len(right)))]]
-    for row in nearest.tolist():
+    n_sought = int(np.ceil(min(_NEAR * effort, 1.0) * len(right)))
+    for row in right[np.argsort(upper[right], kind="stable")[:n_sought]].tolist():
         here = start[row : row + 1]
         costs = np.zeros(grid.boxes.low.shape)
         for position, (axis, (bounded, sets, which)) in enumerate(zip(grid.axes, grid.sides, strict=True)):
@@ -189,50 +210,80 @@ def certified_distances(
         for _ in range(_MOST_TRIALS):
             if not squared[row] < trial < np.inf:
                 break
-            distance = _certified(grid, costs, gone, int(y[row]), trial)
-            if distance is not None:
-                squared[row] = max(squared[row], distance)
+            joint = _joined(grid, costs, gone, int(y[row]), trial, int(_MOST_JOINT * effort))
+            if joint is not None:
+                squared[row] = max(squared[row], min(joint.costs.sum(axis=1).min(initial=np.inf), trial))
+                if len(joint.low):
+                    best = int(joint.costs.sum(axis=1).argmin())
+                    nearest[row] = _nearest_cells(grid, here, joint.low[best], joint.high[best])
                 break
             trial *= _SHRINK
-    return squared
+    return squared, nearest
 
 
-def _certified(grid: Grid, costs: FloatArray, gone: BoolArray, label: int, squared: float) -> float | None:
-    """Return a squared distance below which a row has no error, at most ``squared``; None: too much work.
+def _nearest_cells(grid: Grid, here: FloatArray, low: IntArray, high: IntArray) -> IntArray:
+    """Return the cells in a box that are nearest to a row; where its value is missing, that cell."""
+    cells = grid.cells(here)[0]
+    for position, axis in enumerate(grid.axes):
+        costs = axis.costs(here)[0]
+        if cells[position] < axis.n_open:
+            inside = slice(low[position], high[position] + 1)
+            cells[position] = low[position] + costs[inside].argmin()
+    return cells
 
-    ``costs`` of shape (n_leaves, n_axes) holds the squared distance of the row to each leaf box on each axis, and
-    ``gone`` the axes on which its value is missing.
+
+def _joined(
+    grid: Grid, costs: FloatArray, gone: BoolArray, label: int, squared: float, most: int
+) -> _Joint | None:
+    """Return all boxes of all trees together nearer than ``squared`` where a row may be an error.
+
+    Parameters
+    ----------
+    grid : Grid
+        The forest on its axes.
+    costs : array of shape (n_leaves, n_axes)
+        Squared distance of the row to each box on each axis.
+    gone : bool array of shape (n_axes,)
+        Axes that bound no box, since the row misses a value there.
+    label : int
+        The label of the row.
+    squared : float
+        How far to look.
+    most : int
+        Most pairs of boxes; None is returned where there are more.
     """
     boxes, forest = grid.boxes, grid.forest
     leaf = np.flatnonzero(costs.sum(axis=1) < squared)
     values = forest.factor * forest.value[boxes.leaf[leaf]]
     margins = values[:, [label]] - np.delete(values, label, axis=1)
+    low, high = np.where(gone, 0, boxes.low[leaf]), np.where(gone, 0, boxes.high[leaf])
+    near = _Joint(low, high, costs[leaf], margins)
     first = np.flatnonzero(np.diff(boxes.tree[leaf], prepend=-1))
     if len(first) < forest.n_trees:
         return None
+    base = forest.base[label] - np.delete(forest.base, label) - 2.0 * forest.tolerance
     lowest = np.minimum.reduceat(margins, first)
-    base = forest.base[label] - np.delete(forest.base, label)
-    total = lowest.sum(axis=0) + base - 2.0 * forest.tolerance
+    total = lowest.sum(axis=0) + base
+    none = near.take(slice(0))
     if (total > 0.0).all():
-        return squared
+        return none
     size = np.diff(first, append=len(leaf))
     able = (margins + np.repeat(total - lowest, size, axis=0) <= 0.0).any(axis=1)
-    low, high = np.where(gone, 0, boxes.low[leaf]), np.where(gone, 0, boxes.high[leaf])
-    costs = costs[leaf]
-    joint: _Joint | None = None
-    rest = total
-    # A tree of one box does not limit where the row goes: all points that are near enough are in it.
-    order = np.flatnonzero(size > 1)
-    for tree in order[np.argsort(size[order], kind="stable")]:
+    joint, rest, order = None, total, np.argsort(size, kind="stable")
+    for place, tree in enumerate(order):
         kept = np.arange(first[tree], first[tree] + size[tree])
-        kept = kept[able[kept]]
-        if not kept.size:
-            return squared
+        other = near.take(kept[able[kept]])
         rest = rest - lowest[tree]
-        other = _Joint(low[kept], high[kept], costs[kept], margins[kept])
-        if joint is not None and len(joint.low) * len(kept) > _MOST_JOINT:
-            return None
-        joint = other if joint is None else joint.with_tree(other, squared, rest)
+        if joint is None:
+            joint = other
+            continue
+        if len(joint.low) * len(other.low) > most:
+            left = [np.arange(first[later], first[later] + size[later]) for later in order[place:]]
+            starts = np.cumsum([0, *(len(part) for part in left[:-1])])
+            joint = joint.able(near.take(np.concatenate(left)), starts, base)
+            if len(joint.low) * len(other.low) > most:
+                return None
+        joint = joint.with_tree(other, squared, rest)
         if not len(joint.low):
-            return squared
-    return None if joint is None else float(min(joint.costs.sum(axis=1).min(), squared))
+            return none
+    return joint

@@ -16,21 +16,23 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.forests.answers import losses_of
-from shiftmetrics.models.forests.bounds import lower_loss
+from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import Loss, ZeroOneLoss
+from shiftmetrics.stability.losses import CandidateLoss, Loss, ZeroOneLoss
 
 _MOST_STEPS = 24
-_FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on
+_FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on, at _QUERIES
+_QUERIES = 500
 _RATES = (0.5, 1.0, 2.0)
 """Prices of moving, relative to the margin over the shortest way found, at which first moves are chosen."""
 _MOST_OTHERS = 2000  # rows of other classes among which the nearest is sought
 _PRICES = (0.1, 1.0, 10.0, 100.0)
 """Dual prices to begin with, relative to the price of a move over the mean loss."""
 _GAIN = 1e-9
+_ROUNDING = 1e-9  # relative; of distances that are one
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _worth(price: FloatArray | float) -> Score:
     )
 
 
-def shortest_errors(block: Block, starts: list[IntArray]) -> tuple[FloatArray, IntArray]:
+def shortest_errors(block: Block, starts: list[IntArray], n_first: int) -> tuple[FloatArray, IntArray]:
     """Return the squared distance of the nearest error found for each row (inf: none), and its cells.
 
     Parameters
@@ -209,6 +211,8 @@ def shortest_errors(block: Block, starts: list[IntArray]) -> tuple[FloatArray, I
         The rows; their height is positive at errors.
     starts : list of array of shape (n_rows, n_axes)
         Cells to begin with, errors or not; the nearest single moves and the steepest way are always tried.
+    n_first : int
+        How many first moves to go on from, at each price.
     """
     grid, everyone = block.grid, np.arange(len(block.start))
     best, where = np.full(len(everyone), np.inf), block.start.copy()
@@ -229,7 +233,7 @@ def shortest_errors(block: Block, starts: list[IntArray]) -> tuple[FloatArray, I
     tried = [block.start]
     for rate in _RATES:  # in pairs: a move that pays for itself at some price, then the nearest second one
         price = rate * margin / np.where(np.isfinite(best) & (best > 0.0), best, 1.0)
-        for start in _first_moves(block, _worth(price[:, None]), _FIRST_MOVES):
+        for start in _first_moves(block, _worth(price[:, None]), n_first):
             rows = np.flatnonzero(np.all([(start != other).any(axis=1) for other in tried], axis=0))
             tried.append(start)
             keep(rows, climb(block.take(rows, best[rows]), start[rows], _nearest_error, to_error=True))
@@ -247,13 +251,40 @@ def shortest_errors(block: Block, starts: list[IntArray]) -> tuple[FloatArray, I
 def answer_by_search(question: Question, grid: Grid) -> Answer:
     """Answer for all moves of a sum of trees: an upper bound by search, with a certified lower one where cheap."""
     if question.loss == "zero_one":
-        distances, cells = _nearest_errors(question, grid)
-        return Answer(
-            loss=ZeroOneLoss(distances, kind="upper_bound"),
-            points=lambda rows, _, __: grid.points(question.codes[rows], cells[rows]),
-            lower=lower_loss(question, grid, distances),
-        )
+        return _first_errors(question, grid)
     return _first_candidates(question, grid)
+
+
+def _first_errors(question: Question, grid: Grid) -> Answer:
+    """Search errors, certify that none is nearer, and take those that this finds; exact where the two meet."""
+    distances, cells = _nearest_errors(question, grid)
+    lower = lower_loss(question, grid)
+
+    def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
+        return grid.points(question.codes[rows], cells[rows])
+
+    if lower is None:
+        return Answer(ZeroOneLoss(distances, kind="upper_bound"), points)
+    start, losses = question.codes, np.asarray(lower.losses)
+    known = np.where(losses > 0.0, np.asarray(lower.distances), np.inf).min(axis=1)
+    squared, nearest = certified_distances(
+        grid, start, question.y, known**2, distances**2, question.n_queries
+    )
+    rows = np.fromiter(nearest, dtype=np.int64)
+    if rows.size:
+        there = np.stack([*nearest.values()])
+        places = grid.points(start[rows], there)
+        apart = question.domain.distances(places, start[rows])
+        nearer = np.flatnonzero(question.is_wrong(places, rows) & (apart < distances[rows]))
+        distances[rows[nearer]], cells[rows[nearer]] = apart[nearer], there[nearer]
+    least = np.sqrt(squared)
+    if (distances <= least * (1.0 + _ROUNDING)).all():
+        return Answer(ZeroOneLoss(distances), points)
+    lower = CandidateLoss(
+        losses, np.where(losses > 0.0, np.maximum(lower.distances, least[:, None]), lower.distances),
+        kind="lower_bound",
+    )  # fmt: skip
+    return Answer(ZeroOneLoss(distances, kind="upper_bound"), points, lower=lower)
 
 
 def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArray]:
@@ -279,7 +310,9 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
                 apart[labels[None, :] == question.y[rows][:, None]] = np.inf
                 near = grid.cells(question.domain.clip(pool[apart.argmin(axis=1)], start[rows]))
                 legal = np.isfinite(block.spent(near)).all(axis=1) & np.isfinite(apart.min(axis=1))
-                squared, nearest = shortest_errors(block, [np.where(legal[:, None], near, block.start)])
+                squared, nearest = shortest_errors(
+                    block, [np.where(legal[:, None], near, block.start)], _n_first(question, grid)
+                )
                 reached = np.flatnonzero(np.isfinite(squared))
                 points = grid.points(start[rows[reached]], nearest[reached])
                 confirmed = question.is_wrong(points, rows[reached])
@@ -290,6 +323,12 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
                 if not rows.size:
                     break
     return distances, cells
+
+
+def _n_first(question: Question, grid: Grid) -> int:
+    """Return from how many first moves a search goes on: the more, the more queries are allowed."""
+    wanted = max(_FIRST_MOVES, question.n_queries * _FIRST_MOVES // _QUERIES)
+    return min(wanted, len(grid.active))
 
 
 def _error_height(forest: Forest, ties_fall: bool, outputs: FloatArray, labels: IntArray) -> FloatArray:
@@ -355,7 +394,11 @@ class _Search:
         question, grid = self.question, self.grid
         points, value = self.columns.best(dual, question.theta1)
         better = False
-        for start in (grid.cells(points), grid.cells(question.codes), *range(2, 2 + _FIRST_MOVES)):
+        for start in (
+            grid.cells(points),
+            grid.cells(question.codes),
+            *range(2, 2 + _n_first(question, grid)),
+        ):
             points, losses, distances = self.at(_climbed(question, grid, start, dual))
             worth = dual * losses - question.theta1 * distances * distances
             if (worth > value + _GAIN * (1.0 + np.abs(value))).any():

@@ -130,11 +130,8 @@ class NetworkClimb:
         if not self.space.jumping:
             return []
         jumped, best = start.copy(), np.full(len(start), -np.inf)
-        options = list(self.space.jumps(start))
-        if len(options) > _MOST_JUMPS:
-            chosen = self.question.rng.permutation(len(options))[:_MOST_JUMPS]
-            options = [options[place] for place in chosen]
-        for points in options:
+        options = self.space.some_jumps(start, self.question.rng, _MOST_JUMPS)
+        for points in np.ascontiguousarray(options.swapaxes(0, 1)):
             there, _, _ = self._measured(points, dual)
             better = there > best
             jumped[better], best[better] = points[better], there[better]
