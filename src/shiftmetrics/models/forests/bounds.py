@@ -26,6 +26,9 @@ _MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
 _MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
 _SHRINK = 0.7  # factor from one squared distance to the next
 _MOST_TRIALS = 4
+_MOST_MEETINGS = (
+    4_000_000  # pairs with boxes of all trees that are left, beyond which a shorter distance is tried
+)
 _BLOCK_BYTES = 1 << 26
 _NEAR = 0.25  # share of the rows, the nearest to an error, that get a sharper bound: these move first
 
@@ -279,6 +282,8 @@ def _joined(
             continue
         if len(joint.low) * len(other.low) > most:
             left = [np.arange(first[later], first[later] + size[later]) for later in order[place:]]
+            if len(joint.low) * sum(map(len, left)) > _MOST_MEETINGS:
+                return None
             starts = np.cumsum([0, *(len(part) for part in left[:-1])])
             joint = joint.able(near.take(np.concatenate(left)), starts, base)
             if len(joint.low) * len(other.low) > most:
