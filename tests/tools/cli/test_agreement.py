@@ -75,10 +75,11 @@ def test_probabilities(run, folder):
     probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     np.savez(folder / "p.npz", a=probabilities, b=probabilities[::-1])
     source = f"{folder / 'p.npz'}:a", f"{folder / 'p.npz'}:b"
-    assert "--kind probabilities" in run("agreement", *source).output.replace(
-        'kind="probabilities"', "--kind probabilities"
-    )
-    assert run("agreement", *source, "--kind", "probabilities", "--report", folder / "r.html").exit_code == 0
+    named = run("agreement", *source, "--kind", "probabilities")
+    assert named.exit_code == 0
+    assert run("agreement", *source).output == named.output  # recognised
+    assert run("agreement", *source, "--kind", "scores").output != named.output
+    assert run("agreement", *source, "--report", folder / "r.html").exit_code == 0
 
 
 def test_binary_margins_in_one_column(run, folder):
