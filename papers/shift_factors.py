@@ -62,6 +62,11 @@ CLAIMS = {
 }
 
 
+def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return relative differences; 0 where both numbers are 0."""
+    return np.abs(one - other) / np.maximum(one + other, 1e-12)
+
+
 def measure(seed: int, quick: bool) -> dict:
     digits = trained(seed, quick)
     agreement = {name: np.empty((len(RATIOS), len(FACTORS))) for name in LEARNERS}
@@ -78,16 +83,14 @@ def measure(seed: int, quick: bool) -> dict:
                 log_pa.append(result.log_pa)
     full = {name: agreement[name][-1] for name in LEARNERS}
     erm, irm, lisa = (full[name] for name in LEARNERS)
-    apart = np.abs(erm - irm) / (erm + irm)
     rates = np.array(afr_p["ERM"]), np.array(afr_p["IRM"])
-    apart_rates = np.abs(rates[0] - rates[1]) / (rates[0] + rates[1])
     return {
         "power": float(np.mean([spearmanr(full[name], FACTORS).statistic for name in LEARNERS])),
         "ratio": float(max(np.diff(agreement[name], axis=0).mean(axis=0).max() for name in LEARNERS)),
         "source": float(np.mean([full[name][0] - full[name][1:].max() for name in LEARNERS])),
         "lisa_first": float(lisa[0] - max(erm[0], irm[0])),
         "irm_later": float((irm - np.maximum(erm, lisa))[1:].mean()),
-        "discriminates": float((apart - apart_rates).mean()),
+        "discriminates": float((apart(erm, irm) - apart(*rates)).mean()),
         "sign": max(log_pa),
         "agreement": agreement,
         "afr_p": afr_p,
