@@ -1,8 +1,5 @@
 """Agreement of Dask arrays: the certified value of all rows, from tree sums over partitions."""
 
-import dask
-import dask.array as da
-import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +9,12 @@ from hypothesis import strategies as st
 import oracles
 from shiftmetrics import Computing, posterior_agreement
 
+dask = pytest.importorskip("dask", reason="needs dask: pip install 'shiftmetrics[dask]'")
+da = pytest.importorskip("dask.array")
+dataframe = pytest.importorskip("dask.dataframe")
 
-def arrays(seed: int, chunks: object = (70, -1)) -> tuple[da.Array, da.Array]:
+
+def arrays(seed: int, chunks: object = (70, -1)) -> tuple[object, object]:
     return tuple(da.from_array(part, chunks=chunks) for part in oracles.hard_pairs(seed))
 
 
@@ -38,7 +39,7 @@ def test_any_partitions_give_the_number_of_memory(kind: str, cuts: list[int]) ->
 def test_data_frames_match_their_columns_by_name() -> None:
     pair = [pd.DataFrame(side, columns=["a", "b", "c"]) for side in oracles.hard_pairs(1)]
     exact = posterior_agreement(*pair)
-    shifted, reference = (dask.dataframe.from_pandas(side, npartitions=3) for side in pair)
+    shifted, reference = (dataframe.from_pandas(side, npartitions=3) for side in pair)
     result = posterior_agreement(shifted, reference[["c", "a", "b"]])
     assert result.value == pytest.approx(exact.value, rel=1e-12)
     with pytest.raises(ValueError, match="same columns"):
