@@ -195,7 +195,8 @@ def certified_distances(
     nearest : dict of int to array of shape (n_axes,)
         By row, the cells where an error stands at this distance, if the model breaks ties as the sums here.
     """
-    squared, nearest = lower.copy(), {}
+    squared: FloatArray = lower.copy()
+    nearest: dict[int, IntArray] = {}
     if not all(isinstance(axis, NumberAxis) for axis in grid.axes):
         return squared, nearest
     effort = n_queries / _QUERIES
@@ -226,7 +227,7 @@ def certified_distances(
 
 def _nearest_cells(grid: Grid, here: FloatArray, low: IntArray, high: IntArray) -> IntArray:
     """Return the cells in a box that are nearest to a row; where its value is missing, that cell."""
-    cells = grid.cells(here)[0]
+    cells: IntArray = grid.cells(here)[0]
     for position, axis in enumerate(grid.axes):
         costs = axis.costs(here)[0]
         if cells[position] < axis.n_open:
