@@ -118,12 +118,10 @@ def routes(small: bool) -> None:
     rng = np.random.default_rng(0)
     n = 2000 if small else 50_000
     x, y = (ring[rng.integers(low, 8, n)] + 0.1 * rng.normal(size=(n, 2)) for low in (0, 2))
-    rows = [
-        route(f"ring, n = m = {n:,}, d = 2", x, y, name, 0.4) for name in ("cholesky", "landmarks", "auto")
-    ]
+    rows = [route(f"ring, n = m = {n:,}, d = 2", x, y, name, 0.4) for name in ("landmarks", "auto")]
     few = 500 if small else 3000
     x, y = clusters(few, 128, 0), clusters(few, 128, 1, first=5)
-    rows += [route(f"kinds, n = m = {few:,}, d = 128", x, y, name, 12.0) for name in ("fourier", "dense")]
+    rows += [route(f"kinds, n = m = {few:,}, d = 128", x, y, name, 12.0) for name in ("landmarks", "dense")]
     x, y = clusters(n, 64, 0), clusters(n, 64, 1, first=5)
     rows.append(route(f"kinds, n = m = {n:,}, d = 64", x, y, "cosine", None))
     columns = ["data", "method", "seconds", "nats", "error bound", "first eigenvalue", "rank"]
