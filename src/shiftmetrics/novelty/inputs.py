@@ -83,7 +83,8 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
     if is_in_parts(features) or is_in_parts(reference):
         parts = [_check_rows(features, "features"), _check_rows(reference, "reference")]
         if sum(len(part) for part in parts) <= JOINED_ROWS:
-            parts = [np.asarray(to_numpy(part), dtype=np.float64) for part in parts]
+            whole = [part if is_in_parts(part) else to_numpy(part) for part in parts]
+            parts = [np.asarray(part, dtype=np.float64) for part in whole]
         elif kernel == "precomputed":
             raise ValueError(describe("features", "an array with kernel='precomputed'", "rows in parts"))
         test, base = (part if is_in_parts(part) else to_numpy(part) for part in parts)
