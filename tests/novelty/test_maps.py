@@ -9,6 +9,7 @@ import calls
 from calls import eigenmodes
 from optional import torch
 from shiftmetrics.novelty import routes
+from shiftmetrics.novelty.factor import pivoted_factor
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.maps import LandmarkFeatures
@@ -108,8 +109,8 @@ def test_a_kernel_that_is_not_semidefinite_is_said_to_be() -> None:
 def test_landmarks_are_reproducible_and_know_what_they_leave_out() -> None:
     x, y = samples(5, 50, 50, 2)
     gram = Gram(x, y, GaussianKernel(1.0))
-    options = {"max_rank": 9, "rtol": 1e-12}
-    first, second = (LandmarkFeatures(gram, gram, np.full(100, 0.01), **options) for _ in range(2))
+    factors = [pivoted_factor(gram, np.full(100, 0.01), max_rank=9, rtol=1e-12) for _ in range(2)]
+    first, second = (LandmarkFeatures(gram, gram, factor) for factor in factors)
     np.testing.assert_array_equal(first.whitening, second.whitening)
     assert first.size == 9
     values, rest = first.coordinates(slice(0, 50))
