@@ -17,7 +17,7 @@ from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import DEBUG_VARIABLE, EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.tools.cli.objects import UntrustedError
-from shiftmetrics.tools.cli.outputs import Answer, Job, check_outputs, say
+from shiftmetrics.tools.cli.outputs import Answer, Job, check_outputs, refuse_foreign_archive, say
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.rules import Rule, check_results, read_rules
@@ -142,6 +142,8 @@ class Session:
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"The output must be a folder, got the file {str(self.folder)!r}.")
         self._check_outputs(self.plan.measurements, None)
+        for part in self.plan.measurements:
+            refuse_foreign_archive(self.file(part))
 
     def _check_outputs(self, parts: Sequence[Measurement], job: Job | None) -> None:
         """Refuse to replace files of other origin, or what a job reads; ``parts`` are still to be written."""
