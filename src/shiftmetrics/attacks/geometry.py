@@ -58,7 +58,7 @@ def random_move(
 
 
 def move_to_hyperplane(
-    point: Tensor, normal: Tensor, gap: Tensor, low: Tensor | None, high: Tensor | None, norm: Norm
+    point: Tensor, normal: Tensor, gap: Tensor, low: Tensor, high: Tensor, norm: Norm
 ) -> Tensor:
     """Return the least move m with ``<normal, m> = gap`` that keeps ``point + m`` within a box.
 
@@ -72,7 +72,7 @@ def move_to_hyperplane(
     point, normal : Tensor of shape (n_samples, n_features)
     gap : Tensor of shape (n_samples,)
         At least 0: negative gaps count as 0.
-    low, high : Tensor of shape (n_samples, n_features) or None
+    low, high : Tensor of shape (n_samples, n_features)
         The box, which holds ``point``.
     norm : {"l2", "linf"}
 
@@ -84,8 +84,6 @@ def move_to_hyperplane(
     rate = normal * speed  # gain per unit of t, never negative
     gap = gap.clamp_min(0.0)
     tiny = torch.finfo(point.dtype).tiny
-    if low is None or high is None:
-        return speed * (gap / rate.sum(dim=1).clamp_min(tiny))[:, None]
     room = torch.where(speed > 0, high - point, point - low).clamp_min(0.0)
     far = 1e12  # stands for a bound at infinity, so that products with it stay finite
     stop = torch.where(rate > 0, room / speed.abs().clamp_min(tiny), torch.zeros_like(room)).clamp_max(far)

@@ -202,12 +202,8 @@ def noise(
 
     def search(problem: Problem, generator: torch.Generator) -> Tensor:
         direction = torch.empty_like(problem.zeros()).normal_(generator=generator)
-        if problem.free is not None:
-            direction = direction * problem.free
-        direction = steepest(direction, norm)
+        direction = steepest(direction * problem.free, norm)
         low, high = problem.box
-        if low is None or high is None:
-            return direction * problem.radius[:, None]
         if norm == "linf":
             # up where the bounds leave no room below, and down where they leave none above
             direction = torch.where(high < problem.radius[:, None], -direction.abs(), direction)

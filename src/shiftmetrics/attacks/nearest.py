@@ -224,9 +224,7 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
 
 def move_to_others(part: Problem, others: Problem, predicted: Tensor, rank: int) -> Tensor:
     """Return the moves to the nearest (``rank`` 0) or next row of ``others`` that is predicted otherwise."""
-    scale = 1.0 if part.scale is None else part.scale
-    free = 1.0 if part.free is None else part.free
-    from_, to = part.x.flatten(1) * scale * free, others.x.flatten(1) * scale * free
+    from_, to = (problem.x.flatten(1) * part.scale * part.free for problem in (part, others))
     distance = torch.cdist(from_, to, p=2.0 if part.norm == "l2" else torch.inf)
     distance = distance.masked_fill(part.y[:, None] == predicted, torch.inf)
     order = distance.topk(min(rank + 1, len(to)), dim=1, largest=False)

@@ -39,12 +39,12 @@ class Problem:
         Their labels.
     norm : {"l2", "linf"}
         Norm of a move.
-    cost : Tensor of shape (n_features,) or None
-        Feature costs; None where all are 1.
-    free : Tensor of shape (n_features,) or None
-        1 where a feature may move, 0 where it is frozen; None where all may move.
-    lower, upper : Tensor in the shape of a row, or None
-        The bounds.
+    cost : Tensor of shape (n_features,)
+        Feature costs.
+    free : Tensor of shape (n_features,)
+        1 where a feature may move, 0 where it is frozen.
+    lower, upper : Tensor in the shape of a row
+        The bounds, infinite where there are none.
     radius : Tensor of shape (n_samples,)
         The longest move of an attack of given strength; inf for the others.
     """
@@ -53,10 +53,10 @@ class Problem:
     x: Tensor
     y: Tensor
     norm: Norm
-    cost: Tensor | None
-    free: Tensor | None
-    lower: Tensor | None
-    upper: Tensor | None
+    cost: Tensor
+    free: Tensor
+    lower: Tensor
+    upper: Tensor
     radius: Tensor
 
     @property
@@ -65,25 +65,15 @@ class Problem:
         return self.x.shape[0]
 
     @cached_property
-    def scale(self) -> Tensor | None:
+    def scale(self) -> Tensor:
         """Square roots of the costs."""
-        return None if self.cost is None else self.cost.sqrt()
+        return self.cost.sqrt()
 
     @cached_property
-    def box(self) -> tuple[Tensor | None, Tensor | None]:
-        """Lowest and highest moves, each of shape (n_samples, n_features); None without limits."""
-        if self.lower is not None and self.upper is not None:
-            low, high = (self.lower - self.x).flatten(1), (self.upper - self.x).flatten(1)
-            if self.scale is not None:
-                low, high = low * self.scale, high * self.scale
-        elif self.free is not None:
-            high = torch.full_like(self.x.flatten(1), torch.inf)
-            low = -high
-        else:
-            return None, None
-        if self.free is not None:
-            low, high = low.where(self.free > 0, 0.0), high.where(self.free > 0, 0.0)
-        return low, high
+    def box(self) -> tuple[Tensor, Tensor]:
+        """Lowest and highest moves, each of shape (n_samples, n_features)."""
+        low, high = (((end - self.x).flatten(1) * self.scale) for end in (self.lower, self.upper))
+        return low.where(self.free > 0, 0.0), high.where(self.free > 0, 0.0)
 
     def take(self, rows: Tensor | slice) -> Problem:
         """Return the problem of some rows alone."""
@@ -95,30 +85,22 @@ class Problem:
 
     def points(self, move: Tensor) -> Tensor:
         """Return the moved inputs, in the shape of the inputs."""
-        step = move if self.scale is None else move / self.scale
-        return self.x + step.reshape(self.x.shape)
+        return self.x + (move / self.scale).reshape(self.x.shape)
 
     def settled(self, move: Tensor) -> Tensor:
         """Return the moved inputs inside the bounds, and equal where frozen, to the last bit."""
-        x_adv = self.points(move)
-        if self.lower is not None and self.upper is not None:
-            x_adv = torch.minimum(torch.maximum(x_adv, self.lower), self.upper)
-        if self.free is not None:
-            x_adv = torch.where(self.free.reshape(x_adv.shape[1:]) > 0, x_adv, self.x)
-        return x_adv
+        x_adv = torch.minimum(torch.maximum(self.points(move), self.lower), self.upper)
+        return torch.where(self.free.reshape(x_adv.shape[1:]) > 0, x_adv, self.x)
 
     def distance(self, x_adv: Tensor) -> FloatArray:
         """Return the distance of each row to its moved input, in float64."""
         move = (to_float64(x_adv) - to_float64(self.x)).reshape(self.n_samples, -1)
-        if self.cost is not None:
-            move = move * np.sqrt(to_float64(self.cost))
+        move = move * np.sqrt(to_float64(self.cost))
         return np.asarray(np.linalg.norm(move, ord=2 if self.norm == "l2" else np.inf, axis=1))
 
     def clip(self, move: Tensor) -> Tensor:
         """Return the moves with every feature inside its bounds, and frozen ones unmoved."""
         low, high = self.box
-        if low is None or high is None:
-            return move
         return torch.minimum(torch.maximum(move, low), high)
 
     def random(self, radius: Tensor, generator: torch.Generator) -> Tensor:
@@ -144,7 +126,7 @@ class Problem:
             logits = self.model(self.points(move))
             value = loss(logits, self.y)
             (gradient,) = torch.autograd.grad(value.sum(), move)
-        return value.detach(), self._only_free(gradient), logits.detach()
+        return value.detach(), gradient * self.free, logits.detach()
 
     def within(self, gradient: Tensor, move: Tensor) -> Tensor:
         """Return the gradient without the features that it pushes against a bound they have reached.
@@ -152,8 +134,6 @@ class Problem:
         They cannot follow; counted in, they would make the boundary look nearer than it is, and waste length.
         """
         low, high = self.box
-        if low is None or high is None:
-            return gradient
         blocked = ((gradient < 0) & (move <= low)) | ((gradient > 0) & (move >= high))
         return gradient.masked_fill(blocked, 0.0)
 
@@ -173,7 +153,7 @@ class Problem:
             last = classes.shape[1] - 1
             gradients = torch.stack(
                 [
-                    self._only_free(torch.autograd.grad(columns[k], move, retain_graph=k < last)[0])
+                    torch.autograd.grad(columns[k], move, retain_graph=k < last)[0] * self.free
                     for k in range(classes.shape[1])
                 ]
             )
@@ -182,12 +162,7 @@ class Problem:
     def reach(self) -> Tensor:
         """Return the longest move that each row's bounds allow, inf without bounds."""
         low, high = self.box
-        if low is None or high is None:
-            return torch.full_like(self.zeros()[:, 0], torch.inf)
         return row_norm(torch.maximum(low.abs(), high.abs()), self.norm)
-
-    def _only_free(self, gradient: Tensor) -> Tensor:
-        return gradient if self.free is None else gradient * self.free
 
 
 def problem_of(
@@ -213,37 +188,29 @@ def problem_of(
     """
     x = _check_x(X, like)
     lower, upper = _check_bounds(options.bounds, x)
-    cost = None
-    if options.feature_costs is not None:
-        cost = _row_array(options.feature_costs, "feature_costs", x)
-        if not bool((cost > 0).all()):
-            got, remedy = f"{float(cost.min()):g}", "An infinite cost freezes a feature."
-            raise ValueError(describe("feature_costs", "positive", got, remedy))
-    still = torch.zeros(x.shape[1:], dtype=torch.bool, device=x.device)
-    if options.frozen is not None:
-        mask = _row_array(options.frozen, "frozen", x)
-        if not bool(((mask == 0) | (mask == 1)).all()):
-            raise ValueError(
-                describe("frozen", "a mask of True and False", f"values up to {float(mask.max()):g}")
-            )
-        still = mask > 0
-    if cost is not None:
-        still = still | torch.isinf(cost)
-        cost = cost.where(~still, 1.0).flatten()
+    cost = _row_array(1.0 if options.feature_costs is None else options.feature_costs, "feature_costs", x)
+    if not bool((cost > 0).all()):
+        got, remedy = f"{float(cost.min()):g}", "An infinite cost freezes a feature."
+        raise ValueError(describe("feature_costs", "positive", got, remedy))
+    mask = _row_array(False if options.frozen is None else options.frozen, "frozen", x)
+    if not bool(((mask == 0) | (mask == 1)).all()):
+        raise ValueError(
+            describe("frozen", "a mask of True and False", f"values up to {float(mask.max()):g}")
+        )
+    still = (mask > 0) | torch.isinf(cost)
+    cost = cost.where(~still, 1.0).flatten()
     if bool(still.all()):
         expected, got = "a mask that leaves a feature free", "all features frozen"
         raise ValueError(describe("frozen", expected, got, "Free one of them."))
-    furthest = math.inf
-    if lower is not None and upper is not None:
-        width = (upper - lower).where(~still, 0.0).flatten() * (1.0 if cost is None else cost.sqrt())
-        furthest = float(torch.linalg.vector_norm(width, ord=2 if norm == "l2" else math.inf))
+    width = (upper - lower).where(~still, 0.0).flatten() * cost.sqrt()
+    furthest = float(torch.linalg.vector_norm(width, ord=2 if norm == "l2" else math.inf))
     return Problem(
         model=model,
         x=x,
         y=_check_y(y, x),
         norm=norm,
-        cost=None if cost is None or bool((cost == 1).all()) else cost,
-        free=(~still).to(x.dtype).flatten() if bool(still.any()) else None,
+        cost=cost,
+        free=(~still).to(x.dtype).flatten(),
         lower=lower,
         upper=upper,
         radius=_check_strength(strength, x, furthest),
@@ -294,7 +261,7 @@ def _check_y(y: Any, x: Tensor) -> Tensor:
     return torch.tensor(labels, dtype=torch.int64, device=x.device)
 
 
-def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor | None, Tensor | None]:
+def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     lowest, highest = float(x.min()), float(x.max())
     if bounds is None:
         if x.ndim == 4 and lowest >= 0.0 and highest <= 255.0:
@@ -303,7 +270,8 @@ def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor | None, Tensor | None]
                 "inputs may leave the range of pixels. Pass bounds=(0, 1) or bounds=(0, 255), or "
                 "bounds=(-inf, inf) if that is meant."
             )
-        return None, None
+        end = torch.full_like(x[0], torch.inf)
+        return -end, end
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ValueError(describe("bounds", "a pair (lowest, highest) or None", repr(bounds)))
     lower, upper = _row_array(bounds[0], "bounds[0]", x), _row_array(bounds[1], "bounds[1]", x)

@@ -191,7 +191,7 @@ def run_attack(
                 describe("attack", f"a function that returns finite inputs of shape {shape}", got)
             )
         step = (x_adv.to(problem.x) - problem.x).flatten(1)
-        move = step if problem.scale is None else step * problem.scale
+        move = step * problem.scale
         allowed = problem.clip(move)
         excess = float((allowed - move).abs().amax())
         if excess > 1e-4 * float(move.abs().amax()):
