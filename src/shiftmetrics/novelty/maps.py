@@ -72,7 +72,7 @@ class FeatureMap(ABC):
             return np.asarray(np.square(self.terms(array, rows) @ coefficients).sum(axis=1))
 
         with one_blas_thread():
-            return np.minimum(np.concatenate(list(map_blocks(squares, blocks))), 1.0)
+            return np.asarray(np.minimum(np.concatenate(list(map_blocks(squares, blocks))), 1.0))
 
 
 class FactorMap(FeatureMap):

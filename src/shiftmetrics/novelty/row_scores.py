@@ -101,7 +101,8 @@ class RowScorer:
             products += rows.T @ weighted
             targets += weighted.T @ labels[chunk]
         inverse = np.linalg.inv(products)
-        coefficients, left_out = inverse @ targets, np.empty(len(labels))
+        coefficients: FloatArray = np.asarray(inverse @ targets, dtype=np.float64)
+        left_out = np.empty(len(labels))
         for chunk, (part,) in self.pooled.passed([self._width]):
             rows = _with_one(part)
             leverage = weights[chunk] * ((rows @ inverse) * rows).sum(axis=1)
