@@ -80,7 +80,7 @@ def measure(seed: int, quick: bool) -> dict:
         for kind, table in (("5a", same), ("5b", apart))
     }
     log_beta = {
-        kind: {name: float(np.log(max(table[name][-1].beta, 1e-6))) for name in LEARNERS}
+        kind: {name: float(np.log(np.clip(table[name][-1].beta, 1e-6, 1e6))) for name in LEARNERS}
         for kind, table in (("5a", same), ("5b", apart))
     }
     erm, irm, lisa = (np.array(value["5b"][name]) for name in LEARNERS)

@@ -85,7 +85,9 @@ def measure(seed: int, quick: bool) -> dict:
     erm, irm, lisa = (full[name] for name in LEARNERS)
     rates = np.array(afr_p["ERM"]), np.array(afr_p["IRM"])
     return {
-        "power": float(np.mean([spearmanr(full[name], FACTORS).statistic for name in LEARNERS])),
+        "power": float(
+            np.mean([np.nan_to_num(spearmanr(full[name], FACTORS).statistic) for name in LEARNERS])
+        ),
         "ratio": float(max(np.diff(agreement[name], axis=0).mean(axis=0).max() for name in LEARNERS)),
         "source": float(np.mean([full[name][0] - full[name][1:].max() for name in LEARNERS])),
         "lisa_first": float(lisa[0] - max(erm[0], irm[0])),
