@@ -55,8 +55,8 @@ def test_folders_of_images(run, photos):
     mode = json.loads((photos / "o.json").read_text())["modes"][0]
     assert mode["n_members"] == 8
     assert "New: about 40 % of the sample, one kind" in ended.stdout
-    (typical,) = (line for line in ended.stdout.splitlines() if "Most typical of what is new" in line)
-    shown = set(re.findall(r"\d+\.png", typical))
+    (headline,) = (line for line in ended.stdout.splitlines() if line.startswith("New: "))
+    shown = set(re.findall(r"\d+\.png", headline))
     assert shown
     assert shown <= {f"{row}.png" for row in range(12, 20)}
     page = (photos / "r.html").read_text()
