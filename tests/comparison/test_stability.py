@@ -385,3 +385,11 @@ def test_intervals_of_differences_of_error_rates_cover(prices: tuple[float, floa
         )
     assert 0.85 <= alone / 200 <= 0.95
     assert 0.85 <= together / 200 <= 0.96
+
+
+def test_what_rests_on_few_rows_differs_by_nothing_known() -> None:
+    losses = models(120)
+    (difference,) = compare_stability({name: losses[name] for name in ("flat", "steep")}, 1.0).differences
+    for interval in (difference.interval, difference.simultaneous_interval):
+        assert (interval.low, interval.high) == (-INF, INF)
+    assert difference.p_value == difference.p_adjusted == 1.0

@@ -163,8 +163,8 @@ def paired_differences(
             # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
             adjusted = min(adjusted, p_value * len(pairs))
         # Alone a difference is known no worse than together with the others.
-        low = min(gap - quantile * sides_of[0], interval.low)
-        high = max(gap + quantile * sides_of[1], interval.high)
+        below, above = (quantile * side if side < np.inf else np.inf for side in sides_of)  # 0 times inf is none
+        low, high = min(gap - below, interval.low), max(gap + above, interval.high)
         differences.append(
             ModelDifference(
                 first=names[i],
