@@ -30,7 +30,7 @@ def is_table(value: object) -> bool:
 
 
 def is_in_parts(value: object) -> bool:
-    """Tell whether ``value`` is rows that are not in memory, of which blocks are NumPy arrays (`_core.rows`)."""
+    """Tell whether ``value`` is rows that are not in memory, of which blocks are NumPy arrays (`_core.parts`)."""
     return getattr(value, "in_parts", False) is True
 
 

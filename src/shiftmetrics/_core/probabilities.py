@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, float64_rows, is_floating, is_in_parts, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.rows import placed
+from shiftmetrics._core.parts import placed
 from shiftmetrics._core.validation import describe
 
 SUM_TOLERANCE = 1e-2

@@ -17,7 +17,8 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.rows import in_parts, placed
+from shiftmetrics._core.parts import placed
+from shiftmetrics._core.rows import in_parts
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_matrix, describe
 from shiftmetrics.agreement.scores import ScorePairs

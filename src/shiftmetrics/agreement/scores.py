@@ -25,8 +25,9 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.numerics import Workspace
+from shiftmetrics._core.parts import Side, placed
 from shiftmetrics._core.probabilities import check_probabilities, look_like_probabilities
-from shiftmetrics._core.rows import Side, of_batches, pair_in_parts, placed
+from shiftmetrics._core.rows import of_batches, pair_in_parts
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
     check_choice,

@@ -163,7 +163,9 @@ def paired_differences(
             # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
             adjusted = min(adjusted, p_value * len(pairs))
         # Alone a difference is known no worse than together with the others.
-        below, above = (quantile * side if side < np.inf else np.inf for side in sides_of)  # 0 times inf is none
+        below, above = (
+            quantile * side if side < np.inf else np.inf for side in sides_of
+        )  # 0 times inf is none
         low, high = min(gap - below, interval.low), max(gap + above, interval.high)
         differences.append(
             ModelDifference(

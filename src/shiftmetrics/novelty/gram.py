@@ -26,7 +26,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
-from shiftmetrics._core.rows import placed
+from shiftmetrics._core.parts import placed
 from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
 from shiftmetrics.novelty.kernels import (
     CallableKernel,

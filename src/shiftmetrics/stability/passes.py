@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, is_in_parts
 from shiftmetrics._core.blocks import map_reduce, row_blocks
-from shiftmetrics._core.rows import placed
+from shiftmetrics._core.parts import placed
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence
 from shiftmetrics.stability.losses.base import Loss, Transform

@@ -10,7 +10,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, is_in_parts
 from shiftmetrics._core.blocks import map_reduce, row_blocks
-from shiftmetrics._core.rows import in_parts, placed
+from shiftmetrics._core.parts import placed
+from shiftmetrics._core.rows import in_parts
 from shiftmetrics._core.validation import LARGEST, check_choice, check_vector, describe, refuse_where
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 
