@@ -23,6 +23,7 @@ WINGS = ("lab", "adapters", "tools")
 MOST_NAMES = {"lab": 43, "adapters": 11, "": 140}
 MOST_PARAMETERS = 12
 MOST_RESULTS = 15
+MOST_LINES = 400
 
 
 def packages() -> dict[str, list[str]]:
@@ -150,3 +151,11 @@ def test_there_is_one_type_of_status() -> None:
     everything()
     assert subclasses(Status) == set()
     assert {get_type_hints(cls)["status"] for cls in subclasses(Result)} == {Status}
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    lengths = {
+        path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines())
+        for path in SOURCE.rglob("*.py")
+    }
+    assert {path: n for path, n in lengths.items() if n > MOST_LINES} == {}

@@ -19,6 +19,14 @@ def models(noises: dict[str, float], n: int = 400, k: int = 4, seed: int = 0):
     return scores, reference
 
 
+@pytest.mark.parametrize("criterion", ["agreement", "vote"])
+def test_draws_are_made_where_none_are_described(criterion):
+    scores, reference = models({"good": 0.5, "middle": 2.0, "poor": 5.0}, n=60)
+    comparison = compare_agreement(scores, reference, criterion=criterion, resampling=None)
+    assert comparison.best.interval.level == 0.95
+    assert isinstance(comparison.settings["rng"], int)
+
+
 def test_the_better_model_leads():
     scores, reference = models({"middle": 2.0, "good": 0.5, "poor": 5.0})
     comparison = compare_agreement(scores, reference, criterion="agreement", resampling=Resampling(rng=0))

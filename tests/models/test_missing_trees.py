@@ -24,8 +24,8 @@ from shiftmetrics.models import Moves, Search, model_stability
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import answers, forest_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_bounds
+from shiftmetrics.models.forests.climbing import Block
 from shiftmetrics.models.forests.from_model import grid_of_question
-from shiftmetrics.models.forests.search import Block
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion

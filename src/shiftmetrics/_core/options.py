@@ -168,8 +168,19 @@ def resampling_of(value: Resampling | float | None) -> Resampling | None:
     TypeError
         If ``value`` is neither a Resampling, a level nor None.
     """
+    return None if value is None else always_resampling(value)
+
+
+def always_resampling(value: Resampling | float | None) -> Resampling:
+    """Return the options of a function that cannot do without draws, with a seed; None is the default.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is neither a Resampling, a level nor None.
+    """
     if value is None:
-        return None
+        value = Resampling()
     if not isinstance(value, Resampling):
         value = Resampling(
             level=check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)

@@ -12,7 +12,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, namespace
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.maximum import Maximum
-from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
+from shiftmetrics._core.options import Computing, Resampling, always_resampling, computing_of
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
@@ -223,7 +223,7 @@ def agreement_curves(
     from tqdm import tqdm
 
     prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
-    drawn = resampling_of(resampling) or Resampling()
+    drawn = always_resampling(resampling)
     shares = np.unique(check_vector(ratios, "ratios", low=0.0))
     check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
     grid = ShiftGrid.of(scores, reference_scores, pairing)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.options import Computing, Resampling, resampling_of
+from shiftmetrics._core.options import Computing, Resampling, always_resampling
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
@@ -148,7 +148,7 @@ def compare_agreement(
         if given is not None and set(given) != set(names):
             raise ValueError(describe(argument, f"a mapping with the names {names}", f"{list(given)}"))
     tables = same_rows("scores", scores, pairing)
-    drawn = resampling_of(resampling) or Resampling()
+    drawn = always_resampling(resampling)
     robust = criterion in (AGREEMENT, OVER_CEILING)
     options: dict[str, Any] = {
         "kind": kind, "prior": prior, "sample_weight": sample_weight, "floor": floor, "pairing": pairing,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shiftmetrics._core.options import Computing, Resampling, resampling_of
+from shiftmetrics._core.options import Computing, Resampling, always_resampling
 from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.models import check_sizes, measure_each, model_names
 from shiftmetrics.comparison.ranking import common_budget, rank_results
@@ -93,7 +93,7 @@ def compare_stability(
             remedy = "Results go to compare_results."
             raise TypeError(describe(f"losses[{name!r}]", "a loss object", type(loss).__name__, remedy))
     check_sizes("losses", {name: loss.n_samples for name, loss in losses.items()})
-    drawn = resampling_of(resampling) or Resampling()
+    drawn = always_resampling(resampling)
     seed = drawn.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,

@@ -35,9 +35,7 @@ from shiftmetrics.views.drawings.style import MUTED, TEST, new_axes
 N_BANDWIDTHS = 9
 """By default: from a quarter of the bandwidth of the variance rule to four times it."""
 
-N_SIZES = 6
-SMALLEST = 25
-LARGEST = 500
+SMALLEST, LARGEST, N_SIZES = 25, 500, 6
 """By default: from 25 rows of each sample to 500, or to the smaller sample."""
 
 _EQUAL = 1e-12
@@ -303,10 +301,10 @@ def draw_study(study: Any, ax: Any = None) -> Any:
     ax.minorticks_off()
     highest = max(float((scores + score_spreads).max()), float((means + spreads).max()), 1e-9)
     ax.set_ylim(0.0, 1.3 * highest)
-    label = "rows of each sample" if by_size else "bandwidth"
-    ax.set(xlabel=f"{label} (log scale)", ylabel="novelty in nats")
+    name, short = ("rows of each sample", "the number of rows") if by_size else ("bandwidth", "bandwidth")
+    ax.set(xlabel=f"{name} (log scale)", ylabel="novelty in nats")
+    ax.set_title(f"Novelty by {short}, and modes that stand out")
     ax.legend(loc="best")
-    ax.set_title(f"Novelty by {'the number of rows' if by_size else 'bandwidth'}, and modes that stand out")
     return ax
 
 
@@ -340,8 +338,7 @@ def _scored(
 
     def spectrum(rows: IntArray) -> FloatArray:
         part = values[rows].T @ values[rows]
-        moments = part / n_test - eta * (whole - part) / (n_rows - n_test)
-        return _positive(np.linalg.eigvalsh(moments))
+        return _positive(np.linalg.eigvalsh(part / n_test - eta * (whole - part) / (n_rows - n_test)))
 
     with one_blas_thread():
         own = _positive(np.linalg.eigvalsh(matrix))
@@ -356,7 +353,6 @@ def _scored(
 
 
 def _positive(eigenvalues: Any) -> FloatArray:
-    eigenvalues = np.asarray(eigenvalues, dtype=np.float64)
     positive: FloatArray = eigenvalues[eigenvalues > EPSILON * len(eigenvalues)]
     return positive
 

@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Moves
+from shiftmetrics.models.forests.climbing import Block, climb
 from shiftmetrics.models.forests.from_model import grid_of_question
-from shiftmetrics.models.forests.search import Block, climb
 from shiftmetrics.models.question import question_of
 
 MODELS = {
