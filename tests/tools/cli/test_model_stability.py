@@ -72,9 +72,14 @@ def rows(place) -> pd.DataFrame:
     return pd.read_csv(place / "rows.csv")
 
 
+def asked(model):
+    """Return the options that say which model, which column holds the labels and which risk is too high."""
+    return ["--model", model, "--target", "died", "-r", "0.4"]
+
+
 def test_a_pipeline_on_a_table(run, place, rows, tmp_path):
     result = run(
-        "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
+        "stability", place / "rows.csv", *asked(place / "model.joblib"),
         "--id", "patient", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -98,7 +103,7 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
     model = joblib.load(place / "model.joblib")
     moves = Moves(immutable=["ward"], bounds={"age": (20.0, np.inf), "pulse": (30.0, 200.0)})
     result = run(
-        "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
+        "stability", place / "rows.csv", *asked(place / "model.joblib"),
         "--immutable", "ward", "--bounds", "age=20:,pulse=30:200", "--weight", "weight", "--theta1", "0.2",
         "--divergence", "chi2", "--loss", "zero_one", "--json", tmp_path / "o.json", "-q",
     )  # fmt: skip
@@ -116,7 +121,7 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
     )
     assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     model_cost = run(
-        "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
+        "stability", place / "rows.csv", *asked(place / "model.joblib"),
         "--cost", "range", "--label-flip", "0.2", "--json", tmp_path / "c.json",
     )  # fmt: skip
     assert model_cost.exit_code == 0, model_cost.output
@@ -125,7 +130,7 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
     )
     assert json.loads((tmp_path / "c.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     frozen = run(
-        "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4",
+        "stability", place / "rows.csv", *asked(place / "model.joblib"),
         "--features", "pulse", "--integer", "pulse",
     )  # fmt: skip
     assert frozen.exit_code == 0, frozen.output
@@ -136,7 +141,9 @@ def test_models_of_arrays(run, place, rows):
         pickle.loads((place / "array.pkl").read_bytes()), rows[["age", "pulse"]].to_numpy(), rows["died"], 0.4
     )
     result = run(
-        "stability", place / "numbers.csv", "--model", place / "array.pkl", "--target", "died", "-r", "0.4"
+        "stability",
+        place / "numbers.csv",
+        *asked(place / "array.pkl"),
     )
     assert expected.headline() in result.stdout, result.output
 
@@ -165,7 +172,7 @@ def test_a_regression(run, place):
 
 
 def test_the_curve_comes_beside(run, place, tmp_path):
-    arguments = ["--model", place / "model.joblib", "--target", "died", "-r", "0.4", "--id", "patient"]
+    arguments = [*asked(place / "model.joblib"), "--id", "patient"]
     result = run(
         "stability", place / "rows.csv", *arguments, "--curve", "--json", tmp_path / "o.json",
         "--report", tmp_path / "r.html",
@@ -180,7 +187,7 @@ def test_the_curve_comes_beside(run, place, tmp_path):
 
 
 def test_features_and_groups_come_beside(run, place, rows, tmp_path):
-    arguments = ["--model", place / "model.joblib", "--target", "died", "-r", "0.4", "--id", "patient"]
+    arguments = [*asked(place / "model.joblib"), "--id", "patient"]
     result = run(
         "stability", place / "rows.csv", *arguments, "--feature-stability", "--by", "nurse", "--immutable", "ward",
         "--label-flip", "0.9", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
@@ -208,12 +215,7 @@ def test_rows_that_belong_together(run, place, rows, tmp_path):
     visits = np.arange(len(rows)) // 2
     np.save(tmp_path / "visits.npy", visits)
     arguments = [
-        "--model",
-        place / "model.joblib",
-        "--target",
-        "died",
-        "-r",
-        "0.4",
+        *asked(place / "model.joblib"),
         "--json",
         tmp_path / "o.json",
     ]
@@ -238,12 +240,7 @@ def test_groups_and_subgroups_stand_aside_of_a_model_of_arrays(run, place, rows,
     frame = rows[["age", "pulse", "died", "nurse", "ward"]]
     frame.to_csv(tmp_path / "rows.csv", index=False)
     arguments = [
-        "--model",
-        place / "array.pkl",
-        "--target",
-        "died",
-        "-r",
-        "0.4",
+        *asked(place / "array.pkl"),
         "--json",
         tmp_path / "o.json",
     ]
@@ -257,12 +254,7 @@ def test_groups_and_subgroups_stand_aside_of_a_model_of_arrays(run, place, rows,
 
 def test_numbers_make_ranges_and_too_many_words_are_refused(run, fails, place, rows, tmp_path):
     arguments = [
-        "--model",
-        place / "model.joblib",
-        "--target",
-        "died",
-        "-r",
-        "0.4",
+        *asked(place / "model.joblib"),
         "--feature-stability",
         "--by",
     ]
@@ -278,12 +270,7 @@ def test_costs_by_column(run, fails, place, rows, tmp_path):
     arguments = [
         "stability",
         place / "rows.csv",
-        "--model",
-        place / "model.joblib",
-        "--target",
-        "died",
-        "-r",
-        "0.4",
+        *asked(place / "model.joblib"),
     ]
     result = run(
         *arguments, "--cost", "ward=0.1,age=inf", "--feature-stability", "--json", tmp_path / "o.json"
@@ -369,7 +356,9 @@ def test_bad_input_is_one_line_and_writes_nothing(fails, place, monkeypatch, arg
 
 def test_columns_that_the_model_needs(fails, place):
     message = fails(
-        "stability", place / "numbers.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4"
+        "stability",
+        place / "numbers.csv",
+        *asked(place / "model.joblib"),
     )
     assert "FILE must have the columns that --model was fitted on, got none called 'ward'" in message
 
@@ -378,7 +367,9 @@ def test_missing_cells_that_the_model_refuses_are_named(fails, place, rows, tmp_
     rows.loc[3, "pulse"] = np.nan
     rows.to_csv(tmp_path / "rows.csv", index=False)
     message = fails(
-        "stability", tmp_path / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", "0.4"
+        "stability",
+        tmp_path / "rows.csv",
+        *asked(place / "model.joblib"),
     )
     assert "FILE must be free of missing cells for this Pipeline, got 1 in column 'pulse'" in message
 
