@@ -26,7 +26,8 @@ def look_like_probabilities(array: Array) -> bool:
         return False  # a pass over all rows is spared
 
     def bad(rows: slice) -> bool:
-        return bool(_outside(float64_rows(array, rows)).any())
+        outside = _outside(float64_rows(array, rows))
+        return bool(namespace(outside).any(outside))
 
     return not any(map_blocks(bad, placed(_blocks(array), (array,))))
 

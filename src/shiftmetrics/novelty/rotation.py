@@ -5,13 +5,17 @@ Eigenfunctions of nearly equal eigenvalues are mixtures of the patterns behind t
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 
 _STARTS = 4
-_STEPS = 1000
-_STILL = 1e-12
+_SWEEPS = 100
+_SMALLEST_ANGLE = 1e-9
+_NOTHING = 1e-14
 
 
 def varimax(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -48,20 +52,34 @@ def varimax(values: FloatArray, weights: FloatArray) -> FloatArray:
     # Other starts guard against stationary points: that they are drawn changes no result but a poor one.
     rng = np.random.default_rng(0)
     starts = [np.eye(size), *(np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(_STARTS - 1))]
-    return max((_ascend(values, weights, start) for start in starts), key=lambda pair: pair[0])[1]
+    found = [_ascend(values, weights, start) for start in starts]
+    return max(found, key=lambda pair: pair[0])[1]
 
 
 def _ascend(values: FloatArray, weights: FloatArray, rotation: FloatArray) -> tuple[float, FloatArray]:
-    """Go to the rotation nearest to the gradient until it stands still; return the criterion and the rotation."""
-    weighted, reached = values * weights[:, None], -np.inf
-    for _ in range(_STEPS):
-        rotated = values @ rotation
-        squares = rotated * rotated
-        means = weights @ squares
-        criterion = float((weights @ (squares * squares)).sum() - (means * means).sum())
-        if criterion <= reached + _STILL * abs(reached):
+    """Turn two columns at a time by their best angle, until none is left; return the criterion and the rotation.
+
+    Each angle is exact (Kaiser 1958), so the criterion never falls. Turning all columns at once by the polar factor
+    of the gradient can swing between two rotations of equal criterion and never arrive.
+    """
+    rotation, rotated = rotation.copy(), values @ rotation
+    for _ in range(_SWEEPS):
+        largest = 0.0
+        for pair in itertools.combinations(range(rotation.shape[1]), 2):
+            first, second = rotated[:, pair[0]], rotated[:, pair[1]]
+            real, imaginary = first * first - second * second, 2.0 * first * second
+            mean_real, mean_imaginary = weights @ real, weights @ imaginary
+            sine = 2.0 * (weights @ (real * imaginary) - mean_real * mean_imaginary)
+            cosine = weights @ (real * real - imaginary * imaginary) - mean_real**2 + mean_imaginary**2
+            if math.hypot(sine, cosine) <= _NOTHING * float(weights @ (real * real + imaginary * imaginary)):
+                continue  # every angle is as good
+            angle = math.atan2(sine, cosine) / 4.0
+            largest = max(largest, abs(angle))
+            turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+            rotated[:, pair] = rotated[:, pair] @ turn
+            rotation[:, pair] = rotation[:, pair] @ turn
+        if largest <= _SMALLEST_ANGLE:
             break
-        reached, kept = criterion, rotation
-        left, _, right = np.linalg.svd(weighted.T @ (rotated * (squares - means)))
-        rotation = left @ right
-    return reached, kept
+    squares = rotated * rotated
+    means = weights @ squares
+    return float((weights @ (squares * squares)).sum() - (means * means).sum()), rotation

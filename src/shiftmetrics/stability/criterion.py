@@ -104,7 +104,7 @@ def stability_criterion(
     >>> distances = np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5
     >>> result = stability_criterion(ZeroOneLoss(distances), 0.5)
     >>> print(result.headline())
-    50 % errors (now 20 %) once 24.2 % of the rows move, by at most 0.4667 and weights change until ...
+    50 % errors (now 20 %) once 24.2 % of the rows move, by at most 0.4667 in units of the distances, and weights ...
     """
     threshold = check_number(threshold, "threshold", low=0.0)
     prices = Prices(theta1, theta2, divergence)

@@ -70,7 +70,7 @@ class ExponentialStatistic(Statistic):
     total: float
     loss: float
     excess: float
-    """``total - weight`` with all its digits, where the shift is 0: then all ``v / theta2`` are small."""
+    """``total - weight`` with all its digits where the shift is 0, the largest ``v / theta2`` being small; else 0."""
 
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
@@ -78,13 +78,15 @@ class ExponentialStatistic(Statistic):
         if other.shift > self.shift:
             return other + self
         fade = math.exp(other.shift - self.shift) if other.total > 0.0 else 0.0
-        excess = other.excess if other.shift == self.shift else fade * other.total - other.weight
+        excess = 0.0
+        if self.shift == 0.0:
+            excess = self.excess + (other.excess if other.shift == 0.0 else fade * other.total - other.weight)
         return type(self)(
             weight=self.weight + other.weight,
             shift=self.shift,
             total=self.total + fade * other.total,
             loss=self.loss + fade * other.loss,
-            excess=self.excess + excess,
+            excess=excess,
         )
 
     def zeros(self) -> Self:
