@@ -93,11 +93,8 @@ def classifier(
 
 
 def stabilities(model: Any, X: np.ndarray, y: np.ndarray) -> list[Any]:
-    """Return the stability at each of the prices; the cross-entropy of 3 counts as broken, as in the paper.
-
-    Few rows, as in the quick form, are searched in few rounds.
-    """
-    search = Search(progress=False, max_rounds=4 if len(y) < 100 else 50)
+    """Return the stability at each of the prices; the cross-entropy of 3 counts as broken, as in the paper."""
+    search = Search(progress=False)
     options = {"loss": "log_loss", "moves": FREE, "computing": search, "resampling": None}
     return [
         model_stability(model, X, y, 3.0, theta1=theta1, theta2=theta2, **options)

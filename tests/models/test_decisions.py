@@ -224,6 +224,25 @@ def test_moves_of_one_feature_are_predicted_again_by_the_model() -> None:
         feature_stability(other_in_small_batches, X, y, 0.4, moves=Moves(features=[0]), computing=QUIET)
 
 
+@pytest.mark.parametrize("rounding", [1e-6, 1e-5])
+def test_a_boundary_that_rounding_moves_is_no_error(rounding: float) -> None:
+    """Networks in float32 predict a row at the boundary otherwise in a batch of another size."""
+    X = np.random.default_rng(1).normal(size=(80, 2))
+    y = (X[:, 0] > 0.2).astype(int)
+
+    def rounded(X: np.ndarray) -> np.ndarray:
+        aside = 0.0 if len(X) >= 80 else np.where(X[:, 1] > 0.0, rounding, -rounding)
+        return (X[:, 0] > 0.2 + aside).astype(int)
+
+    result = model_stability(rounded, X, y, 0.4, computing=QUIET)
+    exact = model_stability(lambda X: (X[:, 0] > 0.2).astype(int), X, y, 0.4, computing=QUIET)
+    assert result.value == pytest.approx(exact.value, rel=1e-4)
+    moved = np.asarray(result.moved_rows())
+    wrong = np.concatenate([rounded(moved[i : i + 1]) for i in range(80)]) != y
+    assert wrong @ result.weights / 80 == pytest.approx(0.4, abs=0.02)
+    feature_stability(rounded, X, y, 0.4, moves=Moves(features=[0]), computing=QUIET)
+
+
 def test_predictions_that_are_no_class_of_the_model_are_refused() -> None:
     class Odd:
         classes_ = np.array([0, 1])

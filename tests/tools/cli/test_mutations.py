@@ -6,7 +6,9 @@
 import argparse
 import contextlib
 import json
+import math
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -122,12 +124,14 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
     return bytes(found)
 
 
-def unforeseen(folder: Path, seconds: float, seed: int) -> Iterator[str]:
+def unforeseen(folder: Path, seed: int, rounds: int, seconds: float = math.inf) -> Iterator[str]:
     """Read mutated files in turn, and yield what went wrong otherwise than it should."""
     rng = random.Random(seed)
     files = {path: (path.read_bytes(), read) for path, read in originals(folder).items()}
     started, counts = time.monotonic(), Counter[str]()
-    while time.monotonic() - started < seconds:
+    for _ in range(rounds):
+        if time.monotonic() - started > seconds:
+            break
         for path, (content, read) in files.items():
             path.write_bytes(damaged := mutated(content, rng))
             counts[path.name] += 1
@@ -137,7 +141,10 @@ def unforeseen(folder: Path, seconds: float, seed: int) -> Iterator[str]:
                     read(path)
             except Exception as error:
                 message = message_of(error)
-                is_foreseen = "unforeseen" not in message and "Out of memory" not in message
+                is_full = (
+                    "Out of memory" in message and path.suffix != ".joblib"
+                )  # a pickle may ask for any amount
+                is_foreseen = "unforeseen" not in message and not is_full
                 is_named = path.stem in message or "SHIFTED" in message  # or the argument
                 if not (is_foreseen and is_named):
                     yield f"{path.name}: {message} {damaged[:300]!r}"
@@ -148,8 +155,11 @@ def unforeseen(folder: Path, seconds: float, seed: int) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
-def test_damaged_files_are_refused_in_words(tmp_path: Path, seed: int) -> None:
-    assert list(unforeseen(tmp_path, 25.0, seed)) == []
+def test_damaged_files_are_refused_in_words(seed: int) -> None:
+    """In a process of its own: a damaged pickle may ask for all memory, which ends tests beside it."""
+    command = [sys.executable, __file__, "--seed", str(seed), "--rounds", "100"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_the_originals_are_read(tmp_path: Path) -> None:
@@ -160,12 +170,18 @@ def test_the_originals_are_read(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--rounds", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    with contextlib.suppress(ImportError):  # not on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     with tempfile.TemporaryDirectory() as place:
         kinds = Counter(
-            line.partition("{")[0][:300] for line in unforeseen(Path(place), options.seconds, options.seed)
+            line.partition("{")[0][:300]
+            for line in unforeseen(Path(place), options.seed, options.rounds, options.seconds)
         )
     for line, count in kinds.most_common(50):
         print(count, line)
