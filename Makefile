@@ -85,7 +85,7 @@ bench: $(VENV)/.installed-bench ## the benchmarks: ratios against peers, in one 
 	$(BIN)/python benchmarks/run.py
 
 papers: $(VENV)/.installed-bench ## the papers' figures and tables, and the page of them; ONLY="name ..." for some
-	$(BIN)/python papers/run.py $(ONLY)
+	$(BIN)/python papers/run.py --jobs $(WORKERS) $(ONLY)
 	$(BIN)/python papers/page.py
 
 clean: ## remove what the targets made

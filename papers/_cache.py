@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -23,7 +24,7 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
     if path.is_file():
         return torch.load(path, weights_only=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    made, new = make(), path.with_suffix(".new")
+    made, new = make(), path.with_suffix(f".{os.getpid()}")  # two experiments may make it at once
     torch.save(made, new)
     new.replace(path)
     return made

@@ -81,11 +81,15 @@ def run(
     if draw is not None:
         with style(), mpl.rc_context({"legend.frameon": True, "legend.framealpha": 0.8}):
             draw(runs).savefig(pictures / f"{name}.png", dpi=90, bbox_inches="tight")
+    lines = []
     for key, finding in found.items():
         claim = claims[key]
         interval = "" if finding.low is None else f" [{finding.low:.4g}, {finding.high:.4g}]"
-        print(f"{finding.verdict.upper()}: {claim.sentence}")
-        print(f"  {claim.statistic}: {finding.mean:.4g}{interval}, claimed {claim.relation} {claim.bound:g}")
+        lines.append(f"{finding.verdict.upper()}: {claim.sentence}")
+        lines.append(
+            f"  {claim.statistic}: {finding.mean:.4g}{interval}, claimed {claim.relation} {claim.bound:g}"
+        )
+    print("\n".join(lines), flush=True)  # in one piece: other experiments may run beside this one
 
 
 def data_folder(name: str) -> Path:

@@ -36,7 +36,7 @@ whole 95 % interval over the seeds satisfies the inequality, **does not hold** w
 about the claim, not about their numbers.
 
 `make papers` runs all experiments, `make papers ONLY="agreement_noise"` one of them; each is a script of at most 150
-lines in `papers/`. The errors that we found in the documents stand at the end.
+lines in `papers/`. Times are those of one processor core. The errors that we found in the documents stand at the end.
 """
 
 
@@ -49,7 +49,11 @@ def build() -> str:
     counts = ", ".join(
         f"{verdicts[verdict]} {verdict}" for verdict in ("holds", "does not hold", "undecided")
     )
-    parts = [INTRODUCTION, f"Claims: {counts}.\n"]
+    minutes = sum(record["seconds"] for record in found.values() if record) / 60
+    parts = [
+        INTRODUCTION,
+        f"Claims: {counts}. All experiments together take {minutes:.0f} minutes of one core.\n",
+    ]
     for subject, documents in SUBJECTS.items():
         parts.append(f"\n## {subject}\n")
         entries = (entry for entry in ENTRIES if "".join(entry.labels[:1]).partition(" ")[0] in documents)
@@ -88,6 +92,9 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     seeds = len(record["runs"])
     how = "nothing is drawn at random" if seeds == 1 else f"{seeds} seeds"
     lines.append(f"\n`papers/{entry.script}.py`, {how}, {record['seconds']:.0f} s.\n")
+    shown = [f"{one.document}, {one.where}" for one in ERRATA if one.shown_by == entry.script]
+    if shown:
+        lines.append(f"Shows errors of the documents (below): {'; '.join(shown)}.\n")
     if (PICTURES / f"{entry.script}.png").is_file():
         lines.append(f"![{entry.title}](reproduction/{entry.script}.png)\n")
     return "\n".join(lines)

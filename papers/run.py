@@ -1,17 +1,21 @@
-"""Run the experiments, one after the other: ``python papers/run.py [name ...] [--quick] [--again]``.
+"""Run the experiments: ``python papers/run.py [name ...] [--jobs N] [--quick] [--again]``.
 
 What an earlier run finished is kept: an interrupted run goes on where it stopped. Each experiment is a script that
-runs alone as well; `index.py` lists which figure or table of which document it reproduces.
+runs alone as well; `index.py` lists which figure or table of which document it reproduces. Experiments of one family,
+such as all attacks, share networks and attacked rows, and run one after the other; families run side by side.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from _experiment import NO_DATA
 from index import ENTRIES, FOLDER
@@ -22,12 +26,42 @@ def names() -> list[str]:
     return list(dict.fromkeys(entry.script for entry in ENTRIES if entry.script))
 
 
+def families(chosen: Sequence[str]) -> list[list[str]]:
+    """Return names by what stands before the first underscore, the family that took longest first."""
+    found: dict[str, list[str]] = {}
+    for name in chosen:
+        found.setdefault(name.partition("_")[0], []).append(name)
+    return sorted(found.values(), key=lambda family: -sum(map(seconds, family)))
+
+
+def seconds(name: str) -> float:
+    """Return how long an experiment took when it ran last, 0 where it never did."""
+    kept = FOLDER / "results" / f"{name}.json"
+    return float(json.loads(kept.read_text(encoding="utf-8"))["seconds"]) if kept.is_file() else 0.0
+
+
+def run_all(family: Sequence[str], flags: Sequence[str]) -> dict[str, int]:
+    """Run experiments one after the other; return their exit statuses."""
+    statuses = {}
+    for name in family:
+        start = time.perf_counter()
+        command = [sys.executable, str(FOLDER / f"{name}.py"), *flags]
+        statuses[name] = subprocess.run(
+            command, env={"OMP_NUM_THREADS": "1", **os.environ}, check=False
+        ).returncode
+        print(f"{name}: ended after {time.perf_counter() - start:.0f} s", flush=True)
+    return statuses
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="experiments, such as agreement_noise; all by default")
+    parser.add_argument("--jobs", type=int, default=1, help="families that run side by side; 1 by default")
     parser.add_argument("--quick", action="store_true", help="the reduced form of each")
     parser.add_argument("--again", action="store_true", help="forget what earlier runs kept")
     options = parser.parse_args()
+    if options.jobs < 1:
+        parser.error(f"--jobs must be at least 1, got {options.jobs}")
     known = names()
     for name in options.names:
         if name not in known:
@@ -35,19 +69,16 @@ def main() -> int:
             hint = f"Did you mean {near[0]!r}? " if near else ""
             parser.error(f"unknown experiment {name!r}. {hint}There are: {', '.join(known)}")
     flags = [f"--{flag}" for flag in ("quick", "again") if getattr(options, flag)]
-    ended: dict[str, list[str]] = {"failed": [], "skipped": []}
-    chosen = options.names or known
-    for count, name in enumerate(chosen, start=1):
-        start = time.perf_counter()
-        command = [sys.executable, str(FOLDER / f"{name}.py"), *flags]
-        done = subprocess.run(command, env={"OMP_NUM_THREADS": "1", **os.environ}, check=False)
-        if done.returncode:
-            ended["skipped" if done.returncode == NO_DATA else "failed"].append(name)
-        print(f"[{count}/{len(chosen)}] {name}: {time.perf_counter() - start:.0f} s", flush=True)
-    for how, which in ended.items():
+    statuses: dict[str, int] = {}
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for ended in pool.map(lambda family: run_all(family, flags), families(options.names or known)):
+            statuses |= ended
+    failed = [name for name, status in statuses.items() if status not in (0, NO_DATA)]
+    skipped = [name for name, status in statuses.items() if status == NO_DATA]
+    for how, which in (("failed", failed), ("skipped", skipped)):
         if which:
             print(f"{how}: {', '.join(which)}", file=sys.stderr)
-    return 1 if ended["failed"] else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER
+from run import families
 
 ROOT = FOLDER.parent
 SELECTION = [f"5.{n}" for n in range(1, 13)]
@@ -90,6 +91,12 @@ def test_an_unknown_experiment_lists_those_there_are() -> None:
     assert ended.returncode == 2
     assert "Did you mean 'agreement_noise'?" in ended.stderr
     assert "novelty_mixtures" in ended.stderr
+
+
+def test_what_shares_networks_runs_one_after_the_other() -> None:
+    found = families(["attacks_pgd", "shift_factors", "attacks_fmn", "together"])
+    assert sorted(map(sorted, found)) == [["attacks_fmn", "attacks_pgd"], ["shift_factors"], ["together"]]
+    assert found[0] == ["attacks_pgd", "attacks_fmn"]  # they took longest
 
 
 EXISTING = sorted({entry.script for entry in ENTRIES if (FOLDER / f"{entry.script}.py").is_file()})
