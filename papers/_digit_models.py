@@ -1,4 +1,4 @@
-"""Three readers of handwritten digits, in the place of the papers' networks for CIFAR-10.
+"""Three readers of handwritten digits, in the place of the papers' networks for CIFAR-10, and of small photographs.
 
 - "undefended": plain training;
 - "adversarial": trained on its own worst cases within a ball;
@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +39,11 @@ class Readers:
     models: dict[str, Any]
     x: torch.Tensor
     y: torch.Tensor
+    data: str = "digits"
 
     @property
     def key(self) -> str:
-        return f"digits-{self.seed}-{'quick' if self.quick else 'full'}"
+        return f"{self.data}-{self.seed}-{'quick' if self.quick else 'full'}"
 
     @property
     def labels(self) -> np.ndarray:
@@ -61,20 +62,47 @@ def readers(seed: int, quick: bool) -> Readers:
     x = torch.tensor(digits.X[order].reshape(-1, 1, 8, 8), dtype=torch.float32)
     y = torch.tensor(digits.y[order])
     n_test = 150 if quick else 500
-    how = {"epochs": 8 if quick else 30, "batch_size": 128, "optimizer": 3e-3, "rng": seed, "progress": False}
-    plain, robust = _network(seed), _network(seed)
-    worst = Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0)
+    training = Training(
+        _network, epochs=8 if quick else 30, worst=Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0)
+    )
+    return trained("digits", seed, quick, (x, y), n_test, training)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the networks of one kind of pictures are made."""
+
+    network: Callable[[int], torch.nn.Sequential]
+    epochs: int
+    worst: Adversarial
+    rate: float = 3e-3
+
+
+def trained(
+    data: str,
+    seed: int,
+    quick: bool,
+    rows: tuple[torch.Tensor, torch.Tensor],
+    n_test: int,
+    training: Training,
+) -> Readers:
+    """Train the two networks on all but the first rows, or load what an earlier experiment kept."""
+    x, y = rows
+    plain, robust = training.network(seed), training.network(seed)
 
     def train() -> list[dict[str, torch.Tensor]]:
-        for model, objective in ((plain, ERM()), (robust, worst)):
-            fit(model, x[n_test:], y[n_test:], objective=objective, **how)
+        for model, objective in ((plain, ERM()), (robust, training.worst)):
+            fit(
+                model, x[n_test:], y[n_test:], objective=objective, epochs=training.epochs, batch_size=128,
+                optimizer=training.rate, rng=seed, progress=False,
+            )  # fmt: skip
         return [model.state_dict() for model in (plain, robust)]
 
     models = {"undefended": plain, "adversarial": robust, "weak": ReverseSigmoid(JPEGDefence(plain))}
-    digits = Readers(seed, quick, models, x[:n_test], y[:n_test])
-    for model, state in zip((plain, robust), kept(digits.key, train), strict=True):
+    made = Readers(seed, quick, models, x[:n_test], y[:n_test], data)
+    for model, state in zip((plain, robust), kept(made.key, train), strict=True):
         model.load_state_dict(state)
-    return digits
+    return made
 
 
 def attacked(digits: Readers, name: str, kind: str, power: int = 0) -> AttackResult:
