@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,7 @@ from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.networks.network import Network
-from shiftmetrics.models.networks.spatial import Shape, Stretch, shape_after, spatial_map
+from shiftmetrics.models.networks.network import Network, Standardize
 from shiftmetrics.models.question import Question
 from shiftmetrics.stability.losses import HingeLoss, LogisticLoss, Loss, SquaredLoss, ZeroOneLoss
 
@@ -27,7 +26,7 @@ _ACTIVATIONS: tuple[type[nn.Module], ...] = (
     nn.ReLU, nn.ReLU6, nn.Tanh, nn.Hardtanh, nn.Softplus, nn.Sigmoid, nn.LogSigmoid, nn.Softsign, nn.Hardsigmoid,
 )  # fmt: skip
 """Activations whose slope is between 0 and 1 everywhere."""
-_PASSED: tuple[type[nn.Module], ...] = (nn.Identity, nn.Dropout, nn.Dropout2d, nn.AlphaDropout)
+_PASSED: tuple[type[nn.Module], ...] = (nn.Identity, nn.Dropout, nn.AlphaDropout)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,23 +35,18 @@ class Layers:
 
     Attributes
     ----------
-    weights : tuple of arrays or Stretch
-        The matrices, of shapes (n_out, n_in), or what is known of them.
+    weights : tuple of arrays of shape (n_out, n_in)
+        The matrices.
     slack : float
         Factor for rounding, a little above 1 where the network is not float64.
     """
 
-    weights: tuple[FloatArray | Stretch, ...]
+    weights: tuple[FloatArray, ...]
     slack: float = 1.0
 
     def in_units(self, unit: FloatArray) -> Layers:
         """Return the layers as functions of moves in units of cost; a unit of 0 freezes a column."""
-        first = self.weights[0]
-        if isinstance(first, Stretch):
-            scaled: FloatArray | Stretch = replace(first, norm=first.norm * float(unit.max()))
-        else:
-            scaled = first * unit
-        return Layers((scaled, *self.weights[1:]), self.slack)
+        return Layers((self.weights[0] * unit, *self.weights[1:]), self.slack)
 
     @cached_property
     def stretch_before(self) -> float:
@@ -61,13 +55,10 @@ class Layers:
 
     def bound(self, direction: FloatArray) -> float:
         """Return a bound on the slope of ``direction @ scores``, of shape (n_outputs,)."""
-        first, end = self.weights[0], self.weights[-1]
-        if isinstance(end, Stretch):
-            return self.slack * float(np.linalg.norm(direction)) * end.norm * self.stretch_before
-        last = direction @ end
+        last = direction @ self.weights[-1]
         bound = float(np.linalg.norm(last)) * self.stretch_before
-        if len(self.weights) == 2 and not isinstance(first, Stretch):
-            bound = min(bound, _bound_of_two(last, first))
+        if len(self.weights) == 2:
+            bound = min(bound, _bound_of_two(last, self.weights[0]))
         return self.slack * bound
 
     def bound_of_gaps(self) -> FloatArray:
@@ -80,8 +71,8 @@ class Layers:
         return bounds
 
 
-def layers_of(module: nn.Module, row_shape: Shape | None = None) -> Layers | None:
-    """Return the layers of a feed-forward network, or None where something in it is not known.
+def layers_of(module: nn.Module, row_shape: tuple[int, ...] | None = None) -> Layers | None:
+    """Return the layers of a feed-forward network, or None where something in it is not known, as convolutions are.
 
     Parameters
     ----------
@@ -89,46 +80,25 @@ def layers_of(module: nn.Module, row_shape: Shape | None = None) -> Layers | Non
     row_shape : tuple of int, optional
         The shape in which it takes a row, where that is not flat.
     """
-    affine: list[FloatArray | Stretch] = []
-    pending: FloatArray | Stretch | None = None
-    shape = row_shape
+    affine: list[FloatArray] = []
+    pending: FloatArray | None = None
+    flat = row_shape is None
     for part in _parts(module):
         if isinstance(part, _PASSED):
             continue
-        if isinstance(part, nn.Flatten):
-            if (part.start_dim, part.end_dim) != (1, -1):
-                return None
-            shape = None  # flat: the matrices know how long it is
-            continue
-        if isinstance(part, nn.Unflatten):
-            sizes = part.unflattened_size
-            known = all(isinstance(size, int) and size > 0 for size in sizes)
-            if part.dim != 1 or not known or (shape is not None and len(shape) > 1):
-                return None
-            shape = tuple(sizes)
-            continue
-        if _squashes(part):
-            if pending is None:
-                return None
+        if isinstance(part, nn.Flatten) and (part.start_dim, part.end_dim) == (1, -1):
+            flat = True
+        elif _squashes(part) and pending is not None:
             affine.append(pending)
             pending = None
-            continue
-        matrix = _matrix(part, shape)
-        if matrix is None:
-            return None
-        if shape is not None and len(shape) > 1:
-            shape = shape_after(part, shape)
-        spatial = isinstance(pending, Stretch) or (pending is None and shape is not None)
-        if spatial and not isinstance(matrix, Stretch) and matrix.ndim == 1:  # nothing needs it written out
-            matrix = Stretch(float(np.abs(matrix).max()), 2 * matrix.shape)
-        if isinstance(matrix, Stretch) or isinstance(pending, Stretch):
-            if pending is not None:
-                affine.append(pending)
-            pending = matrix
-        elif pending is None:
-            pending = np.diag(matrix) if matrix.ndim == 1 else matrix
         else:
-            pending = matrix[:, None] * pending if matrix.ndim == 1 else matrix @ pending
+            matrix = _matrix(part) if flat else None
+            if matrix is None:
+                return None
+            if pending is None:
+                pending = np.diag(matrix) if matrix.ndim == 1 else matrix
+            else:
+                pending = matrix[:, None] * pending if matrix.ndim == 1 else matrix @ pending
     if pending is None:
         return None
     like = next(module.parameters(), None)
@@ -166,30 +136,21 @@ def _squashes(part: nn.Module) -> bool:
     return isinstance(part, _ACTIVATIONS)
 
 
-def _matrix(part: nn.Module, shape: Shape | None) -> FloatArray | Stretch | None:
+def _matrix(part: nn.Module) -> FloatArray | None:
     """Return the matrix of an affine part, or the diagonal of one that scales columns; None for others."""
-    from shiftmetrics.models.networks.network import Standardize
 
     def numbers(tensor: Any) -> FloatArray:
         return np.asarray(tensor.detach().cpu().double().numpy())
 
-    image = shape if shape is not None and len(shape) > 1 else None
-    if isinstance(part, nn.BatchNorm2d if image else nn.BatchNorm1d):
-        if part.running_var is None or (image and len(image) != 3):
-            return None
+    if isinstance(part, nn.BatchNorm1d) and part.running_var is not None:
         scale = 1.0 / np.sqrt(numbers(part.running_var) + part.eps)
-        scale = scale if part.weight is None else scale * numbers(part.weight)
-        return np.repeat(scale, image[1] * image[2]) if image else scale
-    if image:
-        return spatial_map(part, image) if len(image) == 3 else None
+        return scale if part.weight is None else scale * numbers(part.weight)
     if isinstance(part, nn.Linear):
         return numbers(part.weight)
     return 1.0 / numbers(part.scale) if isinstance(part, Standardize) else None
 
 
-def _spectral_norm(matrix: FloatArray | Stretch) -> float:
-    if isinstance(matrix, Stretch):
-        return matrix.norm
+def _spectral_norm(matrix: FloatArray) -> float:
     return float(np.linalg.norm(matrix, ord=2)) if matrix.size else 0.0
 
 
