@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -56,7 +57,7 @@ def run(
     Notes
     -----
     Each seed is written when it ends, so that an interrupted run goes on where it stopped. A changed script
-    starts anew.
+    starts anew, but for its drawing and its number of seeds: those that were kept stay.
     """
     options = _arguments(seeds)
     name = Path(script).stem
@@ -64,7 +65,7 @@ def run(
     for path in (folder, pictures):
         path.mkdir(parents=True, exist_ok=True)
     kept, unfinished = folder / f"{name}.json", folder / f".{name}.unfinished.json"
-    source = hashlib.sha256(Path(script).read_bytes()).hexdigest()[:16]
+    source = source_of(Path(script))
     record = None if options.again else _read(unfinished, source) or _read(kept, source)
     record = record or {"script": name, "source": source, "seconds": 0.0, "runs": []}
     for seed in range(len(record["runs"]), options.seeds):
@@ -90,6 +91,16 @@ def run(
             f"  {claim.statistic}: {finding.mean:.4g}{interval}, claimed {claim.relation} {claim.bound:g}"
         )
     print("\n".join(lines), flush=True)  # in one piece: other experiments may run beside this one
+
+
+def source_of(script: Path) -> str:
+    """Return a hash of what a script computes: of all its lines but those of ``draw`` and of the call at its end."""
+    text = script.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for node in reversed(ast.parse(text).body):
+        if isinstance(node, ast.If) or getattr(node, "name", "") == "draw":
+            del lines[node.lineno - 1 : node.end_lineno]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def data_folder(name: str) -> Path:

@@ -58,19 +58,19 @@ def draw(runs: list[dict]):
 
     real, drawn = digits()
     shown = runs[:2]
-    figure, axes = pyplot.subplots(2 * len(shown), 12, figsize=(10, 2.3 * len(shown)), layout="constrained")
+    figure = pyplot.figure(figsize=(10, 2.3 * len(shown)), layout="constrained")
     lines = [
         (f"{' and '.join(f'{digit:g}' for digit in one['missing'])} missing, in {name}", source.images, top)
         for one in shown
         for name, source, top in zip(SOURCES, (real, drawn[1]), one["tops"], strict=True)
     ]
-    for row, (name, images, top) in zip(axes, lines, strict=True):
-        for ax, place in zip(row, top, strict=False):
+    for part, (name, images, top) in zip(figure.subfigures(len(lines), 1), lines, strict=True):
+        part.suptitle(name, x=0.01, ha="left", fontsize=9)
+        for ax, place in zip(part.subplots(1, 12), top, strict=False):
             ax.set_axis_off()
             ax.imshow(images[int(place)], cmap="gray_r")
-        row[0].set_title(name, loc="left", fontsize=9)
     return figure
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=3)
+    run(__file__, CLAIMS, measure, draw, seeds=10)

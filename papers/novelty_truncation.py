@@ -114,4 +114,4 @@ def draw(runs: list[dict]):
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=4)
+    run(__file__, CLAIMS, measure, draw, seeds=10)
