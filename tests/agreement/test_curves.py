@@ -210,7 +210,7 @@ def test_table_json_and_sentence() -> None:
     assert frame["agreement"].tolist() == curves.agreement.ravel().tolist()
     assert frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t[0, 1, 1]
     assert AgreementCurvesResult.from_json(curves.to_json()).equals(curves)
-    assert "lowest of all points" in curves.headline()
+    assert "of the agreement that is possible" in curves.headline()
     assert agreement_curves(SHIFTED, REFERENCE, ratios=[1.0]).afr_t is None
 
 

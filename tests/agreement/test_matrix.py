@@ -47,7 +47,7 @@ def test_the_matrix_holds_what_pairs_give() -> None:
         assert matrix.disagreement[i, j] == alone.disagreement
     assert matrix.value == pytest.approx(matrix.normalized[np.triu_indices(3, 1)].mean())
     assert matrix.means[0] == pytest.approx(matrix.normalized[0, 1:].mean())
-    assert "closest are clean and noisy" in matrix.headline()
+    assert "agree most between clean and noisy" in matrix.headline()
     assert matrix.to_frame().loc["clean", "noisier"] == matrix.normalized[0, 2]
     assert AgreementMatrixResult.from_json(matrix.to_json()).equals(matrix)
     assert matrix.equivalent_error[0, 0] == pytest.approx(0.0, abs=1e-12)

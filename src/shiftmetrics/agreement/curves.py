@@ -112,15 +112,16 @@ class AgreementCurvesResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the best and the worst model at the end of the curves."""
-        last = self.normalized[:, -1, -1]
+        last, kept = 100.0 * self.normalized[:, -1, -1], 100.0 * self.afr_p[:, -1, -1]
         best, worst = int(last.argmax()), int(last.argmin())
         at = f"ratio {format_number(float(self.ratios[-1]))}"
         if len(self.powers) > 1:
             at += f" and power {self.powers[-1]}"
-        text = f"Normalized agreement at {at}: {self.models[best]} {format_number(float(last[best]))}"
+        text = f"At {at} {self.models[best]} keeps {kept[best]:.3g} % of its predictions"
+        text += f", and {last[best]:.3g} % of the agreement that is possible"
         if len(self.models) > 1:
-            text += f" (highest), {self.models[worst]} {format_number(float(last[worst]))} (lowest)"
-        return f"{text}; the lowest of all points is {format_number(self.value)}."
+            text += f": the most; {self.models[worst]} keeps {kept[worst]:.3g} % and {last[worst]:.3g} %: the least"
+        return f"{text}."
 
     def to_frame(self) -> Any:
         """Return a tidy pandas DataFrame: one row for each model, power and ratio."""

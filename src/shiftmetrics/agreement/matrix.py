@@ -107,8 +107,8 @@ class AgreementMatrixResult(Drawn, Result):
             lost = self.loss[:, place]
             worst = int(lost.argmax())
             return (
-                f"At beta = {format_number(float(self.beta[place, place]))}, fitted on {self.fitted_on}, the "
-                f"normalized agreement of the other environments is {format_number(self.value)} on average; "
+                f"With the beta that suits {self.fitted_on} ({format_number(float(self.beta[place, place]))}), the "
+                f"other environments keep {100.0 * self.value:.3g} % of the agreement that is possible, on average; "
                 f"{self.names[worst]} misses most against its own beta, {format_number(float(lost[worst]))} nats."
             )
         rows, columns = np.nonzero(~np.eye(len(self.names), dtype=bool))
@@ -117,11 +117,11 @@ class AgreementMatrixResult(Drawn, Result):
 
         def pair(place: int) -> str:
             names = f"{self.names[rows[place]]} and {self.names[columns[place]]}"
-            return f"{names} ({format_number(float(values[place]))})"
+            return f"{names} ({100.0 * float(values[place]):.3g} %)"
 
         return (
-            f"Normalized agreement of {len(self.names)} names with each other: {format_number(self.value)} on "
-            f"average; closest are {pair(near)}, farthest {pair(far)}."
+            f"Predictions agree most between {pair(near)}, least between {pair(far)}; of the agreement that is "
+            f"possible, the {len(self.names)} keep {100.0 * self.value:.3g} % on average."
         )
 
     def to_frame(self) -> Any:

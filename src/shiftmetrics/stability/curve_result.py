@@ -15,6 +15,7 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.stability.losses.base import Kind
 from shiftmetrics.stability.result import ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS
+from shiftmetrics.stability.words import risk_in_words
 
 COLUMNS = {
     "errors": "error_bound", "standard_errors": "standard_error", "lows": "low", "highs": "high", "duals": "dual",
@@ -115,36 +116,33 @@ class StabilityCurve(Drawn, Result):
             object.__setattr__(self, "title", "Stability over prices")
 
     def headline(self) -> str:
-        """Say where the curve begins and ends, or at which prices the model breaks first."""
+        """Say what the highest threshold costs, or by which kind of shift the model breaks first."""
+        risk = risk_in_words(float(self.thresholds[-1]), self.settings, self.base_risk)
         if self.shares is not None:
-            return self._headline_over_prices(len(self.shares))
-        text = (
-            f"Stability at {len(self.thresholds)} risk thresholds: 0 up to {format_number(self.base_risk)}, the risk "
-            f"as it is; {format_number(self.value)} at {format_number(float(self.thresholds[-1]))}"
-        )
-        finite = np.flatnonzero(np.isfinite(self.stability) & np.isfinite(self.duals))
-        if np.isfinite(self.value) and len(finite) and finite[-1] == len(self.thresholds) - 1:
-            return f"{text}, where the next unit of risk costs {format_number(float(self.duals[-1]))}."
-        if np.isfinite(self.value):
-            return f"{text}, the highest risk that shifts reach."
-        return f"{text}: no allowed shift raises the risk above {format_number(self.highest_risk)}."
+            return self._headline_over_prices(risk)
+        if not np.isfinite(self.value):
+            most = risk_in_words(self.highest_risk, self.settings, self.base_risk)
+            return f"No allowed shift leads to more than {most}, the end of the curve."
+        text = f"It takes a shift of cost {format_number(self.value)} to reach {risk}"
+        dual = float(self.duals[-1])
+        if np.isfinite(dual):
+            return f"{text}; from there the next unit of risk costs {format_number(dual)}."
+        return f"{text}, the highest risk that shifts reach."
 
-    def _headline_over_prices(self, n_pairs: int) -> str:
-        total = 1.0 / self.theta1[0] + 1.0 / self.theta2[0]
-        start = (
-            f"Stability at risk threshold {format_number(float(self.thresholds[0]))} over {n_pairs} pairs of prices "
-            f"with 1/theta1 + 1/theta2 = {total:g}"
-        )
+    def _headline_over_prices(self, risk: str) -> str:
         finite = np.flatnonzero(np.isfinite(self.stability))
         if not len(finite):
-            return f"{start}: no allowed shift reaches the threshold at any of them."
+            return f"No allowed shift leads to {risk} at any of {len(self.stability)} pairs of prices."
 
         def point(place: int) -> str:
-            prices = f"({float(self.theta1[place]):.3g}, {float(self.theta2[place]):.3g})"
-            return f"{format_number(float(self.stability[place]))} at {prices}"
+            ways = {0.0: "by reweighting alone", 1.0: "by moves alone"}
+            assert self.shares is not None
+            way = ways.get(float(self.shares[place]), "by both")
+            prices = f"theta1 = {float(self.theta1[place]):.3g}, theta2 = {float(self.theta2[place]):.3g}"
+            return f"{way} (cost {format_number(float(self.stability[place]))} at {prices})"
 
         low, high = finite[[self.stability[finite].argmin(), self.stability[finite].argmax()]]
-        return f"{start}: lowest {point(low)}, highest {point(high)}."
+        return f"The cheapest way to {risk} is {point(low)}, the dearest {point(high)}."
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
