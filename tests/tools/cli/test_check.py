@@ -8,7 +8,6 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from shiftmetrics import Result
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.stability import FixedLoss, stability_criterion
 
@@ -95,13 +94,6 @@ def test_its_own_outcomes_are_no_results(gate, tmp_path):
     again = gate(PASSES, "--json", out)
     assert again.exit_code == 0
     assert "gate.json holds no results and is left out." in again.stdout
-
-
-def test_baselines_lie_beside_the_rules(gate, tmp_path):
-    rule = PASSES + FAILS.replace("at_least = 9", 'baseline = "old.json"\nworse_by_at_most = 0')
-    assert gate(rule).exit_code == 2
-    Result.from_json(tmp_path / "results" / "stability.json").to_json(tmp_path / "old.json")
-    assert gate(rule).exit_code == 0
 
 
 def test_what_it_refuses(gate, fails, tmp_path):

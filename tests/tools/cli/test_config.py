@@ -103,14 +103,20 @@ def test_a_folder_of_images_is_not_the_output(fails, write, folder):
     assert fails("run", write(config)) == "novelty 'pictures': TEST must not be the output folder, got new."
 
 
-def test_a_baseline_is_not_overwritten(fails, run, write, folder):
-    assert run("run", write(ONE)).exit_code == 0
-    rule = (
-        '[[rule]]\nmeasure = "posterior_agreement"\nbaseline = "results/noise.json"\nworse_by_at_most = 0.1\n'
-    )
-    message = fails("run", write(ONE + rule))
-    assert "baseline must not be a file that this run writes, got 'results/noise.json'" in message
-    (folder / "before").mkdir()
-    for suffix in ("json", "npz"):
-        (folder / "results" / f"noise.{suffix}").rename(folder / "before" / f"noise.{suffix}")
-    assert run("run", write(ONE + rule.replace("results/", "before/"))).exit_code == 0
+def test_an_earlier_release_is_compared(run, write, folder):
+    measured = ONE + "confidence = 0.95\n"
+    assert run("run", write(measured)).exit_code == 0
+    (folder / "results").rename(folder / "before")
+    comparison = """
+[[compare]]
+name = "releases"
+shifted = ["new=results/noise.json", "old=before/noise.json"]
+
+[[rule]]
+result = "releases"
+row = { first = "new", second = "old" }
+field = "difference"
+at_least = %s
+"""
+    assert run("run", write(measured + comparison % -0.02)).exit_code == 0
+    assert run("run", write(measured + comparison % 0.02)).exit_code == 1

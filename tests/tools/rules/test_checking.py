@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shiftmetrics import Result
 from shiftmetrics._core.status import Status
+from shiftmetrics.stability import FixedLoss, worst_case_risk
 from shiftmetrics.tools.rules import Rule, check_results
 
 finite = st.floats(-1e6, 1e6)
@@ -224,10 +225,9 @@ def test_rules_hold_for_results_read_back(results, tmp_path):
 def test_a_bound_that_lets_the_bad_side_pass_is_questioned(gauge, results):
     assert said(gauge(1.0), at_most=2).endswith("Higher is better here: did you mean at_least?")
     assert not said(gauge(1.0), at_most=2, at_least=0).endswith("?")
-    assert not said(gauge(1.0), at_most=2, better="lower").endswith("?")
-    assert said(gauge(1.0), at_least=0, better="lower").endswith(
-        "Lower is better here: did you mean at_most?"
-    )
+    risk = worst_case_risk(FixedLoss([0.0, 1.0]), 0.1)
+    assert not said(risk, at_most=2).endswith("?")
+    assert said(risk, at_least=0).endswith("Lower is better here: did you mean at_most?")
     assert not said(results["novelty"], at_most=9).endswith("?")
     assert not said(gauge(1.0), field="share", at_most=2).endswith("?")
 

@@ -154,19 +154,12 @@ class Session:
                 check_outputs(outputs, () if job is None else job.inputs)
 
     def read_rules(self) -> Sequence[Rule]:
-        """Read the rules that the file names, and those in it; the run may not write their baselines."""
+        """Read the rules that the file names, and those in it."""
         rules = [] if self.plan.rules is None else list(read_rules(self.plan.rules))
         if self.plan.inline_rules:
             rules += read_rules({"rule": self.plan.inline_rules})
         if rules:
             check_names(rules, self.plan.path.name)
-        written = {self.file(part) for part in self.plan.measurements}
-        for rule in rules:
-            if rule.baseline is not None and Path(rule.baseline).resolve() in written:
-                raise ValueError(
-                    f"Rule {rule.name!r}: baseline must not be a file that this run writes, got {rule.baseline!r}. "
-                    "Keep the results of the earlier release elsewhere."
-                )
         return rules
 
     def read_inputs(self) -> list[str]:

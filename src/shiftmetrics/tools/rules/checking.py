@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shiftmetrics._core.collection import read_results
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
-from shiftmetrics.tools.rules.fields import Place, Reading, Row, find, matches, read, rows_of
-from shiftmetrics.tools.rules.judging import ReadResults, judge, judge_worse, partner_of, worse_by
+from shiftmetrics.tools.rules.fields import Place, Row, find, matches, read, rows_of
+from shiftmetrics.tools.rules.judging import judge
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.tools.rules.rule import Rule, nearest_names
 
@@ -30,7 +28,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     -------
     RulesResult
         An outcome for each rule and result; ``passed`` tells whether the release may go out. A rule that finds no
-        result or no such field, meets NaN, or cannot read its baseline ends as an error.
+        result or no such field, or meets NaN, ends as an error.
 
     Raises
     ------
@@ -60,7 +58,6 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
             raise TypeError(describe("rules", "rules", type(rule).__name__))
     if not rules:
         raise ValueError(describe("rules", "at least one rule", "none"))
-    read_baseline = functools.cache(read_results)
     outcomes: list[Outcome] = []
     seen: set[str] = set()
     for rule in rules:
@@ -71,7 +68,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
                 Outcome(rule=rule, result="", measure="", ended="error", text=_nothing(rule, results))
             )
         for name, result in chosen.items():
-            outcomes.extend(_outcomes(rule, name, result, read_baseline))
+            outcomes.extend(_outcomes(rule, name, result))
     return RulesResult(
         outcomes=tuple(outcomes), unchecked=tuple(name for name in results if name not in seen)
     )
@@ -101,7 +98,7 @@ def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
     return f"No result{which} has the name {rule.result!r}. {nearest_names(rule.result, by_measure)}"
 
 
-def _outcomes(rule: Rule, name: str, result: Result, read_baseline: ReadResults) -> Iterator[Outcome]:
+def _outcomes(rule: Rule, name: str, result: Result) -> Iterator[Outcome]:
     """Yield the outcome of one rule on one result; with a row, one for each row that it means."""
     common: dict[str, Any] = {"rule": rule, "result": name, "measure": result.measure}
     ended: Ended
@@ -117,11 +114,8 @@ def _outcomes(rule: Rule, name: str, result: Result, read_baseline: ReadResults)
             if unmet:
                 yield Outcome(**common, row=row.words, ended=_not_held(rule), text=unmet)
                 continue
-            if rule.baseline is None:
-                reading = read(place, rule.field, rule.using)
-                holds, text = judge(rule, result, reading)
-            else:
-                reading, holds, text = _against_baseline(rule, name, result, place, row, read_baseline)
+            reading = read(place, rule.field, rule.using)
+            holds, text = judge(rule, result, reading)
         except (ValueError, TypeError) as error:
             yield Outcome(**common, row=row.words, ended="error", text=str(error))
             continue
@@ -146,26 +140,3 @@ def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
             accepted = "" if rule.status == ("ok",) else f", not {' or '.join(rule.status)}"
             return f"Status {status}{accepted}: {status.text}"
     return ""
-
-
-def _against_baseline(
-    rule: Rule, name: str, result: Result, place: Place, row: Row, read_baseline: ReadResults
-) -> tuple[Reading, bool, str]:
-    """Compare with the earlier result; the reading is by how much this one is worse."""
-    earlier = partner_of(rule, name, result, read_baseline)
-    then = Row(earlier, "", rule.field) if rule.row is None else _only_row(rule, row, earlier)
-    before = find(then.content, then.path)
-    unmet = _unmet_status(rule, earlier, before)
-    if unmet:
-        raise ValueError(f"The baseline is no answer. {unmet}")
-    old, new = read(before, rule.field, "value"), read(place, rule.field, "value")
-    worse = worse_by(rule, result, new, old)
-    return worse, *judge_worse(rule, new, old, worse)
-
-
-def _only_row(rule: Rule, row: Row, earlier: Result) -> Row:
-    """Return the row of the earlier result that has the same words as one of this."""
-    rows = [part for part in rows_of(earlier, rule.row or {}, rule.field) if part.words == row.words]
-    if len(rows) != 1:
-        raise ValueError(f"The baseline must have one row with {row.words}, got {len(rows)}.")
-    return rows[0]

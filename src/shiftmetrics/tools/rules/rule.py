@@ -19,12 +19,11 @@ from shiftmetrics._core.validation import check_choice, check_keys, check_number
 
 Using = Literal["interval", "value"]
 Severity = Literal["fail", "warn"]
-Better = Literal["higher", "lower"]
 
-BOUNDS = ("at_least", "at_most", "equal_to", "worse_by_at_most")
+BOUNDS = ("at_least", "at_most", "equal_to")
 """The keys that bound a field; each rule has one of them, or the first two together."""
 
-WORDS = {"severity": ("fail", "warn"), "using": ("interval", "value"), "better": ("higher", "lower")}
+WORDS = {"severity": ("fail", "warn"), "using": ("interval", "value")}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,18 +49,10 @@ class Rule(Record):
         Bounds of a number; they may go together.
     equal_to : float, str, bool or None
         What the field must be, exactly as it stands: for counts, words and settings.
-    baseline : str or None
-        The file with the results of an earlier release, which ``worse_by_at_most`` is measured from.
-    worse_by_at_most : float, str or None
-        How much worse than in the baseline, in the unit of the field, or as a share such as "5 %".
-    better : {"higher", "lower"} or None
-        Which direction is better. Default: that of the measure, where the field is its value.
-    same_settings : bool, default True
-        Whether the result and its baseline must have been measured with the same settings.
     using : {"interval", "value"} or None
         "interval": the unfavourable end of the interval is checked, and there must be one. "value": the number as
         printed, with its numerical error. Default: the interval where there is one, and what a search is certified
-        not to have missed; with a baseline, the value.
+        not to have missed.
     status : tuple of str, default ("ok",)
         Statuses a result may have: "ok" stands for all that are an answer, "any" for all.
     severity : {"fail", "warn"}, default "fail"
@@ -89,10 +80,6 @@ class Rule(Record):
     at_least: float | None = None
     at_most: float | None = None
     equal_to: float | str | bool | None = None
-    baseline: str | None = None
-    worse_by_at_most: float | str | None = None
-    better: Better | None = None
-    same_settings: bool = True
     using: Using | None = None
     status: tuple[str, ...] = ("ok",)
     severity: Severity = "fail"
@@ -111,12 +98,9 @@ class Rule(Record):
         for name, words in WORDS.items():
             if getattr(self, name) != getattr(Rule, name):
                 check_choice(getattr(self, name), name, words)
-        if not isinstance(self.same_settings, bool):
-            raise TypeError(describe("same_settings", "true or false", repr(self.same_settings)))
         if self.row is not None:
             _check_row(self.row)
         self._check_bounds()
-        self._check_baseline()
         if not self.name:
             object.__setattr__(self, "name", self.in_words())
 
@@ -130,19 +114,10 @@ class Rule(Record):
         """The most that passes: inf without such a bound."""
         return math.inf if self.at_most is None else self.at_most
 
-    @property
-    def margin(self) -> tuple[float, bool]:
-        """The number in ``worse_by_at_most``, and whether it is a share of the baseline's value."""
-        return _margin(self.worse_by_at_most)
-
     def bound_in_words(self) -> str:
-        """Say what the field must be: "at least 0.8", "at most 5 % worse than in old.json"."""
+        """Say what the field must be: "at least 0.8"."""
         if self.equal_to is not None:
             return f"equal to {printed(self.equal_to)}"
-        if self.worse_by_at_most is not None:
-            margin, share = self.margin
-            much = f"{format_number(100 * margin)} %" if share else format_number(margin)
-            return f"at most {much} worse than in {self.baseline}"
         ends = {"at least": self.at_least, "at most": self.at_most}
         return " and ".join(f"{word} {format_number(end)}" for word, end in ends.items() if end is not None)
 
@@ -156,8 +131,6 @@ class Rule(Record):
         for name in ("at_least", "at_most"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_number(getattr(self, name), name, allow_inf=True))
-        if self.worse_by_at_most is not None:
-            _margin(self.worse_by_at_most)
         if self.equal_to is not None and not isinstance(self.equal_to, bool | int | float | str):
             raise TypeError(describe("equal_to", "a number, a text, true or false", repr(self.equal_to)))
         if self.equal_to != self.equal_to:
@@ -173,20 +146,6 @@ class Rule(Record):
             )
         if self.lower > self.upper:
             raise ValueError(f"The rule must leave something that passes, got {self.bound_in_words()}.")
-
-    def _check_baseline(self) -> None:
-        if (self.baseline is None) != (self.worse_by_at_most is None):
-            raise ValueError(
-                "baseline and worse_by_at_most must go together, got one of them. Add what is missing, such as "
-                'baseline = "previous.json", worse_by_at_most = "5 %".'
-            )
-        if self.baseline is not None:
-            _check_text(self.baseline, "baseline")
-            if self.using == "interval":
-                raise ValueError(
-                    'using = "interval" must go without a baseline. Compare the two results with `shiftmetrics '
-                    'compare`, and bound the field "difference" of the measure "comparison".'
-                )
 
 
 def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
@@ -227,36 +186,16 @@ def _check_row(row: Any) -> None:
             raise TypeError(describe(f"row.{name}", "a text, a number, true or false", repr(part)))
 
 
-def _margin(value: Any) -> tuple[float, bool]:
-    """Take ``0.02`` or ``"5 %"`` as a number, and whether it is a share."""
-    if not isinstance(value, str):
-        return check_number(value, "worse_by_at_most", low=0.0), False
-    number, sign, rest = value.partition("%")
-    try:
-        if not sign or rest.strip():
-            raise ValueError
-        share = float(number) / 100.0
-    except ValueError:
-        raise ValueError(
-            describe("worse_by_at_most", 'a number, or a share such as "5 %"', repr(value))
-        ) from None
-    return check_number(share, "worse_by_at_most", low=0.0), True
-
-
 KEYS = tuple(field.name for field in dataclasses.fields(Rule))
 
 
-def read_rules(
-    source: str | os.PathLike[str] | Mapping[str, Any], *, folder: str | os.PathLike[str] | None = None
-) -> tuple[Rule, ...]:
+def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule, ...]:
     """Read rules from a TOML file, or from what such a file holds.
 
     Parameters
     ----------
     source : path or mapping
         The file, or ``{"rule": [{...}, ...]}``.
-    folder : path, optional
-        Where ``baseline`` files are looked up. Default: the folder of the file, or the present one.
 
     Returns
     -------
@@ -280,13 +219,10 @@ def read_rules(
     ...
     ValueError: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
     """
-    base = Path() if folder is None else Path(folder)
     if isinstance(source, Mapping):
         document, where = source, "rules"
     else:
-        path = Path(source)
-        document, where = read_toml(path, "rules"), str(path)
-        base = path.parent if folder is None else base
+        document, where = read_toml(Path(source), "rules"), str(source)
     check_keys(map(str, document), where, ["rule"])
     tables = document.get("rule", [])
     if not isinstance(tables, list | tuple) or not all(isinstance(table, Mapping) for table in tables):
@@ -294,7 +230,7 @@ def read_rules(
     if not tables:
         raise ValueError(f"{where} must hold at least one [[rule]], got none.")
     before = "" if isinstance(source, Mapping) else f"{where}: "
-    rules = tuple(_rule(table, f"{before}Rule {place}", base) for place, table in enumerate(tables, start=1))
+    rules = tuple(_rule(table, f"{before}Rule {place}") for place, table in enumerate(tables, start=1))
     check_names(rules, where)
     return rules
 
@@ -317,15 +253,12 @@ def read_toml(path: Path, argument: str) -> dict[str, Any]:
         raise ValueError(describe(argument, "a TOML file", f"{str(path)!r} ({error})")) from error
 
 
-def _rule(table: Mapping[str, Any], called: str, folder: Path) -> Rule:
+def _rule(table: Mapping[str, Any], called: str) -> Rule:
     """Make one rule; its errors tell which one it is."""
     if isinstance(table.get("name"), str) and table["name"]:
         called = f"{called} ({table['name']!r})"
     check_keys(map(str, table), called, KEYS)
-    keys = dict(table)
-    if isinstance(keys.get("baseline"), str) and keys["baseline"].strip():
-        keys["baseline"] = str(folder / keys["baseline"])
     try:
-        return Rule(**keys)
+        return Rule(**table)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{called}: {error}") from error
