@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 from torchmetrics import MetricCollection
 
-from shiftmetrics.adapters.torch import AgreementLoss, bracketed_beta
+from shiftmetrics.adapters.torch import AgreementLoss
 from shiftmetrics.adapters.torchmetrics import AttackFailureRate, PosteriorAgreement
 
 # %%
@@ -87,5 +87,6 @@ plt.show()
 # at 0 there would be no gradient, and at infinity, where small batches without contradictions end, neither.
 with torch.no_grad():
     batch = images[train[:50]]
-    found = bracketed_beta(model(batch + noise * torch.randn_like(batch)), model(batch))
-print(f"beta = {found.beta:.3g}: {found.status.text}")
+    loss = AgreementLoss()
+    loss(model(batch + noise * torch.randn_like(batch)), model(batch))
+print(f"beta = {loss.beta:.3g}, between {loss.beta_range[0]:g} and {loss.beta_range[1]:g}")

@@ -10,7 +10,7 @@ from torch import nn
 import oracles
 import shiftmetrics
 from shiftmetrics import Computing
-from shiftmetrics.adapters.torch import AgreementLoss, agreement_loss, bracketed_beta
+from shiftmetrics.adapters.torch import AgreementLoss, agreement_loss
 from shiftmetrics.adapters.torchmetrics import PosteriorAgreement
 
 
@@ -28,10 +28,9 @@ def pairs(seed: int = 0, n: int = 12, k: int = 3, noise: float = 1.5) -> tuple[t
 def test_loss_is_minus_the_certified_agreement(seed: int, prior: object) -> None:
     scores, reference = pairs(seed)
     exact = shiftmetrics.posterior_agreement(scores, reference, prior=prior, computing=Computing(atol=1e-10))
-    found = bracketed_beta(scores, reference, prior=prior, beta_range=(0.01, 100.0))
-    assert found.status.code == "inside"
-    assert found.beta == pytest.approx(exact.beta, rel=1e-6)
-    assert found.value == pytest.approx(exact.value, abs=1e-10)
+    kept = AgreementLoss(prior=prior, beta_range=(0.01, 100.0))
+    assert -kept(scores, reference).item() == pytest.approx(exact.value, abs=1e-10)
+    assert kept.beta == pytest.approx(exact.beta, rel=1e-6)
     loss = agreement_loss(scores, reference, prior=prior, beta_range=(0.01, 100.0))
     assert loss.dtype == torch.float64
     assert -loss.item() == pytest.approx(exact.value, abs=1e-10)
@@ -57,8 +56,8 @@ def test_beta_is_kept_from_step_to_step() -> None:
         scores, reference = pairs(step, n=40, noise=1.0 + 0.02 * step)
         inputs = (scores.requires_grad_(), reference)
         value = loss(*inputs)
-        whole = bracketed_beta(scores.detach(), reference, beta_range=(0.01, 100.0))
-        assert -value.item() == pytest.approx(whole.value, abs=1e-10)
+        whole = AgreementLoss(beta_range=(0.01, 100.0))
+        assert value.item() == pytest.approx(whole(scores.detach(), reference).item(), abs=1e-10)
         assert loss.beta == pytest.approx(whole.beta, rel=1e-6)
     (found,) = torch.autograd.grad(value, scores)
     for row, column in ((0, 0), (5, 2), (39, 1)):
@@ -116,30 +115,29 @@ def test_large_and_small_scores_give_finite_gradients(scale: float) -> None:
 # --- the bracket -----------------------------------------------------------------------------------------
 
 
-def test_ends_of_the_bracket_are_said() -> None:
+def test_beta_stays_in_the_bracket() -> None:
+    def beta_of(*both: torch.Tensor, **options: object) -> float | None:
+        loss = AgreementLoss(**options)
+        loss(*both)
+        return loss.beta
+
     scores, reference = pairs(0)
     exact = shiftmetrics.posterior_agreement(scores, reference, prior="predicted").beta
-    above, below = (
-        bracketed_beta(scores, reference, beta_range=(f * exact, 9 * f * exact)) for f in (2, 0.02)
-    )
-    assert (above.status.code, above.beta) == ("lower_end", 2 * exact)
-    assert (below.status.code, below.beta) == ("upper_end", pytest.approx(0.18 * exact))
-    shared = bracketed_beta(2.0 * reference, reference)  # no contradiction: the best beta would be infinite
-    assert (shared.status.code, shared.beta) == ("upper_end", 10.0)
-    opposite = bracketed_beta(-reference, reference)  # no agreement: the best beta would be 0
-    assert (opposite.status.code, opposite.beta) == ("lower_end", 0.1)
-    for found in (above, below):
-        assert "beta" in found.status.text
+    above, below = (beta_of(scores, reference, beta_range=(f * exact, 9 * f * exact)) for f in (2, 0.02))
+    assert (above, below) == (2 * exact, pytest.approx(0.18 * exact))
+    assert beta_of(2.0 * reference, reference) == 10.0  # no contradiction: it would be infinite
+    assert beta_of(-reference, reference) == 0.1  # no agreement: it would be 0
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_largest_of_several_maxima_is_found(seed: int) -> None:
     scores, reference = (torch.as_tensor(part) for part in oracles.hard_pairs(seed))
     low, high = 1e-2, 1e2
-    found = bracketed_beta(scores, reference, prior=None, beta_range=(low, high))
+    found = AgreementLoss(prior=None, beta_range=(low, high))
+    value = -found(scores, reference).item()
     grid = np.geomspace(low, high, 400)
     best = max(shiftmetrics.posterior_agreement(scores, reference, beta=beta).value for beta in grid)
-    assert found.value >= best - 1e-9
+    assert value >= best - 1e-9
     assert low <= found.beta <= high
 
 

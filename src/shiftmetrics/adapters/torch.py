@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.grid import check_range
 from shiftmetrics.agreement.scores import named_prior, prepare_pairs
@@ -30,9 +29,6 @@ STEPS = 30
 TOLERANCE = {torch.float32: 5e-3, torch.float64: 1e-9}
 """Relative step of beta that is no longer taken: the gradient errs by about as much, the agreement by its square."""
 
-NEAR = 1e-6
-"""Relative distance from an end of the bracket within which beta counts as there."""
-
 BLOCK = 1 << 15
 """Scores of either sample in one block: its planes stay in a core's cache."""
 
@@ -41,75 +37,6 @@ LEAST = -80.0
 
 STEPS_BETWEEN_LOOKS = 32
 """Steps of a training loop from one look at the whole bracket to the next."""
-
-
-INSIDE = Status("inside", "The agreement is largest at a beta inside the bracket.")
-LOWER_END = Status(
-    "lower_end",
-    "The agreement falls from the lower end of the bracket on: the pairs hardly agree. Beta stays at that end, "
-    "because at beta = 0 there is no gradient.",
-)
-UPPER_END = Status(
-    "upper_end",
-    "The agreement still rises at the upper end of the bracket: (almost) no pair contradicts. Beta stays at that "
-    "end, because at infinite beta there is no gradient.",
-)
-
-
-class BracketedBeta(NamedTuple):
-    """The beta of largest agreement inside a bracket, the agreement there (nats), and where it lies."""
-
-    beta: float
-    value: float
-    status: Status
-
-
-def bracketed_beta(
-    scores: Tensor,
-    reference_scores: Tensor,
-    *,
-    prior: Any = "predicted",
-    beta_range: tuple[float, float] = (0.1, 10.0),
-) -> BracketedBeta:
-    """Inverse temperature at which scores agree most, kept inside a bracket.
-
-    Parameters
-    ----------
-    scores, reference_scores : Tensor of shape (n_rows, n_classes) or (n_rows,)
-        Of the shifted and of the original sample; no gradient flows through here.
-    prior : array, "predicted" or None, default "predicted"
-        As in `agreement_loss`.
-    beta_range : (float, float), default (0.1, 10)
-        The bracket. It has the unit of 1 / scores: the default suits logits of a network trained by cross-entropy.
-
-    Returns
-    -------
-    BracketedBeta
-        ``beta``, ``value`` in nats (higher is better) and ``status``, which says where an end of the bracket was met.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `shiftmetrics.posterior_agreement`, or if the bracket is not ``0 < low < high``.
-
-    Examples
-    --------
-    >>> import torch
-    >>> found = bracketed_beta(torch.tensor([1.0, 2.0, -1.0]), torch.tensor([1.5, 2.0, -2.0]))
-    >>> found.beta, str(found.status)
-    (10.0, 'upper_end')
-    """
-    ends = check_range(beta_range)
-    prepare_pairs(scores, reference_scores, prior=prior)
-    with torch.no_grad():
-        pairs, _ = _Pairs.of(scores.double(), reference_scores.double(), named_prior(prior))
-        found = max((pairs.climb(start, ends) for start in pairs.starts(ends)), key=lambda point: point.value)
-    status = INSIDE
-    if found.rise > 0.0 and found.beta > ends[1] * (1.0 - NEAR):
-        found, status = found._replace(beta=ends[1]), UPPER_END
-    elif found.rise <= 0.0 and found.beta < ends[0] * (1.0 + NEAR):
-        found, status = found._replace(beta=ends[0]), LOWER_END
-    return BracketedBeta(found.beta, found.value, status)
 
 
 class AgreementLoss(torch.nn.Module):
@@ -126,7 +53,8 @@ class AgreementLoss(torch.nn.Module):
     Attributes
     ----------
     beta : float or None
-        The inverse temperature of the last batch.
+        The inverse temperature of the last batch: the lower end of the bracket where its pairs hardly agree, the
+        upper one where hardly any of them contradict.
 
     Examples
     --------
@@ -173,9 +101,10 @@ def agreement_loss(
         Class prior. With the shares of the predicted classes of the batch a model that collapses to one class has
         loss 0, the worst of an agreeing one; with None (uniform) collapse would be a minimum, ``-log K``.
     beta : float, optional
-        A positive inverse temperature to use instead of the best one, such as that of `bracketed_beta` on more rows.
+        A positive inverse temperature to use instead of the best one, such as that of `posterior_agreement` on more
+        rows.
     beta_range : (float, float), default (0.1, 10)
-        The bracket; `bracketed_beta` says whether an end of it was met.
+        The bracket. It has the unit of 1 / scores: the default suits logits of a network trained by cross-entropy.
 
     Returns
     -------
@@ -235,7 +164,8 @@ class _Envelope(torch.autograd.Function):
     ) -> tuple[Tensor, float]:
         pairs, places = _Pairs.of(scores, reference_scores, prior)
         if start is None:
-            start = pairs.thinned().starts(ends)[0]
+            starts = pairs.thinned().starts(ends)
+            start = starts[0] if len(starts) == 1 else pairs.highest(starts, ends)
         point = pairs.climb(start, ends)
         if not (math.isfinite(point.value) and math.isfinite(point.rise)):
             prepare_pairs(scores, reference_scores, prior=prior)  # names what is not finite
@@ -351,6 +281,10 @@ class _Pairs:
         values.append(-math.inf)
         tops = [j for j in range(n_betas) if values[j] <= values[j + 1] >= values[j + 2]]
         return [betas[j] for j in sorted(tops, key=lambda j: -values[j + 1])] or betas[:1]
+
+    def highest(self, starts: list[float], ends: tuple[float, float]) -> float:
+        """Return the beta of the highest of several maxima."""
+        return max((self.climb(start, ends) for start in starts), key=lambda point: point.value).beta
 
     def climb(self, start: float, ends: tuple[float, float]) -> _Point:
         """Return the maximum that Newton's method in log beta reaches from a start, inside the bracket."""

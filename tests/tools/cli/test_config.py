@@ -71,14 +71,6 @@ def test_an_option_in_two_spellings(fails, write):
     )
 
 
-def test_only_names_measurements(fails, write):
-    message = fails("run", write(CONFIG), "--only", "nose")
-    assert (
-        message
-        == "--only must be the name of a measurement of config.toml, got 'nose'. Did you mean 'noise'?"
-    )
-
-
 def test_inputs_are_not_overwritten(fails, run, write, folder):
     config = CONFIG.replace('"noise"', '"points"').replace('"points"\ntest', '"other"\ntest')
     assert "points.npz" in fails("run", write('output = "."\n' + config))

@@ -74,7 +74,7 @@ def test_a_line_for_each_measurement_and_none_when_quiet(run, write):
 def test_paths_start_at_the_folder_of_the_file(run, write, folder, tmp_path_factory, monkeypatch):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
-    assert run("run", write(CONFIG), "--output", "here", "--only", "noise").exit_code == 0
+    assert run("run", write(ONE), "--output", "here").exit_code == 0
     assert sorted(path.name for path in (elsewhere / "here").iterdir()) == [
         "noise.json", "noise.npz", "report.html",
     ]  # fmt: skip
@@ -141,11 +141,6 @@ def test_results_of_earlier_measurements_can_be_compared(run, write, folder):
     assert run("run", write(config)).exit_code == 0
     both = read_results(folder / "results" / "both.json")
     assert [result.title for result in both.values()] == ["Comparison of models"]
-    again = run("run", write(config), "--only", "both")
-    assert again.exit_code == 0
-    assert "a: from a.json, of an earlier run" in again.stdout
-    page = (folder / "results" / "report.html").read_text(encoding="utf-8")
-    assert "From a.json, of an earlier run: what needs its rows is not drawn." in page
 
 
 def test_every_command_that_measures_can_stand_in_a_file():
@@ -235,7 +230,6 @@ def test_an_old_result_does_not_stand_for_one_that_failed(run, write, folder):
     assert run("run", write(FAILING)).exit_code == 2
     assert not (folder / "results" / "b.json").exists()
     assert not (folder / "results" / "b.npz").exists()
-    assert run("run", write(FAILING), "--only", "b").exit_code == 2
     assert (folder / "results" / "a.json").exists()
 
 

@@ -103,8 +103,5 @@ def test_rates_and_environments():
     assert plot(prediction_rates(LABELS, LABELS)).get_yticks().tolist() == [0, 1]
     with pytest.raises(ValueError, match="rate must be one of afr_p"):
         plot(RATES, rate="speed")
-    assert len(plot(TRANSFER, kind="transfer").get_yticks()) == 2
-    with pytest.raises(ValueError, match="a transfer from one environment"):
-        plot(MATRIX, kind="transfer")
     with pytest.raises(ValueError, match="split by what happened"):
         plot(posterior_agreement(CLEAN, CLEAN), kind="groups")

@@ -12,13 +12,11 @@ from pathlib import Path
 import typer
 
 from shiftmetrics._core.result import names_arrays
-from shiftmetrics._core.validation import check_keys
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import DEBUG_VARIABLE, EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.tools.cli.objects import UntrustedError
 from shiftmetrics.tools.cli.outputs import Answer, Job, check_outputs, refuse_foreign_archive, say
-from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.rules import Rule, check_results, read_rules
 from shiftmetrics.tools.rules.rule import check_names
@@ -29,7 +27,6 @@ from shiftmetrics.views import Context, write_report
 def run(
     config: Path,
     *,
-    only: list[str] | None = None,
     output: Path | None = None,
     dry_run: bool = False,
     trust: bool = False,
@@ -50,19 +47,14 @@ def run(
     ----------
     config : CONFIG
         A TOML file that lists measurements.
-    only : NAME
-        Measure this alone, again for each; the others are taken from their files, where there are any.
     output : FOLDER
         Where results go, in place of what CONFIG says.
     dry_run
         Read and check the inputs; compute and write nothing, open no Python objects.
     """
     plan = read_config(config)
-    names = [part.name for part in plan.measurements]
-    check_keys(only or [], "--only", names, f"the name of a measurement of {plan.path.name}")
     session = Session(
         plan=plan,
-        chosen=[part for part in plan.measurements if not only or part.name in only],
         folder=(output or config.parent / plan.output).resolve(),
         start=Path.cwd(),
         quiet=quiet or dry_run,
@@ -73,7 +65,7 @@ def run(
         rules = session.read_rules()
         unopened = session.read_inputs()
         if dry_run:
-            checked = f"Measurements with their inputs in order: {len(session.chosen) - len(unopened)}."
+            checked = f"Measurements with their inputs in order: {len(plan.measurements) - len(unopened)}."
             say(f"{checked} Nothing was computed or written.")
             for name in unopened:
                 say(
@@ -92,8 +84,6 @@ class Session:
     ----------
     plan : Config
         The file.
-    chosen : sequence of Measurement
-        What is measured; the others are read from their files.
     folder : Path
         Where results go.
     start : Path
@@ -105,7 +95,6 @@ class Session:
     """
 
     plan: Config
-    chosen: Sequence[Measurement]
     folder: Path
     start: Path
     quiet: bool
@@ -176,11 +165,12 @@ class Session:
             The first error, with the measurement that has it.
         """
         unopened = []
-        for place, part in enumerate(self.chosen):
+        parts = self.plan.measurements
+        for place, part in enumerate(parts):
             try:
                 job = prepare(part, quiet=self.quiet, trust=self.trust)
-                self._check_outputs(self.chosen[place:], job)
-                self._check_inputs(job, self.chosen[:place])
+                self._check_outputs(parts[place:], job)
+                self._check_inputs(job, parts[:place])
             except Exception as error:
                 if self.trust is False and isinstance(error, UntrustedError):
                     unopened.append(part.name)
@@ -212,22 +202,19 @@ class Session:
             ) from error
         for part in self.plan.measurements:
             try:
-                if part in self.chosen:
-                    answers[part.name] = self._measured(part)
-                elif self.file(part).is_file():
-                    answers[part.name] = self._from_file(part)
+                answers[part.name] = self._measured(part)
             except Exception as error:
                 if os.environ.get(DEBUG_VARIABLE):
                     raise
-                if part in self.chosen:
-                    _remove(self.file(part))
+                _remove(self.file(part))
                 failures[part.name] = message_of(error)
                 self.say(f"      failed: {failures[part.name]}")
         return self._conclude(answers, failures, rules)
 
     def _measured(self, part: Measurement) -> Answer:
         """Measure and write one result, and print it."""
-        self.say(f"[{self.chosen.index(part) + 1}/{len(self.chosen)}] {part.name}: {part.kind}")
+        parts = self.plan.measurements
+        self.say(f"[{parts.index(part) + 1}/{len(parts)}] {part.name}: {part.kind}")
         started = time.perf_counter()
         answer: Answer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
         answer.write_json(self.file(part))
@@ -237,13 +224,6 @@ class Session:
             self.say(f"      Note: {note}")
         self.say(f"      {time.perf_counter() - started:.1f} s")
         return answer.renamed(part.name)
-
-    def _from_file(self, part: Measurement) -> Answer:
-        """Return the results of an earlier run."""
-        file = self.file(part)
-        self.say(f"{part.name}: from {file.name}, of an earlier run")
-        text = f"From {file.name}, of an earlier run: what needs its rows is not drawn."
-        return Answer(results=read_result_files([file]).results, context=Context(description=text))
 
     def _conclude(self, answers: dict[str, Answer], failures: dict[str, str], rules: Sequence[Rule]) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""

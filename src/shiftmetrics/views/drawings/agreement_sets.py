@@ -1,4 +1,4 @@
-"""Drawings of several models, shifts or environments: curves, their ranking, all pairs, and one beta for all."""
+"""Drawings of several models, shifts or environments: curves, their ranking, and all pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult
 from shiftmetrics.views.drawings.kinds import drawing
-from shiftmetrics.views.drawings.style import INK, REFERENCE, TEST, name_rows, new_axes
+from shiftmetrics.views.drawings.style import INK, name_rows, new_axes
 
 MODEL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7b5ea7")
 """One for each model, then again with another marker: the colours of Okabe and Ito for colour-blind readers."""
@@ -160,27 +160,3 @@ def _similar_side_by_side(values: FloatArray) -> IntArray:
     np.fill_diagonal(apart, 0.0)
     tree = linkage(squareform(apart, checks=False), method="average", optimal_ordering=True)
     return np.asarray(leaves_list(tree), dtype=np.int64)[::-1]
-
-
-@drawing(AgreementMatrixResult, kind="transfer")
-def draw_transfer(result: Any, ax: Any = None) -> Any:
-    """Draw the agreement of each environment at the fitted beta, and at the beta that is best for it."""
-    if result.fitted_on is None or result.standard_error is None:
-        remedy = "Call agreement_transfer with fit_on."
-        raise ValueError(describe("result", "a transfer from one environment", "another one", remedy))
-    column = result.names.index(result.fitted_on)
-    agreement, error = result.agreement[:, column], result.standard_error[:, column]
-    ax = new_axes(ax, height=1.4 + 0.32 * len(result.names))
-    names = [f"{name} (fitted)" if name == result.fitted_on else name for name in result.names]
-    place = name_rows(ax, names)
-    at = np.where(np.isfinite(agreement), agreement, np.nan)
-    error = np.where(np.isfinite(error), error, 0.0)
-    best = result.agreement.diagonal()
-    ax.hlines(place, np.fmin(at, best), best, color=REFERENCE, linewidth=1.2)
-    ax.plot(best, place, "o", color=REFERENCE, markersize=5, label="at its own beta")
-    label = "at the fitted beta, with its standard error"
-    ax.errorbar(at, place, xerr=error, fmt="o", color=TEST, markersize=5, label=label)
-    ax.set(xlabel="agreement (nats)")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18 - 0.5 / len(place)), ncols=2)
-    ax.set_title(f"At beta = {result.beta[0, column]:.3g}, fitted on {result.fitted_on}")
-    return ax
