@@ -61,9 +61,9 @@ def readers(seed: int, quick: bool) -> Readers:
     order = np.random.default_rng(seed).permutation(len(digits.y))
     x = torch.tensor(digits.X[order].reshape(-1, 1, 8, 8), dtype=torch.float32)
     y = torch.tensor(digits.y[order])
-    n_test = 150 if quick else 500
+    n_test = 100 if quick else 500
     training = Training(
-        _network, epochs=8 if quick else 30, worst=Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0)
+        _network, epochs=5 if quick else 30, worst=Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0)
     )
     return trained("digits", seed, quick, (x, y), n_test, training)
 
@@ -111,11 +111,12 @@ def attacked(digits: Readers, name: str, kind: str, power: int = 0) -> AttackRes
 
     def attack() -> AttackResult:
         if kind in ("fmn", "fab"):
-            return nearest_error(model, x, y, method=kind, norm="linf", n_steps=30, options=OPTIONS)
+            n_steps = 8 if digits.quick else 30
+            return nearest_error(model, x, y, method=kind, norm="linf", n_steps=n_steps, options=OPTIONS)
+        within = {"strength": power / 255, "n_steps": 8 if digits.quick else 20, "options": OPTIONS}
         if kind == "pgd":
-            return pgd(model, x, y, strength=power / 255, n_steps=20, options=OPTIONS)
-        loss = kind.removeprefix("apgd-")
-        return apgd(model, x, y, strength=power / 255, loss=loss, n_steps=20, options=OPTIONS)
+            return pgd(model, x, y, **within)
+        return apgd(model, x, y, loss=kind.removeprefix("apgd-"), **within)
 
     return kept(f"{digits.key}-{name.replace(' ', '-')}-{kind}-{power}", attack)
 

@@ -111,8 +111,9 @@ def draw(runs: list[dict]):
         for place, (ax, design) in enumerate(zip(row, DESIGNS, strict=True)):
             pattern = co_occurrence(design, learning_factor=factor)
             first, _ = co_occurrence_samples(
-                DIGITS.X, DIGITS.y, design, learning_factor=factor, size=32, rng=0, progress=False
-            )
+                DIGITS.X, DIGITS.y, design, learning_factor=factor, instances=range(200), size=32, rng=0,
+                progress=False,
+            )  # fmt: skip
             board = np.full((3 * 34, 3 * 34, 3), 255, dtype=np.uint8)
             for i, (digit, occurring) in enumerate(pattern.items()):
                 for value in occurring:
