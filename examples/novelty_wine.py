@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty, write_report
-from shiftmetrics.adapters.embeddings import embed
+from shiftmetrics.adapters.embeddings import embed, fit_encoder
 from shiftmetrics.views import Context, Rows
 
 table = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "uci_beans_wine" / "wine.npz"
@@ -34,9 +34,8 @@ order = np.random.default_rng(0).permutation(len(wines))
 white, red = order[colour[order] == "white"], order[colour[order] == "red"]
 reference, test = white[:1000], np.concatenate([white[1000:1800], red[:200]])
 both = wines.iloc[np.concatenate([test, reference])]
-features, reference_features = (
-    embed(wines.iloc[rows], encoder="table", fit_on=both) for rows in (test, reference)
-)
+encoder = fit_encoder("table", both)
+features, reference_features = (embed(wines.iloc[rows], encoder=encoder) for rows in (test, reference))
 
 # %%
 # The score, and the modes that stand out from relabelled rows.

@@ -19,8 +19,6 @@ from shiftmetrics import Computing
 from shiftmetrics.adapters.torchmetrics import (
     AttackFailureRate,
     PosteriorAgreement,
-    attack_failure_rate,
-    posterior_agreement,
 )
 from shiftmetrics.agreement import prediction_rates
 
@@ -64,7 +62,7 @@ def test_value_is_that_of_all_pairs(exact: bool) -> None:
     assert result.beta == pytest.approx(expected.beta, rel=1e-3)
     assert result.n_samples == 107
     assert result.effective_classes == pytest.approx(expected.effective_classes)
-    assert posterior_agreement(*joined(parts), exact=exact).item() == pytest.approx(value.item(), abs=1e-12)
+    assert PosteriorAgreement(K, exact=exact)(*joined(parts)).item() == pytest.approx(value.item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -99,7 +97,7 @@ def test_predicted_prior_makes_collapse_worthless() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert metric.compute() == 0.0
-    assert posterior_agreement(constant, constant).item() == pytest.approx(math.log(3))
+    assert PosteriorAgreement()(constant, constant).item() == pytest.approx(math.log(3))
 
 
 @pytest.mark.parametrize("prior", [None, "uniform", "predicted", [0.5, 0.3, 0.2]])
@@ -122,12 +120,12 @@ def test_forward_gives_the_batch_and_keeps_the_total(exact: bool) -> None:
     parts = batches()
     metric = PosteriorAgreement(K, exact=exact)
     for scores, reference in parts:
-        alone = posterior_agreement(scores, reference, exact=exact).item()
+        alone = PosteriorAgreement(K, exact=exact)(scores, reference).item()
         assert metric(scores, reference).item() == pytest.approx(alone, abs=1e-12)
-    assert metric.compute().item() == pytest.approx(posterior_agreement(*joined(parts)).item(), abs=1e-6)
+    assert metric.compute().item() == pytest.approx(PosteriorAgreement()(*joined(parts)).item(), abs=1e-6)
     metric.reset()
     assert fed(metric, parts[:1]).compute().item() == pytest.approx(
-        posterior_agreement(*parts[0]).item(), abs=1e-6
+        PosteriorAgreement()(*parts[0]).item(), abs=1e-6
     )
 
 
@@ -310,9 +308,9 @@ def test_attack_failure_rates_are_those_of_prediction_rates() -> None:
     for (a, b), y in zip(parts, labels.split((40, 7, 60)), strict=True):
         metric.update(a, b)
         labelled.update(a.argmax(dim=1), b.argmax(dim=1), labels=y)
-    assert metric.compute().item() == rates.afr_p.value == attack_failure_rate(scores, reference).item()
+    assert metric.compute().item() == rates.afr_p.value == AttackFailureRate()(scores, reference).item()
     assert labelled.compute().item() == rates.afr_t.value
-    assert attack_failure_rate(scores, reference, labels).item() == rates.afr_t.value
+    assert AttackFailureRate()(scores, reference, labels).item() == rates.afr_t.value
     accuracy = MulticlassAccuracy(K, average="micro")
     assert labelled.compute().item() == pytest.approx(accuracy(scores, labels).item())
     metric.merge_state(labelled)
@@ -322,7 +320,7 @@ def test_attack_failure_rates_are_those_of_prediction_rates() -> None:
 
 def test_attack_failure_rate_of_margins() -> None:
     shifted, reference = torch.tensor([1.0, -1.0, 2.0]), torch.tensor([1.0, 1.0, 1.0])
-    assert attack_failure_rate(shifted, reference).item() == pytest.approx(2 / 3)
+    assert AttackFailureRate()(shifted, reference).item() == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

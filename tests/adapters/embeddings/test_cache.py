@@ -48,10 +48,10 @@ def test_tables_and_arrays_are_known_by_values_names_and_dtypes():
 
 
 def test_what_an_encoder_learned_from_counts():
-    first = embed(TEXTS, encoder="tfidf", fit_on=TEXTS)
-    second = embed(TEXTS, encoder="tfidf", fit_on=TEXTS[:2])
+    first = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS))
+    second = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS[:2]))
     assert first.shape != second.shape
-    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS))  # the same encoder, by another way
+    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS))  # the same encoder, fitted again
     assert len(EmbeddingCache()) == 2
     embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, max_features=3))
     assert len(EmbeddingCache()) == 3
@@ -62,8 +62,9 @@ def test_a_callable_without_identity_is_not_kept():
     for _ in range(2):
         embed(TEXTS, encoder=encoder)
     assert (encoder.calls, len(EmbeddingCache())) == (2, 0)
+    encoder.identity = "mine, version 1"
     for _ in range(2):
-        embed(TEXTS, encoder=encoder, identity="mine, version 1")
+        embed(TEXTS, encoder=encoder)
     assert (encoder.calls, len(EmbeddingCache())) == (3, 1)
 
 
@@ -120,5 +121,5 @@ def test_a_file_of_another_shape_is_computed_again(tmp_path):
 def test_a_folder_that_cannot_be_used_is_a_warning(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="Embeddings are not kept"):
-        features = embed(TEXTS, encoder="tfidf", fit_on=TEXTS, cache=tmp_path / "file")
+        features = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), cache=tmp_path / "file")
     assert len(features) == 4

@@ -41,9 +41,12 @@ def test_batches_do_not_matter():
     features = embed(TEXTS, encoder=encoder, batch_size=3)
     assert encoder.sizes == [3, 1]
     np.testing.assert_array_equal(features, embed(TEXTS, encoder=Counting()))
-    whole = embed(IMAGES, encoder="pca", fit_on=IMAGES, cache=False)
+    whole = embed(IMAGES, encoder=fit_encoder("pca", IMAGES), cache=False)
     np.testing.assert_allclose(
-        embed(IMAGES, encoder="pca", fit_on=IMAGES, cache=False, batch_size=5), whole, rtol=0, atol=1e-12
+        embed(IMAGES, encoder=fit_encoder("pca", IMAGES), cache=False, batch_size=5),
+        whole,
+        rtol=0,
+        atol=1e-12,
     )
 
 
@@ -72,14 +75,14 @@ def test_words_against_their_definition():
 
 
 def test_tables_on_one_scale():
-    features = embed(TABLE, encoder="table", fit_on=TABLE)
+    features = embed(TABLE, encoder=fit_encoder("table", TABLE))
     assert features.shape == (3, 4)
     np.testing.assert_allclose(features[:, 0], [-(1.5**0.5), 0.0, 1.5**0.5])
     np.testing.assert_array_equal(features[:, -2:], [[1, 0], [0, 1], [1, 0]])
     unseen = TABLE.assign(kind="eel")
-    np.testing.assert_array_equal(embed(unseen, encoder="table", fit_on=TABLE)[:, -2:], 0.0)
+    np.testing.assert_array_equal(embed(unseen, encoder=fit_encoder("table", TABLE))[:, -2:], 0.0)
     numbers = np.array([[1.0, 5.0], [3.0, 9.0]])
-    np.testing.assert_array_equal(embed(numbers, encoder="table", fit_on=numbers), [[-1, -1], [1, 1]])
+    np.testing.assert_array_equal(embed(numbers, encoder=fit_encoder("table", numbers)), [[-1, -1], [1, 1]])
 
 
 def test_a_callable_gets_items_as_they_are():
@@ -221,22 +224,21 @@ def test_a_missing_package_is_one_sentence(monkeypatch):
         ("a text", {"encoder": "tfidf"}, TypeError, "Put a single text into a list"),
         ([], {"encoder": "tfidf"}, ValueError, "at least one item"),
         (["a", None], {"encoder": "tfidf"}, TypeError, "texts only, got None at row 1"),
-        (TEXTS, {"encoder": "tf-idf"}, ValueError, "encoder must be one of 'pixels'"),
+        (TEXTS, {"encoder": "tf-idf"}, ValueError, "encoder must be 'pixels', 'sentence-transformers/NAME', or what"),
         (TEXTS, {"encoder": TorchEncoder}, TypeError, "a name, a callable or a torch module"),
         (TEXTS, {"encoder": 3}, TypeError, "a name, a callable or a torch module"),
-        (TEXTS, {"encoder": "tfidf"}, ValueError, "fit_on must be what the encoder learns from"),
-        (TEXTS, {"encoder": "pixels"}, TypeError, "Use encoder='tfidf'"),
-        (TEXTS, {"encoder": "pca", "fit_on": TEXTS}, TypeError, "Use encoder='tfidf'"),
-        (TEXTS, {"encoder": "tfidf", "fit_on": IMAGES}, TypeError, "must be texts for encoder='tfidf', got images"),
-        (IMAGES, {"encoder": "tfidf", "fit_on": TEXTS}, TypeError, "must be texts for encoder='tfidf', got images"),
-        (IMAGES, {"encoder": "table", "fit_on": IMAGES}, TypeError, "must be rows of a table for encoder='table'"),
-        (IMAGES, {"encoder": "pixels", "fit_on": IMAGES}, ValueError, "does not learn from items"),
-        (["! ?", "."], {"encoder": "tfidf", "fit_on": ["! ?"]}, ValueError, "texts with words"),
-        (IMAGES, {"encoder": "pca", "fit_on": IMAGES[:, :3]}, ValueError, "expecting 45 features"),
+        (TEXTS, {"encoder": "tfidf"}, ValueError, r"Pass fit_encoder\('tfidf', both samples\)"),
+        (TEXTS, {"encoder": "pixels"}, TypeError, "Use fit_encoder..tfidf'"),
+        (TEXTS, {"encoder": ("pca", TEXTS)}, TypeError, "Use fit_encoder..tfidf'"),
+        (TEXTS, {"encoder": ("tfidf", IMAGES)}, TypeError, "must be texts for encoder='tfidf', got images"),
+        (IMAGES, {"encoder": ("tfidf", TEXTS)}, TypeError, "must be texts for encoder='tfidf', got images"),
+        (IMAGES, {"encoder": ("table", IMAGES)}, TypeError, "must be rows of a table for encoder='table'"),
+        (["! ?", "."], {"encoder": ("tfidf", ["! ?"])}, ValueError, "texts with words"),
+        (IMAGES, {"encoder": ("pca", IMAGES[:, :3])}, ValueError, "expecting 45 features"),
         (np.ones((2, 3, 4, 5)), {"encoder": "pixels"}, ValueError, "Put the channels of images last"),
         (np.ones(3), {"encoder": "pixels"}, ValueError, "got shape"),
         (np.full((2, 3, 3), np.nan), {"encoder": "pixels"}, ValueError, "output must be finite"),
-        (TABLE.assign(age=np.nan), {"encoder": "table", "fit_on": TABLE}, ValueError, "output must be finite"),
+        (TABLE.assign(age=np.nan), {"encoder": ("table", TABLE)}, ValueError, "output must be finite"),
         (TEXTS, {"encoder": len}, ValueError, r"output must be an array of shape \(4, n_columns\)"),
         (TEXTS, {"encoder": lambda texts: np.ones((1, 2))}, ValueError, r"got shape \(1, 2\)"),
         (TEXTS, {"encoder": lambda texts: np.ones((len(texts),) * 2), "batch_size": 3}, ValueError, "of 3 columns"),
@@ -245,8 +247,13 @@ def test_a_missing_package_is_one_sentence(monkeypatch):
     ],
 )  # fmt: skip
 def test_bad_input_is_named(items, options, error, message):
+    def embedded():
+        encoder = options["encoder"]
+        encoder = fit_encoder(*encoder) if isinstance(encoder, tuple) else encoder
+        return embed(items, **{**options, "encoder": encoder})
+
     with pytest.raises(error, match=message):
-        embed(items, **options)
+        embedded()
 
 
 def test_a_table_must_have_the_columns_that_were_learned():
@@ -283,8 +290,6 @@ def test_missing_files_are_named(tmp_path):
 
 
 def test_encoders_say_what_they_lack():
-    with pytest.raises(ValueError, match="fit_on must be None, got a sample. This encoder does not learn"):
-        embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), fit_on=TEXTS)
     with pytest.raises(ValueError, match="n_components must be an integer at least 1"):
         fit_encoder("pca", IMAGES, n_components=0)
     with pytest.raises(ValueError, match="options must be options of 'pca', got 'max_features'"):

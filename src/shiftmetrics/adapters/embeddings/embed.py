@@ -23,8 +23,6 @@ from shiftmetrics.adapters.embeddings.encoders import (
     SentenceEncoder,
     TorchEncoder,
     check_kind,
-    fit_encoder,
-    identity_of,
     is_module,
 )
 from shiftmetrics.adapters.embeddings.items import Items, check_items
@@ -34,9 +32,7 @@ def embed(
     items: Any,
     *,
     encoder: Any,
-    fit_on: Any = None,
     size: int | None = None,
-    identity: str | None = None,
     cache: bool | str | os.PathLike[str] | EmbeddingCache = True,
     batch_size: int = 256,
     progress: bool = True,
@@ -50,18 +46,14 @@ def embed(
         (`pathlib.Path`), an `ImageFiles`, or a folder; texts as a list of str; a table as a DataFrame
         or an array of shape (n, n_columns).
     encoder : str, callable or torch module
-        "pixels" takes images as they are; "pca", of images or numbers, "tfidf", of texts, and "table", of numbers and
-        words, learn from ``fit_on`` first, or take what `fit_encoder` returns; "sentence-transformers/NAME" is a
-        sentence transformer. A callable maps a block of items (images as an array, texts as a list of str, tables as
-        they are) to an array of shape (n_items, n_columns); a torch module gets float32 images of shape (n, channels,
-        height, width) in 0..1.
-    fit_on : images, texts or table, optional
-        What "pca", "tfidf" or "table" learns from, the same for all samples that are to be compared.
+        "pixels" takes images as they are; principal components, TF-IDF and the scales of tables are learned first, by
+        `fit_encoder`; "sentence-transformers/NAME" is a sentence transformer. A callable maps a block of items
+        (images as an array, texts as a list of str, tables as they are) to an array of shape (n_items, n_columns); a
+        torch module gets float32 images of shape (n, channels, height, width) in 0..1. Embeddings by a callable are
+        kept under its attribute ``identity``, its name and version, and not without one: nothing tells when it
+        changes.
     size : int, optional
         Side in pixels to which image files are resized (bilinear). Needed where they differ in size.
-    identity : str, optional
-        Name and version of a callable, for the cache. Default: its attribute ``identity``; without one, its
-        embeddings are not kept, since nothing tells when it changes. Modules are told apart by their weights.
     cache : bool, path or EmbeddingCache, default True
         Whether to keep the embeddings, found again by the content of the items and the identity of the encoder; a
         folder to keep them in; or a cache with a size of its own.
@@ -78,7 +70,7 @@ def embed(
     Raises
     ------
     ValueError
-        If there are no items, the encoder is unknown, has nothing to learn from, or returns another number of rows or
+        If there are no items, the encoder is unknown or has to learn first, or returns another number of rows or
         values that are not finite.
     TypeError
         If the items are of a kind that the encoder does not take.
@@ -93,41 +85,23 @@ def embed(
 
     Examples
     --------
+    >>> from shiftmetrics.adapters.embeddings import embed, fit_encoder
     >>> test, reference = ["a dull film", "a bright film"], ["a dull film", "a long film"]
-    >>> features = embed(test, encoder="tfidf", fit_on=test + reference, cache=False)
+    >>> features = embed(test, encoder=fit_encoder("tfidf", test + reference), cache=False)
     >>> features.shape
     (2, 4)
     """
     batch_size = check_integer(batch_size, "batch_size", low=1)
     size = None if size is None else check_integer(size, "size", low=1)
     known = check_items(items, "items", size=size)
-    encode, sample = encoder, None
-    if isinstance(encoder, str) and encoder in LEARNERS:
-        check_kind(encoder, known)
-        if fit_on is None:
-            remedy = "Give all samples that are to be compared, and the same ones each time."
-            raise ValueError(describe("fit_on", "what the encoder learns from", "None", remedy))
-        sample = check_items(fit_on, "fit_on", size=size)
-        check_kind(encoder, sample)
-    else:
-        if fit_on is not None:
-            raise ValueError(
-                describe("fit_on", "None", "a sample", "This encoder does not learn from items.")
-            )
-        encode = _encoder(encoder, known)
+    encode = _encoder(encoder, known)
     store, key = _store(cache), None
-    if store is not None:
-        if identity is None:
-            identity = getattr(encode, "identity", None) if sample is None else identity_of(encoder, sample)
-        elif sample is not None:
-            identity = f"{identity} {sample.digest()}"
-        if isinstance(identity, str):
-            key = hashlib.sha256(f"2 {known.digest()} {identity}".encode()).hexdigest()
-            found = store.get(key)
-            if found is not None and found.ndim == 2 and len(found) == len(known):
-                return found
-    if sample is not None:
-        encode = fit_encoder(encoder, sample)
+    identity = None if store is None else getattr(encode, "identity", None)
+    if store is not None and isinstance(identity, str):
+        key = hashlib.sha256(f"2 {known.digest()} {identity}".encode()).hexdigest()
+        found = store.get(key)
+        if found is not None and found.ndim == 2 and len(found) == len(known):
+            return found
     features = _encode(known, encode, batch_size, progress)
     if store is not None and key is not None:
         store.put(key, features)
@@ -140,8 +114,9 @@ def _encoder(encoder: Any, items: Items) -> Any:
             return PixelEncoder()
         if encoder.startswith(PREFIX):
             return SentenceEncoder(encoder)
-        listed = ", ".join(repr(name) for name in ("pixels", *LEARNERS))
-        raise ValueError(describe("encoder", f"one of {listed}, or '{PREFIX}NAME'", repr(encoder)))
+        remedy = f"Pass fit_encoder({encoder!r}, both samples)." if encoder in LEARNERS else ""
+        expected = f"'pixels', '{PREFIX}NAME', or what fit_encoder returns"
+        raise ValueError(describe("encoder", expected, repr(encoder), remedy))
     if isinstance(encoder, type) or not callable(encoder):
         raise TypeError(describe("encoder", "a name, a callable or a torch module", repr(encoder)))
     if isinstance(encoder, LearnedEncoder):

@@ -126,7 +126,7 @@ def identity_of(name: str, items: Items, **options: int | None) -> str:
 def pixels(items: Any) -> npt.NDArray[Any]:
     """Return each image as a row of float64, whole numbers 0..255 as 0..1; numbers of a table stay as they are."""
     if isinstance(items, list):
-        remedy = "Use encoder='tfidf'; names of files go into pathlib.Path."
+        remedy = "Use fit_encoder('tfidf', texts); names of files go into pathlib.Path."
         raise TypeError(describe("items", "images or rows of numbers", "texts", remedy))
     array = to_numpy(as_array(items, "items"))
     flat: npt.NDArray[Any] = to_float64(array).reshape(len(array), -1) / _scale(array)
@@ -210,7 +210,7 @@ class TorchEncoder:
         What encodes, on whatever device it is.
     preprocess : callable, optional
         Maps a batch of tensors to what the module was trained on: resizing, cropping, normalising. With one, the
-        embeddings are cached only under an ``identity`` given to `embed`: nothing tells when its code changes.
+        embeddings are cached only under its attribute ``identity``: nothing tells when its code changes.
 
     Examples
     --------
@@ -225,10 +225,11 @@ class TorchEncoder:
 
     @property
     def identity(self) -> str | None:
-        """What tells this module apart: its layers and weights; None with a ``preprocess``."""
-        if self.preprocess is not None:
+        """What tells this module apart: its layers and weights; None with a ``preprocess`` that has none."""
+        before = "" if self.preprocess is None else getattr(self.preprocess, "identity", None)
+        if before is None:
             return None
-        sha = hashlib.sha256(repr(self.module).encode())
+        sha = hashlib.sha256(f"{before} {self.module!r}".encode())
         for key, tensor in self.module.state_dict().items():
             values = np.ascontiguousarray(to_numpy(tensor))
             sha.update(f"{key} {values.dtype.str} {values.shape}".encode())

@@ -1,4 +1,4 @@
-"""Posterior agreement and attack failure rate as torchmetrics, each with its functional twin."""
+"""Posterior agreement and attack failure rate as torchmetrics."""
 
 try:
     import torchmetrics  # noqa: F401
@@ -7,7 +7,7 @@ except ImportError as error:
         "shiftmetrics.adapters.torchmetrics needs torch and torchmetrics: pip install 'shiftmetrics[torch]'"
     ) from error
 
-from shiftmetrics.adapters.torchmetrics.agreement import PosteriorAgreement, posterior_agreement
-from shiftmetrics.adapters.torchmetrics.failure_rate import AttackFailureRate, attack_failure_rate
+from shiftmetrics.adapters.torchmetrics.agreement import PosteriorAgreement
+from shiftmetrics.adapters.torchmetrics.failure_rate import AttackFailureRate
 
-__all__ = ["AttackFailureRate", "PosteriorAgreement", "attack_failure_rate", "posterior_agreement"]
+__all__ = ["AttackFailureRate", "PosteriorAgreement"]

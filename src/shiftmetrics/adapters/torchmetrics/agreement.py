@@ -25,7 +25,7 @@ from shiftmetrics.agreement.grid import (
     grid_result,
     grid_statistic,
 )
-from shiftmetrics.agreement.posterior import posterior_agreement as certified_agreement
+from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.result import PosteriorAgreementResult
 from shiftmetrics.agreement.scores import KINDS, batch_pairs, named_prior, prepare_pairs
 
@@ -218,7 +218,7 @@ class PosteriorAgreement(LabelFreeMetric):
                 for part in (self.scores, self.reference_scores)
             )
             check_seen(len(scores))
-            return certified_agreement(
+            return posterior_agreement(
                 scores, reference_scores, kind=self.kind, prior=self.prior, floor=self.floor
             )
         statistic = self._empty_statistic().unpack(self.sums.cpu().numpy())
@@ -246,51 +246,6 @@ class PosteriorAgreement(LabelFreeMetric):
         floor = -1.0 if self.floor is None else self.floor
         settings = (self.exact, self.num_classes or 0, KINDS.index(self.kind), floor, code, *self.beta_range)
         return torch.tensor([float(part) for part in settings], dtype=torch.float64)
-
-
-def posterior_agreement(
-    scores: Tensor,
-    reference_scores: Tensor,
-    *,
-    kind: str = "scores",
-    prior: Any = None,
-    floor: float | None = None,
-    beta_range: tuple[float, float] | None = None,
-    exact: bool = True,
-) -> Tensor:
-    """Posterior agreement of one batch: the functional twin of `PosteriorAgreement`.
-
-    Parameters
-    ----------
-    scores, reference_scores : Tensor of shape (n_rows, n_classes) or (n_rows,)
-        Of the shifted and of the original sample.
-    kind, prior, floor, beta_range, exact
-        As in `PosteriorAgreement`.
-
-    Returns
-    -------
-    Tensor
-        A float64 scalar in nats per sample; higher is better. Use `shiftmetrics.adapters.torch.agreement_loss` for
-        gradients.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `PosteriorAgreement`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> shifted = torch.where(torch.arange(1000) < 300, -1.0, 1.0)
-    >>> round(posterior_agreement(shifted, torch.ones(1000)).item(), 6)
-    0.082283
-    """
-    metric = PosteriorAgreement(
-        int(scores.shape[1]) if scores.ndim == 2 else 2,
-        kind=kind, prior=prior, floor=floor, beta_range=beta_range, exact=exact,
-    )  # fmt: skip
-    metric.update(scores, reference_scores)
-    return scalar(metric._result().value, scores.device)
 
 
 def _one_signature(stacked: Tensor) -> Tensor:

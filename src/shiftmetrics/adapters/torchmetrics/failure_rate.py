@@ -9,7 +9,6 @@ from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.adapters.torchmetrics.states import LabelFreeMetric, check_seen, scalar
-from shiftmetrics.agreement import prediction_rates
 
 
 class AttackFailureRate(LabelFreeMetric):
@@ -90,37 +89,6 @@ class AttackFailureRate(LabelFreeMetric):
             remedy = 'Pass labels=..., or choose AttackFailureRate(against="predictions").'
             raise ValueError(describe("labels", "given in every update or in none", got, remedy))
         return scalar(int(self.right) / total, self.device)
-
-
-def attack_failure_rate(scores: Tensor, reference_scores: Tensor, labels: Tensor | None = None) -> Tensor:
-    """Share of shifted predictions that are unchanged, or right where labels are given.
-
-    The functional twin of `AttackFailureRate`; `shiftmetrics.agreement.prediction_rates` adds intervals and groups.
-
-    Parameters
-    ----------
-    scores, reference_scores, labels
-        As in `AttackFailureRate.update`.
-
-    Returns
-    -------
-    Tensor
-        A float64 scalar between 0 and 1; higher is better.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `AttackFailureRate`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> attack_failure_rate(torch.tensor([1, 0, 0, 1]), torch.tensor([1, 0, 1, 1])).item()
-    0.75
-    """
-    shifted, reference = _predicted(scores, "scores"), _predicted(reference_scores, "reference_scores")
-    rates = prediction_rates(shifted, reference, labels).overall
-    return scalar((rates.afr_p if rates.afr_t is None else rates.afr_t).value, scores.device)
 
 
 def _predicted(scores: Tensor, argument: str) -> Tensor:
