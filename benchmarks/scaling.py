@@ -2,7 +2,8 @@
 
 CPU time is that of the whole process, threads of Dask included: its quotient by that of one thread in memory is the
 overhead. The distance to the limit is CPU time over reading the input once (a sum), and over one exponential of each
-entry. ``python benchmarks/scaling.py [largest power of 10]``, by default 6.
+entry. ``python benchmarks/scaling.py [largest power of 10 [smallest]]``, by default 6 and 3; from 7 on rows lie in
+float32 memory maps, and ``7 7`` takes these alone.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,36 +27,41 @@ from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 
 ONE, TWO = ThreadPoolExecutor(1), ThreadPoolExecutor(2)
+MAPPED = 10**7
+"""Rows from which on arrays are memory maps of float32, and each call is timed once."""
 COLUMNS = ["rows", "columns", "where", "s", "CPU s", "over one thread", "over a sum", "over exp"]
 
 
 def main() -> None:
-    most = int(sys.argv[1]) if len(sys.argv) > 1 else 6
+    most, least = (int(text) for text in (*sys.argv[1:3], *("6", "3")[len(sys.argv) - 1 :]))
+    powers = range(least, most + 1)
     print(header("dask", "h5py"))
     for title, lines in (
-        ("posterior_agreement", agreement(most)),
-        ("stability_criterion, 0/1 loss", stability(ZeroOneLoss, most)),
-        ("stability_criterion, fixed losses", stability(FixedLoss, most)),
-        ("kernel_entropic_novelty, all defaults", novelty(min(most, 4))),
+        ("posterior_agreement", agreement(powers)),
+        ("stability_criterion, 0/1 loss", stability(ZeroOneLoss, powers)),
+        ("stability_criterion, fixed losses", stability(FixedLoss, powers)),
+        ("kernel_entropic_novelty, all defaults", novelty([power for power in powers if power < 5])),
     ):
-        print()
-        print(table(COLUMNS, list(lines), title=title), flush=True)
+        if rows := list(lines):
+            print(f"\n{table(COLUMNS, rows, title=title)}", flush=True)
 
 
-def agreement(most: int) -> Iterator[list[Any]]:
-    sizes = [(10**power, 10) for power in range(3, most + 1)] + [(10**5, 2), (10**4, 100), (10**3, 1000)]
-    for n, k in sizes:
+def agreement(powers: Sequence[int]) -> Iterator[list[Any]]:
+    wider = [(10**5, 2), (10**4, 100), (10**3, 1000)] if 3 in powers else []
+    for n, k in [(10**power, 10) for power in powers] + wider:
         rng = np.random.default_rng(0)
-        reference = 3.0 * rng.normal(size=(n, k))
-        pair = reference + rng.normal(size=(n, k)), reference
+        dtype = "f4" if n >= MAPPED else "f8"
+        reference = 3 * rng.standard_normal((n, k), dtype=dtype)
+        pair = reference + rng.standard_normal((n, k), dtype=dtype), reference
         yield from everywhere(
             pair, lambda first, second, **options: posterior_agreement(first, second, **options)
         )
 
 
-def stability(loss: Callable[[Any], Any], most: int) -> Iterator[list[Any]]:
-    for power in range(3, most + 1):
-        values = np.maximum(np.random.default_rng(0).exponential(size=10**power) - 0.1, 0.0)
+def stability(loss: Callable[[Any], Any], powers: Sequence[int]) -> Iterator[list[Any]]:
+    for power in powers:
+        drawn = np.random.default_rng(0).standard_exponential(10**power)
+        values = np.maximum(drawn - 0.1, 0.0).astype("f4" if len(drawn) >= MAPPED else "f8")
         threshold = 0.4 if loss is ZeroOneLoss else 1.2
 
         def measure(rows: Any, threshold: float = threshold, **options: Any) -> Any:
@@ -64,8 +70,8 @@ def stability(loss: Callable[[Any], Any], most: int) -> Iterator[list[Any]]:
         yield from everywhere((values,), measure)
 
 
-def novelty(most: int) -> Iterator[list[Any]]:
-    for n, d in [(10**power, 16) for power in range(3, most + 1)] + [(2_500, 512)]:
+def novelty(powers: Sequence[int]) -> Iterator[list[Any]]:
+    for n, d in [(10**power, 16) for power in powers] + ([(2_500, 512)] if powers else []):
         rng = np.random.default_rng(0)
         centers = rng.normal(size=(20, d))
         pair = tuple(centers[rng.integers(0, kinds, n)] + 0.5 * rng.normal(size=(n, d)) for kinds in (20, 18))
@@ -77,26 +83,40 @@ def novelty(most: int) -> Iterator[list[Any]]:
 def everywhere(arrays: tuple[np.ndarray, ...], measure: Callable[..., Any]) -> Iterator[list[Any]]:
     """Time a measure on the same rows in each place."""
     n, shape = len(arrays[0]), arrays[0].shape
-    limits = [
-        cpu(lambda: [part.sum() for part in arrays])[1],
-        cpu(lambda: [np.exp(-np.abs(part)) for part in arrays])[1],
-    ]
     alone = None
     with tempfile.TemporaryDirectory() as folder, h5py.File(Path(folder) / "rows.h5", "w") as file:
-        stored = [file.create_dataset(str(k), data=part, chunks=True) for k, part in enumerate(arrays)]
+        stored, where = list[Any](), "memory"
+        if n >= MAPPED:
+            arrays, where = (
+                tuple(mapped(part, Path(folder) / f"{k}.npy") for k, part in enumerate(arrays)),
+                "map",
+            )
+        else:
+            stored = [file.create_dataset(str(k), data=part, chunks=True) for k, part in enumerate(arrays)]
         split = [da.from_array(part, chunks=(-(-n // 8), *part.shape[1:])) for part in arrays]
         places: dict[str, Callable[[], Any]] = {
-            "memory, 1 thread": lambda: measure(*arrays, computing=Computing(executor=ONE)),
-            "memory, 2 threads": lambda: measure(*arrays, computing=Computing(executor=TWO)),
+            f"{where}, 1 thread": lambda: measure(*arrays, computing=Computing(executor=ONE)),
+            f"{where}, 2 threads": lambda: measure(*arrays, computing=Computing(executor=TWO)),
             "HDF5, 2 threads": lambda: measure(*stored, computing=Computing(executor=TWO)),
             "Dask, 1 worker": lambda: of_dask(lambda: measure(*split), 1),
             "Dask, 2 workers": lambda: of_dask(lambda: measure(*split), 2),
         }
+        limits = [
+            cpu(lambda: [part.sum() for part in arrays])[1],
+            cpu(lambda: [np.exp(-np.abs(part)) for part in arrays])[1],
+        ]
         for place, call in places.items():
+            if place.startswith("HDF5") and not stored:
+                continue
             wall, spent = cpu(call)
             alone = alone or spent
             over = [spent / max(limit, 1e-6) for limit in limits]
             yield [n, shape[1] if len(shape) > 1 else 1, place, wall, spent, spent / alone, *over]
+
+
+def mapped(part: np.ndarray, path: Path) -> np.ndarray:
+    np.save(path, part)
+    return np.load(path, mmap_mode="r")
 
 
 def of_dask(call: Callable[[], Any], workers: int) -> Any:

@@ -233,3 +233,70 @@ def test_results_must_be_paired():
         compare_results({"a": first, "b": shorter})
     with pytest.raises(TypeError, match="a result of a measure"):
         compare_results({"a": first, "b": 3.0})
+
+
+# --- rows that are not in memory ----------------------------------------------------------------------------
+
+
+def of_parquet(folder, name, values):
+    dataset = pytest.importorskip(
+        "pyarrow.dataset", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'"
+    )
+    (folder / name).mkdir(parents=True)
+    for number, part in enumerate(np.array_split(values, 3)):
+        pd.DataFrame(part, columns=list("abcd")).to_parquet(folder / name / f"{number}.parquet")
+    return dataset.dataset(str(folder / name))
+
+
+def of_dask(folder, name, values):
+    da = pytest.importorskip("dask.array", reason="needs dask: pip install 'shiftmetrics[dask]'")
+    return da.from_array(values, chunks=(150, -1))
+
+
+def of_batches(folder, name, values):
+    return [values[:130], values[130:]]
+
+
+@pytest.mark.parametrize("store", [of_parquet, of_dask, of_batches])
+def test_rows_in_parts_are_ranked_as_in_memory(store, tmp_path):
+    scores, reference = models({"good": 0.5, "middle": 2.0, "poor": 5.0})
+    truth = reference["good"].argmax(axis=1)
+    parts = [
+        {name: store(tmp_path / side, name, values) for name, values in tables.items()}
+        for side, tables in (("after", scores), ("before", reference))
+    ]
+    drawn = Resampling(rng=0, n_draws=60)
+    labels = np.array(list("abcd"))[truth] if store is of_parquet else truth
+    for given in ({}, {"labels": (truth, labels)}):
+        exact = compare_agreement(
+            scores, reference, resampling=drawn, **{name: pair[0] for name, pair in given.items()}
+        )
+        split = compare_agreement(*parts, resampling=drawn, **{name: pair[1] for name, pair in given.items()})
+        assert split.compared == exact.compared
+        for model, expected in zip(split.models, exact.models, strict=True):
+            assert model.name == expected.name
+            assert model.value == expected.value
+            assert model.interval.low == expected.interval.low
+            assert model.companions["agreement"] == pytest.approx(expected.companions["agreement"], abs=2e-6)
+
+
+def test_agreement_over_files_has_its_intervals_and_over_dask_is_refused(tmp_path):
+    scores, reference = models({"good": 0.5, "poor": 5.0})
+    drawn = Resampling(rng=0, n_draws=60)
+    exact = compare_agreement(scores, reference, resampling=drawn)
+    files = [
+        {name: of_parquet(tmp_path / side, name, values) for name, values in tables.items()}
+        for side, tables in (("after", scores), ("before", reference))
+    ]
+    split = compare_agreement(*files, resampling=drawn)
+    assert split.value == pytest.approx(exact.value, rel=1e-12)
+    assert split.interval.high == pytest.approx(exact.interval.high, rel=1e-9)
+    for store in (of_dask, of_batches):
+        parts = [
+            {name: store(tmp_path, name, values) for name, values in side.items()}
+            for side in (scores, reference)
+        ]
+        with pytest.raises(
+            ValueError, match=r"criterion must be 'vote', .* for batches and Dask, got 'agree"
+        ):
+            compare_agreement(*parts, resampling=drawn)

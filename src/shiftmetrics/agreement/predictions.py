@@ -39,9 +39,8 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
         array = check_matrix(value, argument, min_columns=2)
         slices = placed(row_blocks(int(array.shape[0]), 8 * int(array.shape[1])), (array,))
         largest = map_blocks(lambda rows: _largest(float64_rows(array, rows)), slices)
-        columns = np.concatenate(list(largest))
-        names = list(value.columns) if is_table(value) else getattr(value, "names", None)
-        return columns if names is None else np.asarray(names)[columns]
+        names = class_names(value, int(array.shape[1]))
+        return np.asarray(names[np.concatenate(list(largest))])
     labels = check_labels(value, argument)
     if len(labels) == 0:
         raise ValueError(describe(argument, "an array of at least one row", "0"))
@@ -70,7 +69,7 @@ def label_columns(labels: Any, argument: str, scores: Any, n_classes: int, n_sam
         If labels are missing, of another length, or no class of the scores.
     """
     codes = check_labels(labels, argument, length=n_samples)
-    names = np.asarray(list(scores.columns)) if is_table(scores) else np.arange(n_classes)
+    names = class_names(scores, n_classes)
     if codes.dtype.kind == "b" and names.dtype.kind in "iu":
         codes = codes.astype(np.int64)
     if (codes.dtype.kind in "US") == (names.dtype.kind in "US"):
@@ -83,10 +82,16 @@ def label_columns(labels: Any, argument: str, scores: Any, n_classes: int, n_sam
     if wrong.any():
         row = int(np.argmax(wrong))
         known = ", ".join(str(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")
-        where = "column names" if is_table(scores) else "column positions"
+        where = "column positions" if names.dtype.kind in "iu" else "column names"
         expected = f"classes of the scores ({where} {known})"
         raise ValueError(describe(argument, expected, f"{codes[row]} at row {row}"))
     return columns.astype(np.int64)
+
+
+def class_names(scores: Any, n_classes: int) -> npt.NDArray[Any]:
+    """Return what the classes are called: the columns of a table, of parquet or of Dask, else their positions."""
+    names = list(scores.columns) if is_table(scores) else getattr(scores, "names", None)
+    return np.arange(n_classes) if names is None else np.asarray(names)
 
 
 def _dimensions(value: Any) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
+from shiftmetrics._core.rows import in_parts
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
@@ -74,8 +75,8 @@ def compare_agreement(
     Parameters
     ----------
     scores : mapping of str to array of shape (n_samples, n_classes)
-        Each model's scores on the shifted sample, by its name; the same rows for all of them. Classes are the names
-        of columns of tables, else their positions.
+        Each model's scores on the shifted sample, by its name; the same rows for all of them, in memory or not, as in
+        `posterior_agreement` (batches hold one sample each). Classes are the names of columns, else their positions.
     reference_scores : mapping of str to array, or array
         Its scores on the original sample; a single array is the reference of all models.
     labels : array of shape (n_samples,), optional
@@ -143,7 +144,7 @@ def compare_agreement(
     )
     references = reference_scores
     if not isinstance(references, Mapping):
-        references = dict.fromkeys(names, reference_scores)
+        references = dict.fromkeys(names, in_parts(reference_scores, "reference_scores"))
     for given, argument in ((references, "reference_scores"), (labelled_scores, "labelled_scores")):
         if given is not None and set(given) != set(names):
             raise ValueError(describe(argument, f"a mapping with the names {names}", f"{list(given)}"))
@@ -158,8 +159,14 @@ def compare_agreement(
         drawing: dict[str, Any] = {"resampling": drawn if robust else None, "computing": computing}
         return posterior_agreement(tables[name], references[name], **options, **drawing)
 
+    pairs = measure_each(
+        names, lambda name, _: prepare_pairs(tables[name], references[name], **options), computing
+    )
+    if robust and any(part.elsewhere for part in pairs.values()):
+        expected = "'vote', or one that needs labels, for batches and Dask"
+        remedy = "Its draws need rows that can be told apart: use arrays in memory, or in files."
+        raise ValueError(describe("criterion", expected, repr(criterion), remedy))
     results = measure_each(names, measure, computing)
-    pairs = {name: prepare_pairs(tables[name], references[name], **options) for name in names}
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
     asked = ([] if robust else [criterion]) + ([] if labels is None else ["accuracy"])
     judges = {name: judge_of(name, classes, list(pairs.values())) for name in asked}

@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled, is_table
+from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled
+from shiftmetrics._core.rows import in_parts
 from shiftmetrics._core.tables import Align, label_codes, match_labels
-from shiftmetrics.agreement.predictions import check_predictions, label_columns, predicted_columns
+from shiftmetrics.agreement.predictions import (
+    check_predictions,
+    class_names,
+    label_columns,
+    predicted_columns,
+)
 from shiftmetrics.agreement.scores import ScorePairs, align_rows
 from shiftmetrics.comparison.models import check_sizes
 
@@ -57,13 +63,7 @@ def read_classes(
     TypeError, ValueError
         If labels are missing, or no class of the scores, or models have other rows or kinds of classes.
     """
-    named = [
-        (
-            np.asarray(list(scores[name].columns)) if is_table(scores[name]) else np.arange(part.n_classes),
-            name,
-        )
-        for name, part in pairs.items()
-    ]
+    named = [(class_names(scores[name], part.n_classes), name) for name, part in pairs.items()]
     columns, classes = label_codes(*named)
     both = [
         codes[np.stack(predicted_columns(part))] for codes, part in zip(columns, pairs.values(), strict=True)
@@ -92,8 +92,8 @@ def read_classes(
 
 
 def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[str, Any]:
-    """Bring the rows of labelled tables into the order of the first model's."""
-    ordered = dict(tables)
+    """Bring the rows of labelled tables into the order of the first model's; what is not in memory is in parts."""
+    ordered = {name: in_parts(table, f"{argument}[{name!r}]") for name, table in tables.items()}
     name_first, first = next(iter(tables.items()))
     for name, table in tables.items():
         if pairing == "labels" and is_labelled(first) and is_labelled(table):

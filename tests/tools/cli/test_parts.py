@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics import posterior_agreement
+from shiftmetrics import Resampling, posterior_agreement
+from shiftmetrics.comparison import compare_agreement
 
 pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
 
@@ -48,6 +49,15 @@ def test_folders_and_patterns_give_the_number_of_arrays(run: Callable, folders: 
 
 def test_novelty_of_folders(run: Callable, folders: tuple[Path, Path]) -> None:
     assert run("novelty", *folders).exit_code == 0
+
+
+def test_models_in_folders_are_compared(run: Callable, folders: tuple[Path, Path]) -> None:
+    shifted, original = folders
+    json = shifted.parent / "r.json"
+    result = run("compare", f"m={shifted}", f"n={original}", "--reference", original, "--json", json)
+    assert result.exit_code == 0, result.output
+    exact = compare_agreement({"m": SHIFTED, "n": REFERENCE}, REFERENCE, resampling=Resampling(rng=0))
+    assert value_of(json) == pytest.approx(exact.value, rel=1e-12)
 
 
 def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> None:
