@@ -48,20 +48,6 @@ def test_draws_one_result_and_several(results: dict) -> None:
     assert ax.get_ylabel() == "risk of the worst case"
     ax = plot(results, kind="search")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(results)
-    ax = plot(one, y="value", kind="search")
-    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), one.trace.values)
-
-
-def test_draws_the_lower_bound() -> None:
-    torch = pytest.importorskip("torch")
-    X = np.linspace(-1.0, 2.0, 30)[:, None]
-    module = torch.nn.Linear(1, 1).double().eval()
-    with torch.no_grad():
-        module.weight.fill_(1.5)
-        module.bias.zero_()
-    result = model_stability(module, X, np.ones(30, dtype=int), 1.0, loss="log_loss")
-    ax = plot(result, y="value", kind="search")
-    assert any("lower bound" in text.get_text() for text in ax.texts)
 
 
 def test_what_has_no_trace_is_refused() -> None:

@@ -137,9 +137,8 @@ def test_curves_over_thresholds_and_prices_draw_themselves():
     line = axes.lines[0].get_xydata()
     np.testing.assert_allclose(line[:, 1], curve.stability)
     assert axes.get_ylim()[1] > np.nanmax(curve.highs)
-    axes = plot(curve, budget=0.05, kind="risk")
+    axes = plot(curve, kind="risk")
     assert axes.lines[0].get_ydata()[0] == pytest.approx(curve.base_risk)
-    assert any("for 0.05" in text.get_text() for text in axes.texts)
     assert plot(surface, kind="excess_risk").get_ylabel() == "added risk"
 
 

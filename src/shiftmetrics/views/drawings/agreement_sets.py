@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -33,13 +32,11 @@ NUMBERS_UP_TO = 12
 
 
 @drawing(AgreementCurvesResult, kind="curves", default=True)
-def draw_curves(
-    result: Any, ax: Any = None, *, x: str = "auto", y: str = "normalized", at: Any = None
-) -> Any:
+def draw_curves(result: Any, ax: Any = None, *, x: str = "auto", y: str = "normalized") -> Any:
     """Draw a quantity of each model against the ratio or the power of the shift, with its sampling interval.
 
-    ``x`` is "ratio", "power" or "auto" (the power where there are several), ``y`` one of `QUANTITIES`, and ``at``
-    the power (along the ratio) or the ratio (along the power) to draw, by default the last.
+    ``x`` is "ratio", at the last power, or "power", at the last ratio, or "auto" (the power where there are several);
+    ``y`` one of `QUANTITIES`.
     """
     check_choice(y, "y", tuple(QUANTITIES))
     if getattr(result, y) is None:
@@ -48,13 +45,12 @@ def draw_curves(
         x = "power" if len(result.powers) > 1 else "ratio"
     powers, ratios = list(result.powers), [float(ratio) for ratio in result.ratios]
     places, others, fixed = (powers, ratios, "ratio") if x == "power" else (ratios, powers, "power")
-    chosen = len(others) - 1 if at is None else _position(at, others)
     numeric = all(isinstance(place, float) for place in places)
     where = np.asarray(places if numeric else np.arange(len(places)), dtype=np.float64)
 
     def curve(name: str, m: int) -> FloatArray:
         values = _quantity(result, name)[m]
-        values = values[:, chosen] if x == "power" else values[chosen]
+        values = values[:, -1] if x == "power" else values[-1]
         return np.where(np.isfinite(values), values, np.nan)
 
     ax = new_axes(ax)
@@ -70,7 +66,7 @@ def draw_curves(
     ax.set(xlabel="power of the shift" if x == "power" else "ratio of shifted rows", ylabel=QUANTITIES[y])
     quantity = "Agreement" if y in ("normalized", "agreement") else QUANTITIES[y]
     title = f"{quantity[0].upper()}{quantity[1:]} as the shift grows"
-    ax.set_title(f"{title}, {fixed} {_text(others[chosen])}" if len(others) > 1 else title)
+    ax.set_title(f"{title}, {fixed} {_text(others[-1])}" if len(others) > 1 else title)
     if len(result.models) > 1:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
@@ -104,14 +100,6 @@ def _quantity(result: Any, name: str) -> FloatArray:
     if name in ("normalized_low", "normalized_high"):
         return np.asarray(result.over_ceiling(getattr(result, name.replace("normalized", "agreement"))))
     return np.asarray(getattr(result, name), dtype=np.float64)
-
-
-def _position(wanted: Any, known: list[Any]) -> int:
-    for place, value in enumerate(known):
-        both_numbers = isinstance(value, float) and isinstance(wanted, int | float)
-        if value == wanted or (both_numbers and math.isclose(value, wanted, rel_tol=1e-9)):
-            return place
-    raise ValueError(describe("at", f"one of {', '.join(map(str, known))}", repr(wanted)))
 
 
 def _text(place: Any) -> str:

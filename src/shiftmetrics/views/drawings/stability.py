@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.result import NO_ROWS, StabilityResult
@@ -89,49 +89,39 @@ def _check_rows(result: Any) -> None:
 
 
 @drawing(StabilityResult, kind="search")
-def draw_search(result: Any, ax: Any = None, *, y: str = "risk") -> Any:
+def draw_search(result: Any, ax: Any = None) -> Any:
     """Draw the rounds of a search or the steps of a gradient method (figures 5 and 6b of arXiv:2405.03198).
 
-    ``result`` may be a mapping of results by name. ``y`` is "risk", that of the worst case at the dual price of each
-    round, which ends at the threshold, or "value", the stability reached, with its certified lower bound.
+    It is the risk of the worst case at the dual price of each round, which ends at the threshold. ``result`` may be a
+    mapping of results by name.
     """
-    check_choice(y, "y", ("risk", "value"))
     named = dict(result) if isinstance(result, Mapping) else {"": result}
-    traces = {name: _trace(one, y) for name, one in named.items()}
+    traces = {name: _risks(one) for name, one in named.items()}
     steps = all("trace_risk" in getattr(one, "parts", {}) for one in named.values())
     ax = new_axes(ax)
     for place, (name, values) in enumerate(traces.items()):
         colour = SEARCH_COLOURS[place % len(SEARCH_COLOURS)]
         rounds = np.arange(len(values)) + (0 if steps else 1)
         ax.plot(rounds, values, "o-" if len(values) <= 60 else "-", markersize=4.5, color=colour, label=name)
-        lower = getattr(named[name], "lower_bound", None)
-        if y == "value" and lower is not None:
-            line_at(ax, "y", lower, "certified lower bound", color=colour)
-    if y == "risk":
-        for threshold in sorted({float(one.settings["threshold"]) for one in named.values()}):
-            line_at(ax, "y", threshold, f"threshold {threshold:.3g}", zorder=1)
+    for threshold in sorted({float(one.settings["threshold"]) for one in named.values()}):
+        line_at(ax, "y", threshold, f"threshold {threshold:.3g}", zorder=1)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel("step" if steps else "round of the search")
-    ax.set_ylabel("risk of the worst case" if y == "risk" else "stability")
-    ax.set_title("How the search comes to the threshold" if y == "risk" else "How the stability settles")
+    ax.set(xlabel="step" if steps else "round of the search", ylabel="risk of the worst case")
+    ax.set_title("How the search comes to the threshold")
     if len(named) > 1:
         ax.legend()
     ax.margins(y=0.12)
     return ax
 
 
-def _trace(result: Any, y: str) -> FloatArray:
+def _risks(result: Any) -> FloatArray:
     """Return one number for each round or step, nan where it is infinite."""
     trace, parts = getattr(result, "trace", None), getattr(result, "parts", {})
-    if f"trace_{y}" in parts:
-        numbers = parts[f"trace_{y}"]
-    elif trace is not None:
-        numbers = trace.risks if y == "risk" else trace.values
-    else:
+    if "trace_risk" not in parts and trace is None:
         got = f"a {type(result).__name__} without a trace"
         remedy = "Closed forms and the 0/1 loss need a single solve."
         raise ValueError(describe("result", "a result of a search in rounds", got, remedy))
-    values = np.asarray(numbers, dtype=np.float64)
+    values = np.asarray(parts["trace_risk"] if trace is None else trace.risks, dtype=np.float64)
     return np.where(np.isfinite(values), values, np.nan)
 
 
@@ -164,18 +154,14 @@ def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, in
 
 
 @drawing(StabilityCurve, kind="risk")
-def draw_worst_case_risk(curve: Any, ax: Any = None, *, budget: float | None = None) -> Any:
-    """Draw the highest risk within each budget, the inverse of the curve; ``budget`` is marked."""
+def draw_worst_case_risk(curve: Any, ax: Any = None) -> Any:
+    """Draw the highest risk within each budget, the inverse of the curve."""
     ax = new_axes(ax)
     most = float(curve.stability[np.isfinite(curve.stability)].max(initial=0.0)) or 1.0
     risks = curve.worst_case_risk(np.linspace(0.0, most, 121))
     ax.fill_between(risks["budget"], curve.base_risk, risks["risk"], color=TEST, alpha=0.1, linewidth=0)
     ax.plot(risks["budget"], risks["risk"], color=TEST)
     line_at(ax, "y", curve.base_risk, "risk as it is")
-    if budget is not None:
-        risk = float(curve.worst_case_risk([budget])["risk"].iloc[0])
-        ax.plot([budget], [risk], marker="o", markersize=6, color=INK)
-        mark(ax, f"{risk:.3g} for {budget:.3g}", (budget, risk), shift=(6, -12))
     ax.set(xlim=(0, most), xlabel="budget for the shift", ylabel="highest risk")
     ax.set_title("What each budget can do")
     return ax
