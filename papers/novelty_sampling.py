@@ -1,7 +1,7 @@
 """Figure 7: new samples of one novel mode, from a Gaussian fitted to the codes of its members.
 
 A reference of codes of digits lacks one digit, another one for each seed. Draws from the mode that is found are read
-by the 5 nearest of 3,000 other codes. 600 rows on each side.
+by the 5 nearest of 3,000 other codes. 1,000 rows on each side.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ def measure(seed: int, quick: bool) -> dict:
     digit, rng = seed % 10, np.random.default_rng(seed)
     order = rng.permutation(len(codes))
     judge = KNeighborsClassifier(5).fit(codes[order[:3000]], labels[order[:3000]])
-    n, others = 300 if quick else 600, order[3000:]
+    n, others = 300 if quick else 1000, order[3000:]
     sample = others[:n]
     reference = others[n:][labels[others[n:]] != digit][:n]
     result = kernel_entropic_novelty(codes[sample], codes[reference], bandwidth=bandwidth(codes))
