@@ -64,6 +64,13 @@ def test_files_give_the_number_of_memory(
     )
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_one_sample_may_be_in_a_file_and_the_other_in_memory(tmp_path: Path, side: int) -> None:
+    pair = [SCORES, REFERENCE]
+    pair[side] = of_hdf5(tmp_path, "rows", pair[side])
+    assert posterior_agreement(*pair).value == pytest.approx(EXACT.value, rel=1e-12)
+
+
 def test_a_loader_of_torch_is_read_again_and_again() -> None:
     data = torch.utils.data.TensorDataset(torch.tensor(SCORES), torch.tensor(REFERENCE))
     loader = torch.utils.data.DataLoader(data, batch_size=300, shuffle=True)
@@ -124,3 +131,75 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     )
     peak, per_row = map(float, done.stdout.split())
     assert peak < per_row + 100.0  # MiB, of 153 in the file: the agreement of each row, and a few parts
+
+
+# --- ends ---------------------------------------------------------------------------------------------------
+
+
+def test_a_partition_of_another_width_is_named() -> None:
+    dask = pytest.importorskip("dask", reason="needs dask: pip install 'shiftmetrics[dask]'")
+    da = pytest.importorskip("dask.array")
+    told = [
+        da.from_delayed(dask.delayed(part), shape=(1000, 4), dtype=float)
+        for part in (SCORES[:1000], SCORES[1000:2000, :3], SCORES[2000:3000])
+    ]
+    with pytest.raises(ValueError, match=r"scores must be of shape \(1000, 4\) in part 1, got \(1000, 3\)"):
+        posterior_agreement(da.concatenate(told), da.from_array(REFERENCE[:3000], chunks=(1000, 4)))
+
+
+def test_a_broken_file_of_parquet_is_named(tmp_path: Path) -> None:
+    reference = of_parquet(tmp_path, "reference", REFERENCE)
+    scores = of_parquet(tmp_path, "scores", SCORES)
+    file = tmp_path / "scores" / "1.parquet"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-200])
+    with pytest.raises(ValueError, match=r"scores must be parquet files .* got '.*scores/1\.parquet'"):
+        posterior_agreement(scores, reference)
+    file.write_bytes(whole[:4] + bytes(2000) + whole[2004:])  # its footer is whole, its numbers are not
+    with pytest.raises(ValueError, match=r"scores must be parquet files .* got '.*scores/1\.parquet'"):
+        posterior_agreement(scores, reference)
+
+
+INTERRUPTED = """
+import os, signal
+import numpy as np
+from shiftmetrics import posterior_agreement
+
+rng = np.random.default_rng(0)
+reference = rng.normal(size=(200_000, 10))
+scores = reference + rng.normal(size=reference.shape)
+
+class Stored:
+    chunks, shape, dtype, ndim, readings = (4096, 10), scores.shape, scores.dtype, 2, 0
+
+    def __getitem__(self, rows):
+        Stored.readings += 1
+        if Stored.readings == READING:
+            os.kill(os.getpid(), signal.SIGINT)
+        return scores[rows]
+
+class Batches:
+    def __iter__(self):
+        return (Stored()[slice(start, start + 4096)] for start in range(0, len(scores), 4096))
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    posterior_agreement(ROWS(), [reference[:100_000], reference[100_000:]] if ROWS is Batches else reference)
+except KeyboardInterrupt:
+    print("ended at", Stored.readings)
+small = slice(0, 5000)
+print(posterior_agreement(scores[small], reference[small]).status.ok)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("rows", "reading"), [("Stored", 70), ("Batches", 130)])
+def test_an_interrupt_ends_a_run_in_the_middle_and_the_next_one_works(rows: str, reading: int) -> None:
+    code = INTERRUPTED.replace("READING", str(reading)).replace("ROWS", rows)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    ended, fine = done.stdout.splitlines()
+    assert reading <= int(ended.split()[-1]) < reading + 50  # a pass has 49 parts, and there are about ten
+    assert fine == "True"

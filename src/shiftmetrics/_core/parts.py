@@ -194,7 +194,8 @@ def placed(blocks: list[slice], *samples: Sequence[Any]) -> list[slice]:
         return PlacedBlocks(blocks, lambda kernel, _reduce, _executor: map(kernel, blocks))
     jobs, first = list[_Job](), 0
     for sample in samples:
-        edges = getattr(sample[0], "edges", np.array([0, len(sample[0])])) + first
+        cut_at = [array.edges for array in sample if is_in_parts(array)] or [np.array([0, len(sample[0])])]
+        edges = cut_at[0] + first
         for number, (start, stop) in enumerate(itertools.pairwise(edges.tolist())):
             inside = [block for block in blocks if block.start < stop and block.stop > start]
             cut = [slice(max(block.start, start), min(block.stop, stop)) for block in inside]

@@ -293,7 +293,7 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
             f"got {type(first).__module__}.{type(first).__name__} and "
             f"{type(second).__module__}.{type(second).__name__}. Convert one of them first."
         ) from error
-    first_device, second_device = getattr(first, "device", None), getattr(second, "device", None)
+    first_device, second_device = (getattr(array, "device", "cpu") for array in (first, second))
     if str(first_device) != str(second_device):
         raise ValueError(
             f"{first_name} and {second_name} must live on the same device, "

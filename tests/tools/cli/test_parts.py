@@ -1,5 +1,7 @@
 """Folders and patterns of parquet files: the number of one file, read part by part."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,3 +79,57 @@ def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> 
     assert str(file) in fails("agreement", *folders)
     pd.DataFrame({"a": [1.0]}).to_parquet(file)
     assert "REFERENCE must" in fails("agreement", *folders)
+
+
+INTERRUPTED = """
+import os, signal, sys
+from shiftmetrics._core.parts import Parts
+
+read, readings = Parts.checked, []
+
+def interrupted(self, part, number):
+    readings.append(number)
+    if len(readings) == 60:
+        os.kill(os.getpid(), signal.SIGINT)
+    return read(self, part, number)
+
+Parts.checked = interrupted
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from shiftmetrics.tools.cli import main
+sys.argv = ["shiftmetrics", "agreement", "shifted", "original", "--json", "r.json", "--report", "r.html"]
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interrupt_in_the_middle_ends_with_130_and_leaves_nothing(folders: tuple[Path, Path]) -> None:
+    folder = folders[0].parent
+    before = sorted(folder.rglob("*"))
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_a_disk_that_fills_up_under_the_arrays_ends_in_one_line(folders: tuple[Path, Path]) -> None:
+    folder = folders[0].parent
+    before = sorted(folder.rglob("*"))
+    # No file may grow beyond 4 KiB, and the agreement of 600 rows takes more: writing fails in the middle.
+    code = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "from shiftmetrics.tools.cli import main\n"
+        "sys.argv = ['shiftmetrics', 'agreement', 'shifted', 'original', '--json', 'r.json']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "r.npz" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(folder.rglob("*")) == before
