@@ -103,6 +103,15 @@ def price_names(found: Sequence[Any]) -> list[str]:
     return [f"{theta1:g}, {theta2:g}" for theta1, theta2 in prices(quick=len(found) < len(PRICES))]
 
 
+def draw_values(ax: Any, values: Sequence[Sequence[float]], label: str) -> None:
+    """Draw the geometric mean over seeds, and the spread of the logs, over the prices."""
+    logs = np.log(values)
+    low, middle, high = np.exp([logs.mean(axis=0) + k * logs.std(axis=0) for k in (-1, 0, 1)])
+    ax.errorbar(
+        price_names(middle), middle, (middle - low, high - middle), marker="o", capsize=3, label=label
+    )
+
+
 def stabilities(model: Any, X: np.ndarray, y: np.ndarray, *, quick: bool = False) -> list[Any]:
     """Return the stability at each of the prices; the cross-entropy of 3 counts as broken, as in the paper."""
     search = Search(progress=False)

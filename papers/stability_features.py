@@ -104,6 +104,7 @@ def draw(runs: list[dict]):
                 columns, values, color=["C3" if name.startswith(DATA[data]) else "C0" for name in columns]
             )
             ax.set(xlabel="stability R (race: red)", title=f"{data}, {model}, one seed")
+            ax.locator_params(axis="x", nbins=5)
         table = [one[f"{data}: accuracy"] for one in runs]
         for place, (label, marker) in enumerate((("all", "o"), ("worst race", "s"))):
             values = np.array([[one[name][place] for name in table[0]] for one in table])
