@@ -1,6 +1,7 @@
 """Rows that are not in memory: stored arrays, files and loaders give the number of memory, in little of it."""
 
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,16 +91,17 @@ def test_blocks_come_from_any_place_in_any_order() -> None:
 
 
 MEASURE = """
-import sys, threading, time
+import sys, threading
 import h5py, numpy as np
-from shiftmetrics import posterior_agreement
+from shiftmetrics import Computing, ZeroOneLoss, posterior_agreement, stability_criterion
 
 def anonymous():
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
 
 file = h5py.File(sys.argv[1])
-small = posterior_agreement(np.ones((100, 10)), np.eye(10)[np.arange(100) % 10])
+posterior_agreement(np.ones((100, 10)), np.eye(10)[np.arange(100) % 10])
+stability_criterion(ZeroOneLoss(np.linspace(0.0, 2.0, 100)), 0.4)
 peak = before = anonymous()
 done = threading.Event()
 
@@ -110,27 +112,55 @@ def watch():
 
 watcher = threading.Thread(target=watch)
 watcher.start()
-result = posterior_agreement(file["scores"], file["reference"], beta=1.0)
+computing = Computing(memory_limit=int(float(sys.argv[3]) * 2**20))
+try:
+    if sys.argv[2] == "agreement":
+        posterior_agreement(file["scores"], file["reference"], beta=1.0, computing=computing)
+    else:
+        stability_criterion(ZeroOneLoss(file["distances"]), 0.4, computing=computing)
+except MemoryError as error:
+    print(error)
+else:
+    print("done")
 done.set()
 watcher.join()
-print(peak - before, 8 * result.n_samples / 2**20)
+print(peak - before)
 """
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
-def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two million rows: 153 MiB of scores, and 8 MiB of distances."""
     h5py = pytest.importorskip("h5py", reason="needs h5py: pip install h5py")
-    with h5py.File(tmp_path / "rows.h5", "w") as file:
+    path = tmp_path_factory.mktemp("large") / "rows.h5"
+    with h5py.File(path, "w") as file:
         for name in ("scores", "reference"):
             rows = file.create_dataset(name, (2_000_000, 10), dtype="f4", chunks=(10_000, 10))
             for start in range(0, 2_000_000, 100_000):
                 rows[start : start + 100_000] = RNG.normal(size=(100_000, 10))
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(tmp_path / "rows.h5")], capture_output=True, text=True, check=True
-    )
-    peak, per_row = map(float, done.stdout.split())
-    assert peak < per_row + 100.0  # MiB, of 153 in the file: the agreement of each row, and a few parts
+        file.create_dataset("distances", data=RNG.exponential(size=2_000_000).astype("f4"), chunks=True)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+@pytest.mark.parametrize("measure", ["agreement", "stability"])
+def test_memory_stays_within_its_limit_or_is_refused(large: Path, measure: str) -> None:
+    def run(mib: float) -> tuple[str, float]:
+        arguments = [sys.executable, "-c", MEASURE, str(large), measure, str(mib)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        words, peak = done.stdout.splitlines()
+        return words, float(peak)
+
+    refused, _ = run(10.0)
+    words = r"of 2000000 rows read by \d+ threads, needs ([\d.]+) MiB of memory, got a limit of 10 MiB"
+    found = re.search(words, refused)
+    assert found, refused
+    needed = float(found[1]) + 0.1
+    assert run(needed - 1.0)[0].startswith(("scores, of", "loss, of"))
+    answer, peak = run(needed)  # no limit that is let through is lower
+    assert answer == "done"
+    assert peak < needed
 
 
 # --- ends ---------------------------------------------------------------------------------------------------

@@ -22,8 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray, as_array, is_in_parts, to_numpy
-from shiftmetrics._core.blocks import PlacedBlocks, map_blocks
+from shiftmetrics._core.blocks import PlacedBlocks, cpu_count, map_blocks
+from shiftmetrics._core.memory import check_memory
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import check_finite, describe
+
+COPIES = 4
+"""How often a part is held while it is worked on: as read, as checked, joined to rows before it, and converted."""
+
+THREAD_BYTES = 8 << 20
+"""What a thread holds beside its parts: blocks at work, and caches of readers."""
 
 
 class Parts:
@@ -72,6 +80,12 @@ class Parts:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of the largest part that is held here: none of Dask, whose parts stay with the workers."""
+        row_bytes = self.dtype.itemsize * int(np.prod(self._wide))
+        return 0 if self.delayed is not None else row_bytes * int(np.diff(self.edges).max(initial=0))
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
         """Return the rows of a slice, or at an array of positions."""
@@ -168,6 +182,7 @@ class Side:
         self._pairs, self._number = pairs, number
         self.sequential, self.dtype, self.ndim = pairs.sequential, pairs.dtype, pairs.ndim - 1
         self.shape: tuple[int, ...] = (pairs.shape[0], *pairs.shape[2:])
+        self.part_bytes = pairs.part_bytes
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -175,6 +190,18 @@ class Side:
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
         """Return rows, as of `Parts`."""
         return self._pairs[key][:, self._number]
+
+
+def check_rows_fit(arrays: Sequence[Any], row_bytes: int, computing: Computing, argument: str) -> None:
+    """Raise a MemoryError where parts held by all threads, and ``row_bytes`` for each row, exceed a limit given."""
+    if computing.memory_limit is None:
+        return
+    threads = getattr(computing.executor, "_max_workers", cpu_count())
+    threads = 1 if any(getattr(array, "sequential", False) for array in arrays) else threads
+    held = COPIES * sum(array.part_bytes for array in arrays if is_in_parts(array)) + THREAD_BYTES
+    remedy = "Take fewer rows, smaller chunks or row groups, or one thread (executor)."
+    what = f"{argument}, of {len(arrays[0])} rows read by {threads} threads,"
+    check_memory(threads * held + row_bytes * len(arrays[0]), computing.memory_limit, what, remedy)
 
 
 def placed(blocks: list[slice], *samples: Sequence[Any]) -> list[slice]:

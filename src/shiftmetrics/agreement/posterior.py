@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import take_rows
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
+from shiftmetrics._core.parts import check_rows_fit
 from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align, align_tables
@@ -29,6 +30,9 @@ from shiftmetrics.agreement.statistic import (
     row_agreement,
     survey,
 )
+
+ROW_BYTES = 8
+"""Bytes of what each pair gets back: its own agreement."""
 
 
 def posterior_agreement(
@@ -87,7 +91,8 @@ def posterior_agreement(
         batches and Dask.
     computing : Computing, optional
         ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6); ``max_iter``, the most betas to
-        evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0).
+        evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0); ``memory_limit``, the bytes that
+        rows in parts and the agreement of each row may take (default: none), without those of ``resampling``.
 
     Returns
     -------
@@ -123,7 +128,7 @@ def posterior_agreement(
     if beta is not None:
         beta = check_number(beta, "beta", low=0.0, allow_inf=True)
     prior = named_prior(prior)
-    computing = computing_of(computing, atol=1e-6, max_iter=200)
+    computing = computing_of(computing, atol=1e-6, max_iter=200, memory_limit=None)
     resampling = resampling_of(resampling)
     if resampling is not None and beta is not None:
         raise ValueError(describe("resampling", "None where beta is given", repr(resampling)))
@@ -142,6 +147,8 @@ def posterior_agreement(
     align: Align = check_choice(pairing, "pairing", ("labels", "position"))
     drawn = None
     pairs = prepare_pairs(scores, reference_scores, sample_weight=sample_weight, pairing=align, **options)
+    row_bytes = 0 if pairs.elsewhere else ROW_BYTES
+    check_rows_fit([pairs.scores, pairs.reference_scores], row_bytes, computing, "scores")
     if pairs.elsewhere:
         for value, name in ((sample_weight, "sample_weight"), (resampling, "resampling")):
             if value is not None:

@@ -66,7 +66,8 @@ def stability_criterion(
         together, such as the visits of one patient: the interval is then that of a sample of groups.
     computing : Computing, optional
         How to compute: ``rtol``, the relative primal-dual gap at which to stop, by default 1e-10; ``max_iter``, most
-        evaluations of the dual, by default 200; threads and progress.
+        evaluations of the dual, by default 200; ``memory_limit``, the bytes that rows in parts and what each row does
+        may take, by default none; threads and progress.
 
     Returns
     -------

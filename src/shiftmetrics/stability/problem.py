@@ -14,6 +14,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
+from shiftmetrics._core.parts import check_rows_fit
 from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
@@ -25,6 +26,8 @@ from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutput
 from shiftmetrics.stability.result import ExcessRisk
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+ROW_BYTES = 160
+"""Bytes of a row at the peak: what it does in the plan, its influence, and what they are computed from."""
 CHEAPEST, DEAREST = 1e-12, 1e20
 """The lowest and the highest finite price: below, rounding of the losses alone would change the weights."""
 
@@ -108,7 +111,9 @@ class Problem:
             raise ValueError(describe("sample_weight", "None for Dask", type(sample_weight).__name__))
         keep_rows = keep_rows and not loss.on_workers
         interval = resampling_of(resampling)
-        computing = computing_of(computing, rtol=1e-10, max_iter=200)
+        computing = computing_of(computing, rtol=1e-10, max_iter=200, memory_limit=None)
+        arrays = [value for value in vars(loss).values() if hasattr(value, "shape")]
+        check_rows_fit(arrays, ROW_BYTES, computing, "loss")
         weights = check_weights(sample_weight, "sample_weight", loss.n_samples)
         groups = None if interval is None else interval.groups
         units = None if groups is None else Units.of(groups, loss.n_samples)
