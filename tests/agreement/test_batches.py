@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import oracles
 from optional import torch
 from shiftmetrics import Computing, Resampling
+from shiftmetrics._core.rows import of_batches
 from shiftmetrics.agreement import posterior_agreement
 
 GOOD = [([[1.0, 2.0]], [[1.0, 2.0]])]
@@ -53,6 +54,49 @@ def test_a_shuffled_loader_gives_the_certified_value(prior: object) -> None:
     at = posterior_agreement(Loader(scores, reference), prior=prior, beta=0.7)
     assert at.value == pytest.approx(posterior_agreement(scores, reference, prior=prior, beta=0.7).value)
     assert at.status.code == "evaluated"
+
+
+class Counted:
+    """Batches that count how often they are read."""
+
+    def __init__(self, batches: list[object]) -> None:
+        self.batches, self.readings = batches, 0
+
+    def __iter__(self) -> Iterator[object]:
+        self.readings += 1
+        return iter(self.batches)
+
+
+def test_rows_that_were_kept_place_the_first_betas() -> None:
+    rng = np.random.default_rng(0)
+    reference = 3.0 * rng.normal(size=(9000, 6))
+    scores = reference + rng.normal(size=reference.shape)
+    exact = posterior_agreement(scores, reference)
+    cuts = [0, 1, 700, 2500, 2501, 6000, 9000]
+    batches = Counted([(scores[i:j], reference[i:j]) for i, j in itertools.pairwise(cuts)])
+    result = posterior_agreement(batches)
+    assert result.value == pytest.approx(exact.value, abs=2e-6)
+    assert result.n_passes <= exact.n_passes + 1
+    assert (
+        batches.readings == result.n_passes + 3
+    )  # to learn the sizes, the limits, and the confident changes
+    halves = [scores[:4000].astype("f4"), scores[4000:].astype("f4")]  # the samples in batches of their own
+    for other in (reference, [reference[:1000], reference[1000:]]):
+        split = posterior_agreement(halves, other)
+        assert split.value == pytest.approx(exact.value, abs=1e-5)
+        assert split.n_passes <= exact.n_passes + 1
+
+
+def test_kept_rows_are_evenly_spread_and_fit_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.arange(30_000.0).reshape(10_000, 3)
+    for cuts in ([0, 10_000], [0, 3, 3, 4000, 4001, 10_000]):
+        parts = of_batches([rows[i:j] for i, j in itertools.pairwise(cuts)], "rows")
+        np.testing.assert_array_equal(parts.kept, rows[:: parts.kept_step])
+        assert 1000 < len(parts.kept) <= 2000
+    monkeypatch.setattr("shiftmetrics._core.rows.KEPT_BYTES", 2400)
+    parts = of_batches([rows], "rows")
+    np.testing.assert_array_equal(parts.kept, rows[:: parts.kept_step])
+    assert 1200 < parts.kept.nbytes <= 2400
 
 
 def test_other_pairs_at_each_reading_are_refused() -> None:

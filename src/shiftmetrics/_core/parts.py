@@ -72,7 +72,7 @@ class Parts:
         self.edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.shape: tuple[int, ...] = (int(self.edges[-1]), *like.shape[1:])
         self.dtype, self.ndim, self.key = like.dtype, like.ndim, uuid.uuid4().hex
-        self._read, self._order, self.finite = read, None, True
+        self._read, self._order, self.finite, self.kept, self.kept_step = read, None, True, like, 1
         self._wide, self._all_names = like.shape[1:], names
         self._window = (
             threading.local()
@@ -182,7 +182,7 @@ class Side:
         self._pairs, self._number = pairs, number
         self.sequential, self.dtype, self.ndim = pairs.sequential, pairs.dtype, pairs.ndim - 1
         self.shape: tuple[int, ...] = (pairs.shape[0], *pairs.shape[2:])
-        self.part_bytes = pairs.part_bytes
+        self.part_bytes, self.kept, self.kept_step = pairs.part_bytes, pairs.kept[:, number], pairs.kept_step
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -22,8 +22,10 @@ def look_like_probabilities(array: Array) -> bool:
     # Votes and one-hot rows of integers are scores.
     if not is_floating(array):
         return False
-    if is_in_parts(array) and _outside(to_float64(array[np.arange(min(len(array), _HEAD))])).any():
-        return False  # a pass over all rows is spared
+    if is_in_parts(array):
+        some = array.kept if len(array.kept) else array[np.arange(min(len(array), _HEAD))]
+        if _outside(to_float64(some)).any():
+            return False  # a pass over all rows is spared
 
     def bad(rows: slice) -> bool:
         outside = _outside(float64_rows(array, rows))

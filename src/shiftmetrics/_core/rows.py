@@ -21,6 +21,10 @@ SAME = 1e-6
 """Relative difference of two readings of the same batches that rounding may make."""
 
 
+KEPT_ROWS, KEPT_BYTES = 2000, 16 << 20
+"""Rows of batches that stay in memory, at most, evenly over all: a first look that costs no reading."""
+
+
 def in_parts(value: Any, argument: str) -> Any:
     """Return rows that are not in memory as `Parts`; everything else as it is.
 
@@ -86,8 +90,10 @@ def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None
         expected = "an iterable of batches that can be read more than once"
         raise TypeError(describe(argument, expected, type(batches).__name__, remedy))
     reader = _Reader(batches, argument, convert or (lambda batch: to_numpy(as_array(batch, argument))))
-    empty, sizes = reader.survey()
-    return Parts(argument, sizes, empty, reader.read, sequential=True)
+    kept, step, sizes = reader.survey()
+    parts = Parts(argument, sizes, kept[:0], reader.read, sequential=True)
+    parts.kept, parts.kept_step = kept, step
+    return parts
 
 
 class _Reader:
@@ -98,21 +104,24 @@ class _Reader:
         self._iterator, self._next, self._sizes = iter(()), 1, list[int]()
         self._mark = self._first_mark = 0.0
 
-    def survey(self) -> tuple[npt.NDArray[Any], list[int]]:
-        """Read all batches once: return an array of no rows like theirs, and how many rows each has."""
-        empty = None
+    def survey(self) -> tuple[npt.NDArray[Any], int, list[int]]:
+        """Read all batches once: return each n-th row, that n (a power of two), and how many rows each batch has."""
+        kept, step = None, 1
         for array in map(self._convert, self._batches):
-            empty = array[:0] if empty is None else empty
-            if array.shape[1:] != empty.shape[1:] or array.ndim != empty.ndim:
+            kept = array[:0] if kept is None else kept
+            if array.shape[1:] != kept.shape[1:] or array.ndim != kept.ndim:
                 expected = "of batches with as many columns each"
                 raise ValueError(
-                    describe(self._argument, expected, f"{empty.shape[1:]} and {array.shape[1:]}")
+                    describe(self._argument, expected, f"{kept.shape[1:]} and {array.shape[1:]}")
                 )
+            kept = np.concatenate([kept, array[-sum(self._sizes) % step :: step]])
+            while len(kept) > KEPT_ROWS or kept.nbytes > max(KEPT_BYTES, 2 * kept[:1].nbytes):
+                kept, step = kept[::2].copy(), 2 * step
             self._sizes.append(len(array))
             self._first_mark += _mark(array)
-        if empty is None:
+        if kept is None:
             raise ValueError(describe(self._argument, "batches, at least one", "none"))
-        return empty, self._sizes
+        return kept, step, self._sizes
 
     def read(self, number: int) -> Any:
         """Return the batch at a position."""

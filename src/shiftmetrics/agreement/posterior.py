@@ -252,7 +252,6 @@ def _solved(
     predicted, executor = isinstance(prior, str), computing.executor
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
     warnings = tuple(input_warnings(pairs, limits))
-    in_order = not any(getattr(side, "sequential", False) for side in (pairs.scores, pairs.reference_scores))
     best, fields = solve_beta(
         evaluator(pairs, executor=executor),
         limits,
@@ -261,7 +260,7 @@ def _solved(
         prior=prior,
         beta=beta,
         computing=computing,
-        guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None and in_order else (),
+        guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
     )
     fields |= changed_fields(limits, lambda: confident_changes(pairs, best.x, executor=executor))
     if not pairs.elsewhere:

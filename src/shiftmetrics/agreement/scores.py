@@ -108,13 +108,15 @@ class ScorePairs:
         return dataclasses.replace(self, **changes)
 
     def every(self, step: int) -> ScorePairs:
-        """Return each ``step``-th pair, as views."""
-        weights = None if self.weights is None else self.weights[::step]
-        return self.replace(
-            scores=self.scores[::step, ...],
-            reference_scores=self.reference_scores[::step, ...],
-            weights=weights,
+        """Return each ``step``-th pair, as views; of batches those that were kept, which cost no reading."""
+        kept = [side.kept_step for side in self._sides_in_parts() if side.sequential]
+        step = max(kept, default=step)
+        scores, reference_scores = (
+            side.kept[:: step // side.kept_step] if getattr(side, "sequential", False) else side[::step, ...]
+            for side in (self.scores, self.reference_scores)
         )
+        weights = None if self.weights is None else self.weights[::step]
+        return self.replace(scores=scores, reference_scores=reference_scores, weights=weights)
 
     def take(self, rows: IntArray) -> ScorePairs:
         """Return some of the pairs."""
