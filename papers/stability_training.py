@@ -8,7 +8,7 @@ regressions stand beside the networks for covid.
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _tables import METHODS, PRICES, classifier, people, stabilities
+from _tables import METHODS, classifier, draw_values, people, stabilities
 
 MODELS = {
     "employment": ("employment", (16,)),
@@ -41,14 +41,15 @@ CLAIMS = {
 
 
 def measure(seed: int, quick: bool) -> dict:
-    sizes = {"n_train": 200, "n_evaluation": 50} if quick else {"n_train": 300, "n_evaluation": 150}
+    sizes = {"n_train": 100, "n_evaluation": 20} if quick else {"n_train": 300, "n_evaluation": 150}
     values, errors = {}, {}
     for name, (data, hidden) in MODELS.items():
         table = people(data, seed, **sizes)
         X, y, _ = table.parts["evaluation"]
         values[name] = {}
         for method in METHODS:
-            found = stabilities(classifier(table, method, seed, hidden=hidden, n_steps=10, quick=quick), X, y)
+            model = classifier(table, method, seed, hidden=hidden, n_steps=10, quick=quick)
+            found = stabilities(model, X, y, quick=quick)
             values[name][method] = [one.value for one in found]
             errors[name, method] = [one.standard_error for one in found]
     ratios = {}
@@ -66,11 +67,9 @@ def draw(runs: list[dict]):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
-    names = [f"{theta1:g}, {theta2:g}" for theta1, theta2 in PRICES]
     for ax, name in zip(axes, MODELS, strict=True):
         for method in METHODS:
-            values = np.array([one["values"][name][method] for one in runs])
-            ax.errorbar(names, values.mean(axis=0), values.std(axis=0), marker="o", capsize=3, label=method)
+            draw_values(ax, [one["values"][name][method] for one in runs], method)
         ax.set(yscale="log", xlabel="theta1, theta2", ylabel="stability R", title=name)
         ax.legend()
     return figure
