@@ -11,20 +11,17 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry, Rival
-from shiftmetrics.models.route import Answer, Points
+from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
     BoundedHingeLoss,
     BoundedLogisticLoss,
     BoundedLoss,
     BoundedSquaredLoss,
-    HingeLoss,
     Kind,
-    LogisticLoss,
     Loss,
     Reach,
     ScorePath,
-    SquaredLoss,
     Transform,
 )
 
@@ -54,9 +51,6 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
     """
     question = geometry.question
     rivals = list(geometry.rivals())
-    same = not (geometry.flips or geometry.whole.any() or geometry.missing[:, geometry.sliding].any())
-    if same and _is_plain(rivals, question.loss):
-        return Answer(_plain(rivals, question.loss), _plain_points(geometry, rivals))
     parts: list[Loss] = []
     offsets: list[FloatArray] = []
     ratios: list[FloatArray] = []
@@ -88,35 +82,6 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
         return placed
 
     return Answer(loss, points)
-
-
-def _is_plain(rivals: list[Rival], loss: str) -> bool:
-    """Whether nothing is bounded and one norm serves all rows."""
-    unbounded = all(rival.path.starts.shape[1] == 1 for rival in rivals)
-    return unbounded and len(rivals) == (2 if loss == "squared" else 1)
-
-
-def _plain(rivals: list[Rival], loss: str) -> Loss:
-    norm = float(np.linalg.norm(rivals[0].slopes[0]))
-    if loss == "squared":
-        return SquaredLoss(rivals[0].gap, norm)
-    return (HingeLoss if loss == "hinge" else LogisticLoss)(-rivals[0].gap, norm)
-
-
-def _plain_points(geometry: Geometry, rivals: list[Rival]) -> Points:
-    def points(rows: IntArray, distances: FloatArray, _choices: IntArray | None) -> FloatArray:
-        placed = np.array(geometry.question.codes[rows])
-        # A residual grows in its own direction.
-        side = np.where(rivals[0].gap[rows] >= 0.0, 0, len(rivals) - 1)
-        for number, rival in enumerate(rivals):
-            mine = np.flatnonzero(side == number)
-            chosen = rows[mine]
-            place = rival.path.take(chosen).place_of_squared(distances[mine] ** 2)
-            none = np.zeros((len(chosen), 0), dtype=np.bool_)
-            placed[mine] = geometry.place(chosen, rival, none, place)
-        return placed
-
-    return points
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,9 +172,9 @@ def _lower_root(margins: FloatArray, gain: float | FloatArray) -> FloatArray:
         sigmoid *= gain
         sigmoid -= margins
         sigmoid -= point
-        sigmoid /= slope  # now the step
+        sigmoid /= slope
+        np.minimum(sigmoid, -point, out=sigmoid)  # now the step, which ends at 0
         point += sigmoid
-        np.minimum(point, 0.0, out=point)
         sigmoid += _NEWTON_TOLERANCE * point
         if sigmoid.max() <= _NEWTON_TOLERANCE:
             break
