@@ -82,7 +82,7 @@ def classifier(
             "tilted": lambda: ERM(temperature=penalty),
         }[method]()
         model = NetworkClassifier(
-            hidden_units=hidden, activation="elu", objective=objective, epochs=6 if quick else 120,
+            hidden_units=hidden, activation="elu", objective=objective, epochs=20 if quick else 120,
             standardize=False, random_state=seed,
         )  # fmt: skip
         return model.fit(X, y)

@@ -67,7 +67,7 @@ def novelty(modes: tuple[int, ...], bandwidth: float, rows: int, seed: int):
 
 
 def measure(seed: int, quick: bool) -> dict:
-    rows = 300 if quick else 2000
+    rows = 120 if quick else 2000
     stated = {name: novelty(modes, 0.5, rows, seed).value for name, modes in SAMPLES.items()}
     found = {name: novelty(modes, 0.4, rows, seed) for name, modes in SAMPLES.items()}
     same = novelty(REFERENCE, 0.4, rows, seed)
@@ -107,4 +107,4 @@ def draw(runs: list[dict]):
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=6)
+    run(__file__, CLAIMS, measure, draw, seeds=5)
