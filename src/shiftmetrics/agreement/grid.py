@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
-from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.blocks import map_reduce
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.statistics import Statistic
@@ -27,7 +27,7 @@ from shiftmetrics.agreement.result import (
     PosteriorAgreementResult,
     value_fields,
 )
-from shiftmetrics.agreement.scores import ScorePairs, on_cpu
+from shiftmetrics.agreement.scores import FEW_CLASSES, ScorePairs
 from shiftmetrics.agreement.statistic import PredictionSums, limits_of
 
 BETA_RANGE = (2.0**-17, 2.0**17)
@@ -43,7 +43,10 @@ SAMPLES = 17
 NEIGHBOURS = 3
 """Grid points on either side of the best interval that the final polynomial goes through."""
 
-OCTAVES_PER_EXP = 5
+LEAST_EXPONENT = -707.0
+"""Below it exponentials are next to nothing, and ten times as slow."""
+
+OCTAVES_PER_EXP = 8
 """exp(2 beta s) is the square of exp(beta s); squaring doubles the rounding error, so start afresh this often."""
 
 
@@ -60,10 +63,6 @@ ABOVE = Status(
     "Choose a beta_range with a larger high, multiply the scores by a constant, or keep the scores (exact=True).",
     ok=False,
 )
-
-
-PLANE_BYTES = 1 << 17
-"""Float64 bytes of one sample in one block: all planes at work stay in a core's L2 cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,10 +204,7 @@ def grid_statistic(
     """Return the sums at increasing betas, of which each is twice the one ``per_octave`` places before: one pass."""
     limits = limits_of(pairs, executor=executor)
     kernel = functools.partial(_block_sums, pairs, betas=betas, per_octave=per_octave)
-    slices = pairs.slices()
-    if on_cpu(pairs.scores):
-        slices = row_blocks(pairs.n_samples, 8 * pairs.n_classes, block_bytes=PLANE_BYTES)
-    sums: FloatArray = map_reduce(kernel, slices, executor=executor)
+    sums: FloatArray = map_reduce(kernel, pairs.slices(), executor=executor)
     return AgreementGridStatistic(
         weight=limits.weight,
         value=sums[:-1, 0],
@@ -233,25 +229,37 @@ def _block_sums(pairs: ScorePairs, rows: slice, *, betas: FloatArray, per_octave
     first = planes * prior
     second = first * planes
     mean = xp.sum(first, axis=2)
-    sums = np.zeros((len(betas) + 1, 3))
-    sums[-1, 2] = float(_difference(xp.sum(second, axis=2) - mean * mean) @ weights)
+    sums = xp.zeros((len(betas) + 1, 3), dtype=xp.float64, device=getattr(planes, "device", None))
+    sums[-1, 2] = _difference(xp.sum(second, axis=2) - mean * mean) @ weights
+    contract = xp.vecdot
+    if isinstance(planes, np.ndarray) and planes.shape[2] <= FEW_CLASSES:
+        contract = functools.partial(np.einsum, "srk,srk->sr")  # its loop is along the rows, the long axis
     with np.errstate(under="ignore"):
         for place in range(per_octave):
-            terms = planes
+            terms = None
             for octave, j in enumerate(range(place, len(betas), per_octave)):
                 beta = float(betas[j])
-                terms = xp.exp(beta * planes) if octave % OCTAVES_PER_EXP == 0 else terms * terms
+                terms = _next_terms(pairs, planes, beta, None if octave % OCTAVES_PER_EXP == 0 else terms)
                 total = terms @ prior
-                mean = _contract(terms, first) / total
-                square = _contract(terms, second) / total
-                parts = [
-                    # two logarithms, not three; of a product they would be one, which tiny priors underflow
-                    beta * top + xp.log(total[2, ...] / total[0, ...]) - xp.log(total[1, ...]),
-                    top + _difference(mean),
-                    _difference(square - mean * mean),
-                ]
-                sums[j] = to_float64(xp.stack(parts) @ weights)
-    return sums
+                mean = contract(terms, first) / total
+                square = contract(terms, second) / total
+                # two logarithms, not three; of a product they would be one, which tiny priors underflow
+                value = beta * top + xp.log(total[2, ...] / total[0, ...]) - xp.log(total[1, ...])
+                sums[j, 0] = value @ weights
+                sums[j, 1] = (top + _difference(mean)) @ weights
+                sums[j, 2] = _difference(square - mean * mean) @ weights
+    return to_float64(sums)
+
+
+def _next_terms(pairs: ScorePairs, planes: Array, beta: float, half: Array | None) -> Array:
+    """Return exp(beta s), as the square of that of half the beta where it is given; NumPy's in one buffer."""
+    if not isinstance(planes, np.ndarray):
+        return namespace(planes).exp(beta * planes) if half is None else half * half
+    if half is not None:
+        return np.multiply(half, half, out=half)
+    terms = pairs.plane_buffer("terms", planes.shape[1:])
+    np.multiply(planes, beta, out=terms)
+    return np.exp(np.maximum(terms, LEAST_EXPONENT, out=terms), out=terms)
 
 
 def _centred(pairs: ScorePairs, rows: slice) -> tuple[Array, Array]:
@@ -271,10 +279,3 @@ def _centred(pairs: ScorePairs, rows: slice) -> tuple[Array, Array]:
 def _difference(parts: Array) -> Array:
     """Return what belongs to a + b less what belongs to a and to b, from an array of shape (3, n_rows)."""
     return parts[2, ...] - parts[0, ...] - parts[1, ...]
-
-
-def _contract(terms: Array, factors: Array) -> Array:
-    """Sum the products over classes."""
-    if isinstance(terms, np.ndarray):
-        return np.einsum("srk,srk->sr", terms, factors)
-    return namespace(terms).sum(terms * factors, axis=2)

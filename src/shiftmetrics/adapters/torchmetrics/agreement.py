@@ -52,8 +52,8 @@ class PosteriorAgreement(LabelFreeMetric):
         Ends of the grid of betas of the sums, the same for all that is to be merged; two points for each factor of 2.
         Default: 2**-17 and 2**17.
     exact : bool, default True
-        Keep all scores and solve as `shiftmetrics.posterior_agreement` does: about a third of the processor's time of
-        sums at 1000 classes, and certified.
+        Keep all scores and solve as `shiftmetrics.posterior_agreement` does: about two thirds of the processor's time
+        of sums at 1000 classes, and certified.
     **kwargs
         Those of every ``torchmetrics.Metric``, such as ``compute_on_cpu`` or ``process_group``.
 
