@@ -163,15 +163,6 @@ class Domain:
         distance: FloatArray = np.sqrt(squared)
         return distance
 
-    def random_gap(self, points: FloatArray) -> float:
-        """Return the mean squared distance of two random points in one column or flip that moves, in the median one.
-
-        With the default costs it is 2 in each of them.
-        """
-        numbers = 2.0 * np.nanvar(points[:, self.sliding], axis=0) / self.unit[self.sliding] ** 2
-        changes = [flip.distance**2 * flip.chance_to_differ(points) for flip in self.movable_flips]
-        return float(np.median([*numbers, *changes]))
-
     def limits(self, start: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the lowest and highest place of each row in each column; for categories, where they stand.
 

@@ -36,9 +36,10 @@ class FeatureStability(Record):
     subgroup : str or None
         The part of the population; None for all of it.
     worst_case_risk : float
-        The highest risk that moves reach within the budget, which is the same for all features.
+        The risk at worst when the values of the feature are drawn anew, without regard to the rest of a row: from a
+        distribution that differs from today's by at most 0.02 nats of relative entropy, the same for all features.
     permutation_importance : float
-        By how much the risk grows on average when the feature is shuffled among the rows.
+        By how much the risk grows when they are drawn as they occur today: the mean over shuffles of the feature.
     value : float
         The stability at the threshold; lower breaks more easily.
     standard_error : float or None
@@ -46,7 +47,7 @@ class FeatureStability(Record):
     interval : Interval or None
         Of ``value``.
     kind : {"exact", "upper_bound", "lower_bound"}
-        What ``value`` is for the model; where it is an upper bound, ``worst_case_risk`` is a lower one.
+        What ``value`` is for the model.
     lower_bound : float or None
         A certified lower bound, where ``value`` is an upper one.
     status : Status
@@ -55,8 +56,8 @@ class FeatureStability(Record):
         Numerical error.
     n_samples : int
         Rows.
-    base_risk : float
-        Risk as it is.
+    base_risk, risk : float
+        Risk as it is, and the highest that moves reach, up to the threshold.
     largest_move, rms_move : float
         Largest and root-mean-square distance of the moves that reach the threshold.
     share_moved : float
@@ -81,6 +82,7 @@ class FeatureStability(Record):
     error_bound: float
     n_samples: int
     base_risk: float
+    risk: float
     largest_move: float
     rms_move: float
     share_moved: float
@@ -89,7 +91,7 @@ class FeatureStability(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeatureStabilityResult(Drawn, Result):
-    """Features by the worst that their moves can do within one budget, the most harmful first.
+    """Features by the risk at worst when their values are drawn anew, the most harmful first.
 
     Attributes
     ----------
@@ -99,11 +101,6 @@ class FeatureStabilityResult(Drawn, Result):
         Features and groups on the whole sample, by ``worst_case_risk``, equal ones by ``value``.
     subgroups : tuple of FeatureStability
         The same for the subgroups of ``Moves.by``.
-    budget : float
-        The most that a shift may cost in ``worst_case_risk``: what it costs to give each row the value of another one
-        at random, in the median column.
-    idle_risk : float
-        The highest risk within the budget when no feature moves: the risk as it is, unless rows may be reweighted.
     frozen : tuple of str
         Columns that cannot move.
     n_queries : int
@@ -117,8 +114,6 @@ class FeatureStabilityResult(Drawn, Result):
     status: Status
     features: tuple[FeatureStability, ...]
     subgroups: tuple[FeatureStability, ...] = ()
-    budget: float
-    idle_risk: float
     frozen: tuple[str, ...] = ()
     n_queries: int = 0
 
@@ -128,8 +123,9 @@ class FeatureStabilityResult(Drawn, Result):
         return self.features[0]
 
     def harms(self, part: FeatureStability) -> bool:
-        """Tell whether moves of a feature raise the risk at all."""
-        return part.worst_case_risk > self.idle_risk + 1e-9 * (1.0 + self.idle_risk)
+        """Tell whether moves of a feature, or other values of it, raise the risk at all."""
+        slack = 1e-9 * (1.0 + part.base_risk)
+        return part.share_moved > 0.0 or part.worst_case_risk > part.base_risk + slack
 
     def headline(self) -> str:
         """Say which features do most harm, what it takes, and which do none."""
@@ -137,14 +133,14 @@ class FeatureStabilityResult(Drawn, Result):
         start, end = self._risk(first.base_risk), self._risk(threshold)
         harmful = [part for part in self.features if self.harms(part)]
         idle = [part.feature for part in self.features[len(harmful) :]]
-        worst = f"its worst moves within the budget lead to {self._risk(first.worst_case_risk)}"
+        worst = f"drawn anew, its values lead to {self._risk(first.worst_case_risk)} at worst"
         most = f"`{first.feature}` does most harm"
         if not harmful:
             text = f"No move of a single feature does harm: {self._what} stay at {start}."
         elif first.status.code == "already_at_risk":
             text = f"{most}: {self._what} are {start} already, and {worst}."
         elif first.status.code == "unattainable":
-            text = f"{most} but cannot take {self._what} from {start} to {end}: {worst}."
+            text = f"{most}: {worst}, and its moves from {start} to {self._risk(first.risk)}, not to {end}."
         else:
             how = "changing" if first.moves == "category" else "moving"
             text = (
@@ -181,7 +177,7 @@ class FeatureStabilityResult(Drawn, Result):
     def _least(self, part: FeatureStability) -> str:
         """Say what it takes to reach the threshold by a feature."""
         if part.status.code == "unattainable":
-            return f"{self._risk(part.worst_case_risk)} at most"
+            return f"{self._risk(part.risk)} at most"
         share = f"in {100.0 * part.share_moved:.2g} %"
         return share if part.moves == "category" else f"by at most {self._largest(part)} {share}"
 
@@ -195,8 +191,8 @@ class FeatureStabilityResult(Drawn, Result):
         )
         sentences.insert(
             0,
-            f"Features stand in the order of the worst case at one cost, that of shuffling a feature among the rows: "
-            f"{', '.join(shown)}.",
+            f"Features stand in the order of the risk when their values are drawn anew, without regard to the rest "
+            f"of the row, from the least favourable mixture of them: {', '.join(shown)}.",
         )
         first = self.most_harmful
         sentences.insert(1, f"Stability of `{first.feature}` at the threshold: {format_number(first.value)}.")
@@ -235,9 +231,9 @@ def _frame(parts: Iterable[FeatureStability], labels: list[str]) -> Any:
     import pandas as pd
 
     columns = [
-        *labels, "worst_case_risk", "permutation_importance", "base_risk", "value", "share_moved", "largest_move",
-        "rms_move", "moves", "unit", "kind", "lower_bound", "standard_error", "interval_low", "interval_high",
-        "status", "n_samples", "effective_sample_fraction",
+        *labels, "worst_case_risk", "permutation_importance", "base_risk", "risk", "value", "share_moved",
+        "largest_move", "rms_move", "moves", "unit", "kind", "lower_bound", "standard_error", "interval_low",
+        "interval_high", "status", "n_samples", "effective_sample_fraction",
     ]  # fmt: skip
     lines = []
     for part in parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,14 @@ from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, Fea
 from shiftmetrics.models.features import Part, answers_of, parts_of
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
+from shiftmetrics.models.redraws import Redraws, redrawn
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
-from shiftmetrics.models.stability import MOST_ROUNDS, shifted_rows, solve_in_rounds
+from shiftmetrics.models.stability import shifted_rows, solve_in_rounds
 from shiftmetrics.models.subgroups import subgroups_of
 from shiftmetrics.models.table import frame_of
-from shiftmetrics.stability.criterion import stability_criterion, worst_case_risk
+from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.losses import Loss
 from shiftmetrics.stability.result import StabilityResult
-
-_SHUFFLED_ROWS = 6000
-"""Rows that are shuffled for the importance of a feature: so many of them, or all once."""
 
 
 def feature_stability(
@@ -47,10 +45,10 @@ def feature_stability(
 ) -> FeatureStabilityResult:
     r"""Return what moves of each feature alone can do to a model, the most harmful first: a stress test.
 
-    Features are ranked by the worst-case risk at one common budget: what it costs to shuffle a feature among the rows
-    (in the median feature; by default in each). So permutation importance, which stands beside it, is the average of
-    what the budget buys, and the ranking goes by the worst. Equal risks are ranked by the stability R_j: that of
-    `model_stability` at the threshold when no other feature may move.
+    Features are ranked by the risk at worst when their values are drawn anew, without regard to the rest of a row,
+    from a distribution that differs from today's by at most 0.02 nats of relative entropy: one budget for all. Drawn
+    from today's distribution, they give permutation importance, which stands beside it. Equal risks are ranked by the
+    stability R_j: that of `model_stability` at the threshold when no other feature may move.
 
     Parameters
     ----------
@@ -138,19 +136,15 @@ def feature_stability(
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
         "resampling": interval, "computing": replace(quiet, memory_limit=None),
     }  # fmt: skip
-    budget = 0.0
-    if not (math.isinf(theta1) or question.domain.immovable):
-        budget = theta1 * question.domain.random_gap(question.codes)
     fixed = fixed_answer(question)
-    base_losses = fixed.loss.base(slice(0, n_samples))
-    solver = _Solver(question, threshold, budget, base_losses, options, subgroups)
+    solver = _Solver(question, threshold, options, subgroups, fixed.loss.base(slice(0, n_samples)))
     found: list[FeatureStability] = []
     by_subgroup: list[FeatureStability] = []
     warnings: dict[str, None] = dict.fromkeys((*question.domain.warnings, *too_small))
     from tqdm.auto import tqdm
 
     still = ((part, fixed) for part in parts)
-    answers = still if math.isinf(theta1) else answers_of(question, parts, search.method)
+    answers = still if math.isinf(theta1) else answers_of(question, parts, search.method, solver.weights)
     n_steps = len(parts) + bool(subgroups)
     with tqdm(
         total=n_steps, desc="features", delay=2.0, leave=False, disable=not search.progress or None
@@ -186,8 +180,6 @@ def feature_stability(
         warnings=tuple(warnings),
         features=tuple(found),
         subgroups=tuple(by_subgroup),
-        budget=budget,
-        idle_risk=solver.worst_case(fixed.loss, np.arange(n_samples)).value,
         frozen=tuple(np.array(question.domain.names)[~question.domain.movable].tolist()),
         n_queries=question.count.rows,
     )  # fmt: skip
@@ -199,10 +191,19 @@ class _Solver:
 
     question: Question
     threshold: float
-    budget: float
-    base_losses: FloatArray
     options: dict[str, Any]
     subgroups: dict[str, IntArray]
+    base_losses: FloatArray
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Weights of the rows in the sample, and in each subgroup, which sum to 1."""
+        n_samples, given = self.question.n_samples, self.options["sample_weight"]
+        weights = np.zeros((1 + len(self.subgroups), n_samples))
+        for place, rows in enumerate((np.arange(n_samples), *self.subgroups.values())):
+            weights[place, rows] = 1.0 if given is None else given[rows]
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights
 
     def options_of(self, rows: IntArray) -> dict[str, Any]:
         """Return the arguments of `stability_criterion` for some of the rows."""
@@ -214,57 +215,34 @@ class _Solver:
         weights = None if weights is None else weights[rows]
         return {**self.options, "sample_weight": weights, "resampling": interval}
 
-    def worst_case(self, loss: Loss, rows: IntArray) -> StabilityResult:
-        """Return the highest risk of some of the rows within the budget."""
-        options = {**self.options_of(rows), "resampling": None}
-        return worst_case_risk(loss.take(rows), self.budget, **options)
-
     def records(self, part: Part, found: Answer) -> tuple[Any, ...]:
         """Return the answer with all points that were found, what they say of all rows, and of each subgroup."""
         everyone = np.arange(self.question.n_samples)
         rounds = solve_in_rounds(self.question, found, self.threshold, self.options_of(everyone))
-        found = rounds.found
+        found, redraws = rounds.found, found.redraws
         shifted_rows(self.question, rounds.solved, found, self.options["sample_weight"])
-        for _ in range(MOST_ROUNDS):
-            dual = self.worst_case(found.loss, everyone).dual
-            better = None if found.refine is None else found.refine(dual)
-            if better is None:
-                break
-            found = better
-        harm = (self._shuffled(part) if found.shuffled is None else found.shuffled) - self.base_losses
-        whole = self._record(part, rounds.solved, found.loss, everyone, harm, lower_bound=rounds.lower_bound)
+        if redraws is None:
+            redraws = redrawn(self.question, self.question.domain.positions(part.columns), self.weights)
+        whole = self._record(part, rounds.solved, redraws, 0, lower_bound=rounds.lower_bound)
         records, interval = [], self.options["resampling"]
-        for name, rows in self.subgroups.items():
+        for place, (name, rows) in enumerate(self.subgroups.items(), 1):
             options = self.options_of(rows)
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
             shifted_rows(self.question, solved, found, options["sample_weight"], of=rows)
             lower = None
             if found.lower is not None:
                 lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
-            record = self._record(part, solved, found.loss, rows, harm, subgroup=name, lower_bound=lower)
+            record = self._record(part, solved, redraws, place, subgroup=name, lower_bound=lower)
             unknown = interval is not None and options["resampling"] is None
             records.append(replace(record, standard_error=None) if unknown else record)
         return found, whole, *records
 
-    def _shuffled(self, part: Part) -> FloatArray:
-        """Return the mean loss of each row when its values in a part are those of other rows."""
-        codes, rng = self.question.codes, np.random.default_rng(0)  # the same shuffles for all parts
-        columns, n_samples = self.question.domain.positions(part.columns), len(codes)
-        order = np.concatenate(
-            [rng.permutation(n_samples) for _ in range(max(1, _SHUFFLED_ROWS // n_samples))]
-        )
-        rows = np.resize(np.arange(n_samples), len(order))
-        points = codes[rows]
-        points[:, columns] = codes[np.ix_(order, columns)]
-        return np.asarray(self.question.losses(points, rows).reshape(-1, n_samples).mean(axis=0))
-
     def _record(
-        self, part: Part, solved: StabilityResult, loss: Loss, rows: IntArray, harm: FloatArray, **more: Any
+        self, part: Part, solved: StabilityResult, redraws: Redraws, place: int, **more: Any
     ) -> FeatureStability:
-        """Put the stability of some of the rows, their worst case and the harm of shuffling together."""
+        """Put the stability of a part of the rows and the risks when values are drawn anew together."""
         shared = {field.name for field in fields(FeatureStability)} & vars(solved).keys()
         values = {name: getattr(solved, name) for name in shared}
-        weights = self.options_of(rows)["sample_weight"]
         assert solved.moved_distances is not None
         farther = () if solved.splits is None else solved.splits.distances
         return FeatureStability(
@@ -272,8 +250,8 @@ class _Solver:
             columns=part.columns,
             moves=part.moves,
             unit=part.unit,
-            worst_case_risk=self.worst_case(loss, rows).value,
-            permutation_importance=float(np.average(harm[rows], weights=weights)),
+            worst_case_risk=redraws.worst(place),
+            permutation_importance=redraws.average(place) - float(self.weights[place] @ self.base_losses),
             largest_move=float(max(*solved.moved_distances, *farther, 0.0)),
             **{**values, **more},
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.along_column import answer_along_column
 from shiftmetrics.models.domain import Domain
@@ -65,11 +65,13 @@ def _part(domain: Domain, name: str, columns: IntArray) -> Part:
     )
 
 
-def answers_of(question: Question, parts: Sequence[Part], method: str) -> Iterator[tuple[Part, Answer]]:
+def answers_of(
+    question: Question, parts: Sequence[Part], method: str, weights: FloatArray | None = None
+) -> Iterator[tuple[Part, Answer]]:
     """Yield the answer for each part; models of trees look at all parts at once, unless labels may change."""
     left = dict(enumerate(parts))
     if method in ("auto", "tree", "ensemble") and math.isinf(question.domain.label_flip):
-        shared = answers_for_groups(question, [part.columns for part in parts])
+        shared = answers_for_groups(question, [part.columns for part in parts], weights)
         try:
             for position, found in shared:
                 yield left.pop(position), found

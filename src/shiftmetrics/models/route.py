@@ -15,6 +15,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.growth import EndlessLoss, grows_faster
 from shiftmetrics.models.question import LossName, Question
+from shiftmetrics.models.redraws import Redraws
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
     CandidateLoss,
@@ -50,8 +51,8 @@ class Answer:
         What the caller should know.
     flipped : callable or None
         Whether labels change, where they may.
-    shuffled : array of shape (n_samples,) or None
-        The mean loss of each row over the values that the rows have in the columns that move, where it is known.
+    redraws : Redraws or None
+        The risks at the values of the columns that move, where they are known.
     """
 
     loss: Loss
@@ -60,7 +61,7 @@ class Answer:
     refine: Callable[[float], Answer | None] | None = None
     warnings: tuple[str, ...] = ()
     flipped: Flipped | None = None
-    shuffled: FloatArray | None = None
+    redraws: Redraws | None = None
 
     @property
     def kind(self) -> Kind:
@@ -145,8 +146,7 @@ def with_costs(question: Question, answer: Answer) -> Answer:
         return CandidateLoss(loss.losses * costs[:, None], loss.distances, kind=loss.kind)
 
     lower = None if answer.lower is None else of_loss(answer.lower)
-    shuffled = None if answer.shuffled is None else answer.shuffled * costs
-    return replace(answer, loss=of_loss(answer.loss), lower=lower, shuffled=shuffled)
+    return replace(answer, loss=of_loss(answer.loss), lower=lower)
 
 
 def with_label_flips(question: Question, of_route: Callable[[Question], Answer | None]) -> Answer | None:

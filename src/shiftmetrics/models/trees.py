@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.models.forests.answers import (
     NotTheModel,
     answer_by_enumeration,
@@ -58,7 +59,7 @@ def _answer_on(grid: Grid, question: Question) -> Answer:
 
 
 def answers_for_groups(
-    question: Question, groups: Sequence[Sequence[str | int]]
+    question: Question, groups: Sequence[Sequence[str | int]], parts: FloatArray | None = None
 ) -> Iterator[tuple[int, Answer]]:
     """Answer for groups of columns, when those of one group alone may move; single columns share their work.
 
@@ -68,6 +69,8 @@ def answers_for_groups(
         The model, the rows and the loss, with all that may move.
     groups : sequence of sequence of str or int
         Names or positions of columns.
+    parts : array of shape (n_parts, n_samples), optional
+        Weights of the rows in parts of them; see `Redraws`.
 
     Yields
     ------
@@ -85,7 +88,8 @@ def answers_for_groups(
     for position, held in enumerate(axes):
         if len(held) == 1:
             single.setdefault(int(held[0]), []).append(position)
-    for axis, answer in answers_along_axes(question, grid, list(single)):
+    costs = 1.0 if costly.costs is None else costly.costs[question.y]
+    for axis, answer in answers_along_axes(question, grid, list(single), parts, costs):
         for position in single[axis]:
             yield position, with_costs(costly, answer)
     for position, group in enumerate(groups):

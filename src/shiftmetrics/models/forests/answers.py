@@ -12,6 +12,7 @@ from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import BLOCK_BYTES, Grid
 from shiftmetrics.models.question import LossName, Question
+from shiftmetrics.models.redraws import Redraws
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
@@ -63,10 +64,10 @@ class Choices:
         The rows that are errors where they stand, for the 0/1 loss.
     parts : list
         Squared distances, losses and choices of each block of rows so far, each of shape (n_rows, n_kept).
-    shares : array of shape (n_choices,) or None
-        The share of the rows that stand at each choice, where that is of interest.
-    shuffled : list
-        The mean loss of each row over these shares, by blocks of rows.
+    weights : array of shape (n_parts, n_samples) or None
+        Weights of the rows in parts of them whose risks at each choice are of interest.
+    risks : array of shape (n_parts, n_choices) or float
+        These risks, so far.
     """
 
     question: Question
@@ -74,8 +75,8 @@ class Choices:
     place: Place
     wrong: BoolArray
     parts: list[tuple[FloatArray, FloatArray, IntArray]] = field(default_factory=list)
-    shares: FloatArray | None = None
-    shuffled: list[FloatArray] = field(default_factory=list)
+    weights: FloatArray | None = None
+    risks: FloatArray | float = 0.0
 
     def add(self, rows: slice, squared: FloatArray, outputs: FloatArray, stay: IntArray) -> None:
         """Look at the choices of the next block of rows.
@@ -103,8 +104,8 @@ class Choices:
         else:
             losses = losses_of(self.forest, outputs, y, self.question.loss)
             self.parts.append(worthwhile(squared, losses, stay))
-        if self.shares is not None:
-            self.shuffled.append(losses @ self.shares)
+        if self.weights is not None:
+            self.risks = self.risks + self.weights[:, rows] @ losses
 
     def _nearest(self, rows: slice, squared: FloatArray, margins: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the least squared distance to an error of each row, and the choice that leads there."""
@@ -208,7 +209,13 @@ def answer_of_tree(question: Question, grid: Grid) -> Answer:
     return choices.answer()
 
 
-def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> Iterator[tuple[int, Answer]]:
+def answers_along_axes(
+    question: Question,
+    grid: Grid,
+    axes: Sequence[int],
+    parts: FloatArray | None = None,
+    costs: FloatArray | float = 1.0,
+) -> Iterator[tuple[int, Answer]]:
     """Yield the exact answer for each axis, when rows may move along it alone.
 
     Parameters
@@ -219,6 +226,10 @@ def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> I
         Its forest.
     axes : sequence of int
         Positions of axes.
+    parts : array of shape (n_parts, n_samples), optional
+        Weights of the rows in parts of them, for the risks at all values; see `Redraws`.
+    costs : array of shape (n_samples,) or float, default 1
+        What an error on each row costs, in these risks.
     """
     if not axes:
         return
@@ -236,15 +247,19 @@ def answers_along_axes(question: Question, grid: Grid, axes: Sequence[int]) -> I
     choices = {axis: Choices(question, grid.forest, place_on(axis), wrong) for axis in axes}
     for axis in axes:
         if not np.isnan(start[:, grid.axes[axis].columns]).any():
-            choices[axis].shares = np.bincount(cells[:, axis], minlength=grid.axes[axis].n_cells) / len(cells)
+            choices[axis].weights = None if parts is None else parts * costs
     positions = np.array(list(axes), dtype=int)
     row_bytes = 400 * grid.forest.n_trees + 32 * grid.forest.n_outputs * int(grid.n_cells.max())
     for rows in grid.row_blocks(question.n_samples, row_bytes):
         for axis, outputs in zip(axes, grid.along(cells[rows], positions), strict=True):
             choices[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, cells[rows, axis])
     for axis in axes:
-        shuffled = np.concatenate(choices[axis].shuffled) if choices[axis].shuffled else None
-        yield axis, replace(choices[axis].answer(), shuffled=shuffled)
+        redraws, risks = None, choices[axis].risks
+        if parts is not None and isinstance(risks, np.ndarray):
+            shares = np.bincount(cells[:, axis], parts[0], grid.axes[axis].n_cells)
+            held = shares > 0.0
+            redraws = Redraws(shares[held].astype(np.float64), risks[:, held])
+        yield axis, replace(choices[axis].answer(), redraws=redraws)
 
 
 def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:

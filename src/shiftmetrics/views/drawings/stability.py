@@ -191,24 +191,24 @@ def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) 
 
 @drawing(FeatureStabilityResult, kind="features", default=True)
 def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
-    """Draw the worst that moves of each feature do within the budget, with the average over shuffles as a dot."""
+    """Draw the risk at worst when the values of each feature are drawn anew, with the average as a dot."""
     parts = result.features[: check_integer(top, "top", low=1)]
     ax = new_axes(ax, height=1.5 + 0.28 * len(parts))
-    places, start = name_rows(ax, [part.feature for part in parts]), result.idle_risk
+    places, start = name_rows(ax, [part.feature for part in parts]), parts[0].base_risk
     risks = np.array([part.worst_case_risk for part in parts])
     average = [part.base_risk + part.permutation_importance for part in parts]
     highest = 1.05 * max([*risks[np.isfinite(risks)], *average, start]) or 1.0
     ends = np.minimum(risks, highest)
     colours = [TEST if result.harms(part) else FAINT for part in parts]
-    ax.barh(places, ends - start, left=start, height=0.7, color=colours, alpha=0.85, label="worst case")
-    ax.plot(average, places, "o", color=INK, markersize=4, label="random shuffle")
+    ax.barh(places, ends - start, left=start, height=0.7, color=colours, alpha=0.85, label="at worst")
+    ax.plot(average, places, "o", color=INK, markersize=4, label="on average")
     line_at(ax, "x", start, "", zorder=1)
     ax.set_xlim(min(0.0, *average), highest)
     if result.settings["loss"] == "zero_one":
         percent_axes(ax, "x")
     ax.set_xlabel("errors" if result.settings["loss"] == "zero_one" else "mean loss")
     ax.legend(loc="lower right")
-    ax.set_title("What moves of one feature can do")
+    ax.set_title("Values of one feature drawn anew")
     return ax
 
 

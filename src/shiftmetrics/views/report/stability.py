@@ -146,7 +146,9 @@ def feature_facts(result: Any) -> list[Fact]:
     for part in result.features[:MOST_FACTS]:
         average = number(part.base_risk + part.permutation_importance)
         facts.append(
-            Fact(part.feature, number(part.worst_case_risk), f"risk at worst, {average} if shuffled")
+            Fact(
+                part.feature, number(part.worst_case_risk), f"risk if redrawn, at worst; {average} on average"
+            )
         )
     for part in groups[:MOST_FACTS]:
         band = "" if part.interval is None else f"{_ends(part.interval)}, "
@@ -169,8 +171,8 @@ def fill_features(entry: Entry) -> None:
     features = [
         {
             "Feature": part.feature,
-            "Risk at worst": number(part.worst_case_risk),
-            "Risk if shuffled": number(part.base_risk + part.permutation_importance),
+            "Risk if redrawn, at worst": number(part.worst_case_risk),
+            "on average": number(part.base_risk + part.permutation_importance),
             **_feature_line(part),
         }
         for part in result.features[:detail]
