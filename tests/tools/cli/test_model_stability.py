@@ -205,7 +205,7 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     for part in (
         "The most harmful features.",
         "Groups, the least stable first.",
-        "What moves of one feature can do",
+        "Values of one feature drawn anew",
         ">nurse = Ann<",
     ):
         assert part in page
