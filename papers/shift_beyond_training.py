@@ -74,7 +74,11 @@ def measure(seed: int, quick: bool) -> dict:
             same[name].append(posterior_agreement(after, before))
             apart[name].append(posterior_agreement(after[rows], other[others]))
             moved = digits.features(name, digits.tests[count])
-            cosine[name].append(1.0 - feature_distance(moved, features, method="cosine").value)
+            seen = moved.any(axis=1) & features.any(
+                axis=1
+            )  # a digit without any active unit has no direction
+            distance = feature_distance(moved[seen], features[seen], method="cosine")
+            cosine[name].append(1.0 - distance.value)
     value = {
         kind: {name: [one.value for one in table[name]] for name in LEARNERS}
         for kind, table in (("5a", same), ("5b", apart))

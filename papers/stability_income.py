@@ -7,7 +7,7 @@ Adult in the place of ACS Income; 1,000 rows to train on and 500 to evaluate, wh
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _tables import METHODS, PRICES, classifier, people, stabilities
+from _tables import METHODS, classifier, draw_values, people, price_names, stabilities
 
 CLAIMS = {
     "corruption": Claim(
@@ -54,9 +54,12 @@ CLAIMS = {
 
 
 def measure(seed: int, quick: bool) -> dict:
-    table = people("income", seed, n_train=300 if quick else 1000, n_evaluation=60 if quick else 500)
+    table = people("income", seed, n_train=200 if quick else 1000, n_evaluation=40 if quick else 500)
     X, y, _ = table.parts["evaluation"]
-    found = {method: stabilities(classifier(table, method, seed, quick=quick), X, y) for method in METHODS}
+    found = {
+        method: stabilities(classifier(table, method, seed, quick=quick), X, y, quick=quick)
+        for method in METHODS
+    }
     values = {method: [one.value for one in results] for method, results in found.items()}
     logs = {method: np.log(one) for method, one in values.items()}
     excess = [one.excess_risk for one in found["ERM"]]
@@ -82,7 +85,7 @@ def draw(runs: list[dict]):
     from matplotlib import pyplot
 
     figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
-    names = [f"{theta1:g}, {theta2:g}" for theta1, theta2 in PRICES]
+    names = price_names(runs[0]["shares"])
     shares = np.mean([one["shares"] for one in runs], axis=0)
     left.bar(names, shares, label="corruption")
     left.bar(names, 1 - shares, bottom=shares, label="reweighting")
@@ -94,12 +97,11 @@ def draw(runs: list[dict]):
     middle.set(xlabel="round of the search", ylabel="risk of the worst case", title="ERM, one seed")
     middle.legend(title="theta1, theta2", fontsize=8)
     for method in METHODS:
-        values = np.array([one["values"][method] for one in runs])
-        right.errorbar(names, values.mean(axis=0), values.std(axis=0), marker="o", capsize=3, label=method)
+        draw_values(right, [one["values"][method] for one in runs], method)
     right.set(yscale="log", xlabel="theta1, theta2", ylabel="stability R", title=f"{len(runs)} seeds")
     right.legend()
     return figure
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=4)
+    run(__file__, CLAIMS, measure, draw, seeds=10)
