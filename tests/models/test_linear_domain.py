@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -217,6 +218,49 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
         assert result.lower_bound <= result.value
         assert (found[reached] >= expected[reached] * (1 - 1e-9)).all()
         assert np.mean(found[reached] > expected[reached] * (1 + 1e-9)) < 0.05, "nearly all are the nearest"
+
+
+@pytest.mark.parametrize("n_whole", [2, 7])
+def test_numbers_with_and_without_whole_steps(n_whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shiftmetrics.models.linear import nearest
+
+    rng = np.random.default_rng(2)
+    X = np.concatenate([rng.integers(0, 9, (60, n_whole)), rng.normal(size=(60, 2))], axis=1).astype(float)
+    slopes = np.linspace(1.0, 0.4, n_whole + 2)
+    y = (X @ slopes + rng.normal(0, 1, 60) > np.median(X @ slopes)).astype(int)
+    model = LogisticRegression().fit(X, y)
+    options: dict[str, Any] = {"theta2": np.inf, "resampling": None}
+    whole = model_stability(model, X, y, 0.6, moves=Moves(integer=range(n_whole)), **options)
+    free = model_stability(model, X, y, 0.6, moves=Moves(integer=()), **options)
+    steps = (whole.moved_codes - X)[:, :n_whole]
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
+    assert (whole.kind, free.kind) == ("upper_bound", "exact")
+    np.testing.assert_allclose(whole.lower_bound, free.value, rtol=1e-9)  # the relaxation
+    monkeypatch.setattr(nearest, "_MOST_COMBINED", 7)
+    every = model_stability(model, X, y, 0.6, moves=Moves(integer=range(n_whole)), **options)
+    assert free.value <= every.value <= whole.value <= 1.05 * every.value
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "hinge"])
+def test_many_prices_of_flips_are_joined_between_bounds(
+    mixed: Mixed, loss: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shiftmetrics.models.linear import geometry
+
+    model, X, y = mixed
+    options = {
+        "loss": loss,
+        "moves": Moves(cost={"region": 2.0, "smoker": 1.5}, integer=()),
+        "theta2": np.inf,
+    }
+    exact = model_stability(model, X, y, 0.8, **options)
+    assert exact.kind == "exact"
+    monkeypatch.setattr(geometry, "_MOST_ALTERNATIVES", 1)
+    joined = model_stability(model, X, y, 0.8, **options)
+    low = joined.value if joined.lower_bound is None else joined.lower_bound
+    assert low <= exact.value * (1 + 1e-9)
+    assert exact.value <= joined.value * (1 + 1e-9)
+    assert 0.5 * joined.value < low
 
 
 def test_a_single_number_of_whole_steps_is_exact() -> None:

@@ -14,6 +14,7 @@ from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STEPS = 400  # of one number of whole steps, enumerated
+_MOST_COMBINED = 6  # numbers of whole steps whose roundings are all tried
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
 _NUDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # how far beyond the boundary, relative to the move
 
@@ -104,7 +105,7 @@ def _whole_steps(
     with np.errstate(invalid="ignore", over="ignore"):
         ideal = np.minimum(np.where(slopes > 0.0, slopes * relaxed[:, None] / length**2, 0.0), room)
     ideal = np.where(np.isfinite(ideal), ideal, 0.0)
-    for shift in _roundings(slopes.shape[1]):
+    for shift in _roundings(ideal):
         steps = np.clip(np.floor(ideal + 1e-9) + shift, 0.0, room)
         if not alone:
             _improve(best, number, rival, plan, need, steps, slopes, length)
@@ -122,13 +123,19 @@ def _whole_steps(
     return False
 
 
-def _roundings(n_numbers: int) -> Iterator[FloatArray]:
-    """Yield what to add to the whole part of each number: all combinations where they are few."""
-    around = (0, 1) if n_numbers > 3 else (-1, 0, 1, 2)
-    if n_numbers > 6:
-        for shift in (0.0, 1.0):
-            yield np.full(n_numbers, shift)
+def _roundings(ideal: FloatArray) -> Iterator[FloatArray]:
+    """Yield what to add to the whole part of each number: all combinations where they are few.
+
+    Of many numbers ever more are rounded up, those first whose whole part cuts off most.
+    """
+    n_numbers = ideal.shape[1]
+    if n_numbers > _MOST_COMBINED:
+        cut_off = np.floor(ideal + 1e-9) - ideal
+        rank = cut_off.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+        for count in range(n_numbers + 1):
+            yield (rank < count).astype(np.float64)
         return
+    around = (0, 1) if n_numbers > 3 else (-1, 0, 1, 2)
     for shifts in itertools.product(around, repeat=n_numbers):
         yield np.array(shifts, dtype=np.float64)
 

@@ -13,8 +13,6 @@ from shiftmetrics.models.networks.network import Network
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
 
-_PUSHES = (1e-9, 1e-7, 1e-5)
-
 
 def attack_network(question: Question, network: Network) -> Answer:
     """Answer for the 0/1 loss."""
@@ -23,13 +21,6 @@ def attack_network(question: Question, network: Network) -> Answer:
     # errors and distances are those of the model at the points in its own precision
     wrong = question.is_wrong(codes, slice(None))
     success = question.is_wrong(points, slice(None))
-    for push in _PUSHES:  # where the model rounds otherwise than the network that was attacked
-        short = np.flatnonzero(~success & (points != codes).any(axis=1))
-        if not short.size:
-            break
-        farther = codes[short] + (1.0 + push) * (points[short] - codes[short])
-        points[short] = network.seen(domain.clip(farther, codes[short]), codes[short])
-        success[short] = question.is_wrong(points[short], short)
     distances = np.where(success, domain.distances(points, codes), np.inf)
     distances[wrong] = 0.0
     left = np.isinf(distances)

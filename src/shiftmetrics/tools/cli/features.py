@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import is_in_parts
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import Sample, read_row_values, require_column
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parquet_files, parse_source
@@ -158,22 +157,3 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
     size = " x ".join(str(side) for side in np.shape(values)[1:])
     sample.notes.append(f"{argument} holds images of {size}; its features are their pixels.")
     return values if pictures is None else pictures
-
-
-def scaled(first: Sample, second: Sample, *, scale: bool) -> list[Any]:
-    """Return the numbers of both samples, on one scale if ``scale``."""
-    values = [first.numbers(), second.numbers()]
-    if any(map(is_in_parts, values)):
-        if scale:
-            raise ValueError("--scale must be left out for several parquet files. Scale the columns before.")
-        return values
-    width = values[0].shape[-1]
-    if any(part.ndim != 2 or part.shape[1] != width or not np.isfinite(part).all() for part in values):
-        return values  # the measure refuses them, in its own words
-    if scale:
-        from shiftmetrics.adapters.embeddings import fit_encoder
-
-        encoder = fit_encoder("table", np.concatenate(values))
-        first.notes.append("Each column is divided by its spread.")
-        return [encoder(part) for part in values]
-    return values

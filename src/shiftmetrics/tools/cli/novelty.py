@@ -6,7 +6,7 @@ from typing import Any
 
 from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import kernel_entropic_novelty
-from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder, scaled
+from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import (
     Sample,
@@ -36,7 +36,6 @@ def novelty(
     reference_images: str | None = None,
     text: str | None = None,
     size: int | None = None,
-    scale: bool = False,
     id_column: str | None = None,
     columns: str | None = None,
     label: str | None = None,
@@ -68,14 +67,11 @@ def novelty(
         Column of texts to compare by their words (TF-IDF).
     size : PIXELS
         Side of images read from folders. Default: 32.
-    scale
-        Bring the columns to one scale, learned from both samples.
     """
     if sweep and call["kernel"] != "gaussian":
         raise ValueError(f"--sweep must go with the Gaussian kernel, got --kernel {call['kernel']}.")
     chosen = {
         "--id": id_column, "--columns": columns, "--images": images, "--reference-images": reference_images,
-        "--scale": scale,
     }  # fmt: skip
     folders = is_folder(test, reference)
     if size is not None and not folders:
@@ -107,7 +103,7 @@ def novelty(
         if folders:
             first.label = read_row_values(label, "--label", None)
         shared("--label", label, first, second)
-        features = scaled(first, second, scale=scale)
+        features = first.numbers(), second.numbers()
         result = call(kernel_entropic_novelty, *features).named(first.ids, second.ids)
         swept = call(bandwidth_sweep, *features) if sweep else None
         rows = {
