@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from shiftmetrics import posterior_agreement
+from shiftmetrics import Resampling, posterior_agreement
 from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.comparison import compare_agreement
+from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.tools.cli.app import app
 
@@ -86,7 +88,9 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_
     rng = np.random.default_rng(0)
     reference = 3.0 * rng.normal(size=(900, 3))
     scores = reference + rng.normal(size=reference.shape)
-    for name, values in (("shifted", scores), ("original", reference)):
+    noise = rng.normal(size=reference.shape)
+    tables = {"shifted": scores, "original": reference, "b": scores + noise, "c": scores + 9.0 * noise}
+    for name, values in tables.items():
         (tmp_path / name).mkdir()
         for number, part in enumerate(np.array_split(values, 3)):
             frame = pd.DataFrame(part, columns=["a", "b", "c"])
@@ -99,3 +103,16 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_
     assert done.exit_code == 0, done.output
     exact = posterior_agreement(scores, reference).value
     assert PosteriorAgreementResult.from_json(json).value == pytest.approx(exact, rel=1e-12)
+    models = [f"{name}={tmp_path / folder}" for name, folder in (("a", "shifted"), ("b", "b"), ("c", "c"))]
+    before = ["--reference", str(folders[1]), "--seed", "0", "--json", str(json)]
+    done = CliRunner().invoke(app, ["compare", *models, *before, "--scheduler", address])
+    assert done.exit_code == 0, done.output
+    after = {"a": scores, "b": tables["b"], "c": tables["c"]}
+    exact = compare_agreement(after, reference, resampling=Resampling(rng=0))
+    found = ComparisonResult.from_json(json)
+    assert [model.name for model in found.models] == [model.name for model in exact.models]
+    assert found.value == exact.value
+    assert found.interval.low == exact.interval.low
+    two = CliRunner().invoke(app, ["compare", *models[:2], *before, "--scheduler", address])
+    assert two.exit_code == 2
+    assert "criterion must be 'vote', or one that needs labels, for batches and Dask" in two.output
