@@ -85,21 +85,22 @@ def test_many_columns_become_two_components():
     assert {cloud[:, 1].max() for cloud in clouds(ax) if len(cloud) >= 60} == {1.0}
 
 
-def test_missing_numbers_lie_beside_the_others():
+def test_rows_with_missing_numbers_are_left_out_and_counted():
     table = pd.DataFrame({"a": POINTS[:, 0], "b": POINTS[:, 1], "ward": ["A", None] * 30})
     table.loc[:9, "a"] = np.nan
     ax = plot(RESULT, table=table, columns=["a", "b"], kind="sample")
-    before = next(cloud for cloud in clouds(ax) if len(cloud) >= 60)
-    low, high = np.nanmin(table["a"]), np.nanmax(table["a"])
-    beside = low - 0.08 * (high - low)
-    np.testing.assert_allclose(np.unique(before, axis=0), np.unique(table[["a", "b"]].fillna(beside), axis=0))
-    assert [text.get_text() for text in ax.texts] == ["missing"]
+    before = next(cloud for cloud in clouds(ax) if len(cloud) >= 50)
+    np.testing.assert_allclose(np.unique(before, axis=0), np.unique(table[["a", "b"]].dropna(), axis=0))
+    assert "(50 of 60 rows)" in ax.get_title(loc="left")
     flipped = plot(RESULT, table=table, columns=["ward", "a"], kind="sample")
-    cloud = next(cloud for cloud in clouds(flipped) if len(cloud) >= 60)
+    cloud = next(cloud for cloud in clouds(flipped) if len(cloud) >= 50)
     assert set(cloud[:, 0]) == {0.0, 1.0}
-    assert [text.get_text() for text in flipped.texts] == ["missing"]
     table["b"] = np.nan
-    assert np.isfinite(clouds(plot(RESULT, table=table, columns=["a", "b"], kind="sample"))[0]).all()
+    assert "(0 of 60 rows)" in plot(RESULT, table=table, columns=["a", "b"], kind="sample").get_title(
+        loc="left"
+    )
+    components = plot(RESULT, table=table.assign(b=POINTS[:, 1], c=1.0), kind="sample")
+    assert all(np.isfinite(cloud).all() for cloud in clouds(components))
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,14 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.stability import most_sensitive_sample
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.sample import MISSING, frame_of, is_numeric, numbers_of, texts_of
+from shiftmetrics.stability.sample import frame_of, is_numeric, numbers_of, texts_of
 from shiftmetrics.views.drawings.kinds import drawing
-from shiftmetrics.views.drawings.style import INK, MUTED, REFERENCE, TEST, THIRD, mark, new_axes
+from shiftmetrics.views.drawings.style import INK, MUTED, REFERENCE, TEST, THIRD, new_axes
 
 PALETTE = (REFERENCE, TEST, THIRD, "#3f7d3a", "#8a6d1f", "#a03c63", "#4a5a9a", "#5b5b5b")
 SIZE = 14.0
 """Area of a row of weight 1, in square points."""
 LARGEST = 600.0
-BESIDE = 0.08
-"""Where missing numbers are drawn: so far below the lowest, as a share of the range."""
 GRID = 300
 """Points along each axis at which a model predicts."""
 
@@ -42,7 +40,7 @@ def draw_sample(
     """Draw the most sensitive sample in two columns or two principal components (figures 2 to 4 of arXiv:2405.03198).
 
     Pale points are the rows as they stand; full ones are where the shift puts them, as large as their weight, with an
-    arrow from one to the other. Rows with a missing number lie beside the axis, or in the middle of a component.
+    arrow from one to the other. Rows with a missing number are left out, or lie in the middle of a component.
 
     Parameters
     ----------
@@ -97,19 +95,18 @@ def draw_sample(
     start, end = view.project(rows)[position], view.project(ends)
     colours, legend = _colours(labels, result, sample, position)
     drawn = np.unique(np.linspace(0, len(rows) - 1, max_rows).round().astype(int))
-    kept = np.isin(position, drawn)
+    kept = np.isin(position, drawn) & np.isfinite(start).all(axis=1)
     ax = new_axes(ax, width=5.6, height=4.6)
     _draw_points(ax, start[kept], end[kept], sample[kept], colours[kept])
     if predict is not None:
         _draw_boundary(ax, view, rows, predict, is_array=is_array)
-    view.mark_missing(ax)
     for text, colour in legend:
         ax.scatter([], [], s=28, color=colour, label=text)
     ax.scatter([], [], s=SIZE, color=MUTED, alpha=0.3, label="as it was")
     ax.legend(loc="best", fontsize=8)
     ax.grid(visible=False)
     ax.set(xlabel=view.labels[0], ylabel=view.labels[1])
-    part = "" if kept.all() else f" ({len(drawn):,} of {len(rows):,} rows)"
+    part = "" if kept.all() else f" ({len(np.unique(position[kept])):,} of {len(rows):,} rows)"
     ax.set_title(f"The most sensitive sample{part}")
     return ax
 
@@ -119,7 +116,7 @@ class View:
     """Two directions to look at a table from: columns, or principal components of its columns of numbers.
 
     A point lies at ``((values - centre) / unit) @ axes``, over the columns ``names``. ``levels`` are those of columns
-    of categories, ``beside`` the places of missing numbers.
+    of categories, ``filled`` stands for missing numbers.
     """
 
     names: list[Any]
@@ -128,7 +125,7 @@ class View:
     axes: FloatArray
     labels: tuple[str, str]
     levels: dict[Any, list[str]]
-    beside: dict[Any, float]
+    filled: float
 
     @classmethod
     def of(cls, rows: Any, columns: Sequence[Any] | None) -> Self:
@@ -143,10 +140,8 @@ class View:
             known = [str(name) for name in rows.columns][:8]
             raise ValueError(describe("columns", f"two of {known}", f"{names}"))
         levels = {name: sorted(set(texts_of(rows[name]))) for name in names if name not in numeric}
-        gaps = {name: numbers_of(rows[name]) for name in names if name in numeric and rows[name].isna().any()}
-        beside = {name: _below(numbers[~np.isnan(numbers)]) for name, numbers in gaps.items()}
         labels = str(names[0]), str(names[1])
-        return cls(names, np.zeros(2), np.ones(2), np.eye(2), labels, levels, beside)
+        return cls(names, np.zeros(2), np.ones(2), np.eye(2), labels, levels, np.nan)
 
     @classmethod
     def _components(cls, rows: Any, numeric: list[Any]) -> Self:
@@ -166,7 +161,7 @@ class View:
         first, second = (
             f"{which} principal component ({shares[k]:.0f} %)" for k, which in enumerate(("first", "second"))
         )
-        return cls(numeric, centre, unit, axes.T, (first, second), {}, {})
+        return cls(numeric, centre, unit, axes.T, (first, second), {}, 0.0)
 
     def project(self, rows: Any) -> FloatArray:
         """Return where rows lie, of shape (n_rows, 2); a number that a component misses is at its mean."""
@@ -179,9 +174,8 @@ class View:
                 )
             else:
                 numbers = numbers_of(rows[name])
-                numbers = np.where(np.isnan(numbers), self.beside.get(name, np.nan), numbers)
             parts.append(numbers)
-        return np.nan_to_num((np.stack(parts, axis=1) - self.centre) / self.unit) @ self.axes
+        return np.nan_to_num((np.stack(parts, axis=1) - self.centre) / self.unit, nan=self.filled) @ self.axes
 
     def rows_at(self, points: FloatArray, rows: Any) -> Any:
         """Return rows of the table that lie at these points, the rest of them held at the middle of ``rows``."""
@@ -196,24 +190,6 @@ class View:
         back = self.centre + (points @ np.linalg.pinv(self.axes)) * self.unit
         middle |= {name: back[:, place] for place, name in enumerate(self.names)}
         return pd.DataFrame(middle, columns=rows.columns)
-
-    def mark_missing(self, ax: Any) -> None:
-        """Draw the lines on which rows with missing numbers lie."""
-        line: dict[str, Any] = {"color": MUTED, "linewidth": 0.6, "linestyle": ":", "zorder": 0.5}
-        text: dict[str, Any] = {"color": MUTED, "fontsize": 8, "ha": "right", "va": "top"}
-        across, up = (self.beside.get(name) for name in self.names[:2])
-        if across is not None:
-            ax.axvline(across, **line)
-            coordinates = ("data", "axes fraction")
-            mark(ax, MISSING, (across, 0.99), shift=(-2, 0), xycoords=coordinates, rotation=90, **text)
-        if up is not None:
-            ax.axhline(up, **line)
-            mark(ax, MISSING, (0.99, up), shift=(0, -2), xycoords=("axes fraction", "data"), **text)
-
-
-def _below(numbers: FloatArray) -> float:
-    """Return where missing numbers of a column are drawn."""
-    return float(numbers.min() - BESIDE * (np.ptp(numbers) or 1.0)) if len(numbers) else 0.0
 
 
 def _draw_points(ax: Any, start: FloatArray, end: FloatArray, sample: Any, colours: Any) -> None:
