@@ -182,6 +182,7 @@ GOOD = [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]
         (GOOD, GOOD[:1], {}, "same shape"),
         ([1.0, 2.0], GOOD, {}, "same shape"),
         (np.ones((2, 2, 2)), np.ones((2, 2, 2)), {}, "scores must be"),
+        ([[30.0, 70.0], [99.0, 1.0]], [[50.0, 50.0], [0.0, 100.0]], {}, 'sum 100, as percentages.*"proportions"'),
         (GOOD, GOOD, {"kind": "logits"}, "kind must be one of 'auto', 'scores', 'probabilities'"),
         (GOOD, GOOD, {"kind": "probabilities"}, 'scores must be probabilities.*row 0.*kind="scores"'),
         (GOOD, GOOD, {"prior": "flat"}, "prior must be one of 'uniform', 'predicted'"),

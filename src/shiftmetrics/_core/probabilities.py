@@ -34,6 +34,21 @@ def look_like_probabilities(array: Array) -> bool:
     return not any(map_blocks(bad, placed(_blocks(array), (array,))))
 
 
+def kind_of(*samples: Array) -> str:
+    """Return "probabilities" where all samples look like them, else "scores"; refuse rows of percentages."""
+    if all(map(look_like_probabilities, samples)):
+        return "probabilities"
+    heads = [one[:_HEAD] for one in samples if one.ndim == 2 and is_floating(one)]
+    if heads and all(look_like_probabilities(head / 100.0) for head in heads):
+        remedy = (
+            'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
+        )
+        raise ValueError(
+            describe("kind", "given where rows have the sum 100, as percentages do", "'auto'", remedy)
+        )
+    return "scores"
+
+
 def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: bool = False) -> float | None:
     """Check the range and the sums of probabilities; return the floor, None when no entry is 0.
 

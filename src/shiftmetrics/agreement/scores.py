@@ -26,7 +26,7 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.numerics import Workspace
 from shiftmetrics._core.parts import Side, placed
-from shiftmetrics._core.probabilities import check_probabilities, look_like_probabilities
+from shiftmetrics._core.probabilities import check_probabilities, kind_of
 from shiftmetrics._core.rows import of_batches, pair_in_parts
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
@@ -259,9 +259,8 @@ def prepare_pairs(
     remedy = remedy if first.shape[0] != second.shape[0] else ""
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
     if kind == "auto":
-        seen = look_like_probabilities(first) and look_like_probabilities(second)
-        kind = check_choice("probabilities" if seen else "scores", "kind", KINDS)
-        if floor is not None and not seen:
+        kind = check_choice(kind_of(first, second), "kind", KINDS)
+        if floor is not None and kind == "scores":
             raise ValueError(describe("floor", "None for scores", repr(floor), "It is for probabilities."))
     if kind != "scores":
         named = (first, "scores"), (second, "reference_scores")
