@@ -107,7 +107,7 @@ def test_probabilities_are_told_from_scores_by_both_samples() -> None:
     assert posterior_agreement(np.log(scores), reference).settings["kind"] == "scores"
     votes = np.eye(3, dtype=int)
     assert posterior_agreement(votes, votes[::-1]).settings["kind"] == "scores"
-    assert posterior_agreement(100 * scores, 100 * reference).settings["kind"] == "scores"
+    assert posterior_agreement(100 * scores, 100 * reference, kind="scores").settings["kind"] == "scores"
     with pytest.raises(ValueError, match="floor must be None for scores"):
         posterior_agreement(np.log(scores), np.log(reference), floor=1e-6)
 
