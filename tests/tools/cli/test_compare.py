@@ -137,7 +137,7 @@ def test_results_of_stability_are_ranked(run, folder):
     for name, factor in (("steep", 0.5), ("flat", 1.5)):
         np.save(folder / f"{name}.npy", factor * distances)
         wrote = run(
-            "stability", folder / f"{name}.npy", "--kind", "distances", "-r", 0.4, "--json",
+            "stability", folder / f"{name}.npy", "--distances", "0", "-r", 0.4, "--json",
             folder / f"{name}.json",
         )  # fmt: skip
         assert wrote.exit_code == 0, wrote.output
@@ -156,7 +156,7 @@ def test_results_of_stability_are_ranked(run, folder):
 
 def test_results_that_cannot_be_compared_are_refused(run, fails, folder):
     for threshold in (0.3, 0.4):
-        run("stability", folder / "distances.npy", "--kind", "distances", "-r", threshold, "--json",
+        run("stability", folder / "distances.npy", "--distances", "0", "-r", threshold, "--json",
             folder / f"{threshold}.json")  # fmt: skip
     files = [folder / "0.3.json", folder / "0.4.json"]
     (folder / "none.json").write_text('{"schema_version": 2, "results": []}')

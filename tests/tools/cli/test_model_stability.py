@@ -288,7 +288,7 @@ def test_costs_by_column(run, fails, place, rows, tmp_path):
 
 
 def test_the_curve_of_distances(run, folder):
-    result = run("stability", folder / "distances.npy", "--kind", "distances", "-r", "0.4", "--curve")
+    result = run("stability", folder / "distances.npy", "--distances", "0", "-r", "0.4", "--curve")
     assert result.exit_code == 0, result.output
     assert "at risk 0.4\t" in result.stdout
 

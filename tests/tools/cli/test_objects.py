@@ -52,7 +52,7 @@ def place(folder, monkeypatch, request):
         ("agreement M:noisy M:clean --id image", "agreement noisy.csv clean.csv --id image --label truth"),
         ("agreement noisy.joblib M:clean --id image", "agreement noisy.csv clean.csv --id image --label truth"),
         ("agreement M:Runs.noisy M:Runs.clean --label M:Runs.labels", "agreement runs.npz:noisy runs.npz:clean"),
-        ("stability distances.joblib --kind distances -r 0.4", "stability distances.npy --kind distances -r 0.4"),
+        ("stability distances.joblib --distances 0 -r 0.4", "stability distances.npy --distances 0 -r 0.4"),
         ("stability M:patients --distances distance -r 0.4", "stability patients.csv --distances distance -r 0.4"),
         ("novelty M:Runs.new M:Runs.reference", "novelty points.npz:new points.npz:reference"),
         (
@@ -145,7 +145,7 @@ threshold = 0.4
         "agreement runs.npz:noisy runs.npz:clean --prior hostile:scores",
         "compare a=hostile:scores b=clean.csv --reference clean.csv",
         "novelty reference.csv hostile:scores",
-        "stability hostile:scores --kind losses -r 0.4",
+        "stability hostile:scores --losses 0 -r 0.4",
         "stability patients.csv --model hostile:scores --target died -r 0.4",
         "agreement noisy.joblib clean.joblib",
         "run config.toml",
@@ -182,7 +182,7 @@ def test_an_answer_at_the_terminal_is_trust(run, place, folder, monkeypatch, ans
     )
     (folder / "hostile.py").write_text(HOSTILE)
     sys.modules.pop("hostile", None)
-    done = run("stability", "hostile:scores", "--kind", "losses", "-r", "0.4")
+    done = run("stability", "hostile:scores", "--losses", "9", "-r", "0.4")
     assert asked == [
         ("Opening FILE, hostile:scores, runs the code inside it. Do you trust those who wrote it?", False)
     ]

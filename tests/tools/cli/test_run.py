@@ -132,7 +132,7 @@ def test_results_of_earlier_measurements_can_be_compared(run, write, folder):
     [[stability]]
     name = "b"
     file = "distances.npy"
-    kind = "distances"
+    distances = 0
     threshold = 0.4
     [[compare]]
     name = "both"

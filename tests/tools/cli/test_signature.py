@@ -106,7 +106,7 @@ def test_every_option_is_described(name):
     [
         "agreement runs.npz:noisy runs.npz:clean",
         "compare a=runs.npz:noisy b=runs.npz:clean --reference runs.npz:clean --draws 40",
-        "stability distances.npy --kind distances --threshold 0.4",
+        "stability distances.npy --distances 0 --threshold 0.4",
         "novelty points.npz:new points.npz:reference",
     ],
 )

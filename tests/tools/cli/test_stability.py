@@ -76,14 +76,14 @@ def test_rows_that_belong_together_widen_the_interval(run, folder):
 
 
 def test_a_vector_in_an_array_file(run, folder):
-    result = run("stability", folder / "distances.npy", "--kind", "distances", "-r", "0.4", "--theta1", "inf")
+    result = run("stability", folder / "distances.npy", "--distances", "0", "-r", "0.4", "--theta1", "inf")
     expected = stability_criterion(ZeroOneLoss(np.load(folder / "distances.npy")), 0.4, theta1=np.inf)
     assert expected.headline() in result.stdout
 
 
 @pytest.mark.parametrize(("threshold", "status"), [("0.01", "already_at_risk"), ("1.5", "unattainable")])
 def test_boundaries_are_answers(run, folder, threshold, status):
-    arguments = [folder / "distances.npy", "--kind", "distances", "-r", threshold]
+    arguments = [folder / "distances.npy", "--distances", "0", "-r", threshold]
     result = run("stability", *arguments, "--json", folder / "o.json", "--report", folder / "r.html")
     assert result.exit_code == 0, result.output
     assert status in result.stdout
@@ -99,18 +99,21 @@ def test_boundaries_are_answers(run, folder, threshold, status):
             "must say which numbers",
         ),
         (["patients.csv", "-r", "0.4", "--losses", "los"], "--losses must name a column of FILE, got 'los'"),
-        (["patients.csv", "-r", "0.4", "--kind", "losses"], "must go with a file of one column"),
+        (["patients.csv", "-r", "0.4", "--losses", "0"], "--losses must name a column of FILE, got '0'"),
         (["patients.csv", "-r", "0.4", "--losses", "loss", "--id", "name"], "--id must name a column"),
         (["patients.csv", "-r", "0.4", "--losses", "loss", "--label", "dead"], "--label must name a column"),
-        (["distances.npy", "-r", "0.4", "--distances", "d"], "but FILE is distances.npy, an array"),
-        (["runs.npz:noisy", "-r", "0.4", "--kind", "losses"], "must hold one value a row, got shape (60, 3)"),
-        (["distances.npy", "--kind", "distances"], "Missing option '--threshold'"),
-        (["distances.npy", "--kind", "distances", "-r", "high"], "'--threshold'"),
-        (["distances.npy", "--kind", "distances", "-r", "nan"], "--threshold must be"),
-        (["distances.npy", "--kind", "distances", "-r", "0.4", "--theta1", "0"], "--theta1 must be"),
-        (["points.npz:new[:,0]", "--kind", "losses", "-r", "0.4"], "--losses must be at least 0 everywhere"),
         (
-            ["distances.npy", "--kind", "distances", "-r", "0.4", "--weight", "points.npz:new[:,0]"],
+            ["distances.npy", "-r", "0.4", "--distances", "d"],
+            "--distances must be a place below 1 in the array",
+        ),
+        (["runs.npz:noisy", "-r", "0.4", "--losses", "3"], "--losses must be a place below 3 in the array"),
+        (["distances.npy", "--distances", "0"], "Missing option '--threshold'"),
+        (["distances.npy", "--distances", "0", "-r", "high"], "'--threshold'"),
+        (["distances.npy", "--distances", "0", "-r", "nan"], "--threshold must be"),
+        (["distances.npy", "--distances", "0", "-r", "0.4", "--theta1", "0"], "--theta1 must be"),
+        (["points.npz:new[:,0]", "--losses", "0", "-r", "0.4"], "--losses must be at least 0 everywhere"),
+        (
+            ["distances.npy", "--distances", "0", "-r", "0.4", "--weight", "points.npz:new[:,0]"],
             "--weight must",
         ),
     ],

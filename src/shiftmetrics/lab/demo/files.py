@@ -34,7 +34,7 @@ label = "digits.npz:labels"
 [[stability]]
 name = "{stability}"
 file = "digits.npz:distances"
-kind = "distances"
+distances = 0
 label = "digits.npz:labels"
 threshold = {threshold}
 

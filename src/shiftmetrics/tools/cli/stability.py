@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,10 @@ from shiftmetrics.views import Context, Rows
 
 MODEL = "A model"
 PANELS = {
-    **dict.fromkeys(["losses", "distances", "kind"], "Losses or distances"),
+    **dict.fromkeys(["losses", "distances"], "Losses or distances"),
     **dict.fromkeys(["model", "target", "decide_at", "error_costs", "feature_stability", "by"], MODEL),
 }
 TITLE = "Stability of a model"
-
-Kind = Literal["losses", "distances"]
 
 WORDS = {
     "losses": "--losses", "distances": "--distances", "X": "FILE", "y": "--target", "model": "--model", "by": "--by",
@@ -50,7 +48,6 @@ def stability(
     call: Call,
     losses: str | None = None,
     distances: str | None = None,
-    kind: Kind | None = None,
     model: str | None = None,
     target: str | None = None,
     decide_at: float | None = None,
@@ -78,11 +75,9 @@ def stability(
     file : FILE
         Losses or distances to an error; with --model, the rows.
     losses : COLUMN
-        Column of losses; rows may gain weight, not move.
+        Column of losses, or its place in an array, from 0; rows may gain weight, not move.
     distances : COLUMN
-        Column of distances to the nearest error: 0 if wrong already, inf if none.
-    kind
-        What a file of one value a row holds, in place of --losses or --distances.
+        Column of distances to the nearest error, or its place: 0 if wrong already, inf if none.
     model : MODEL
         A fitted model: a file of skops or joblib, or module:attribute. Opening the last two needs --trust.
     target : COLUMN|FILE
@@ -105,8 +100,8 @@ def stability(
             {"--target": target, "--feature-stability": feature_stability, **others}, "go with --model"
         )
         call.refuse_all_but(stability_criterion, rule="go with --model")
-        return _of_numbers(file, call, losses, distances, kind, id_column, beside, curve=curve)
-    refuse_options({"--losses": losses, "--distances": distances, "--kind": kind}, "not go with --model")
+        return _of_numbers(file, call, losses, distances, id_column, beside, curve=curve)
+    refuse_options({"--losses": losses, "--distances": distances}, "not go with --model")
     call.refuse_all_but(model_stability, rule="not go with --model")
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
@@ -197,20 +192,17 @@ def _of_numbers(
     call: Call,
     losses: str | None,
     distances: str | None,
-    kind: Kind | None,
     id_column: str | None,
     beside: dict[str, str | None],
     *,
     curve: bool,
 ) -> Job:
     """Measure from one loss or distance a row."""
-    if sum(option is not None for option in (losses, distances, kind)) != 1:
+    if (losses is None) == (distances is None):
         raise ValueError(
-            "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are; "
-            "for a file of one value a row, --kind losses or --kind distances."
+            "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are."
         )
-    what: Kind = kind or ("losses" if losses is not None else "distances")
-    column = losses or distances
+    what, column = ("distances", str(distances)) if losses is None else ("losses", losses)
     sample = _read(parse_source(file, "FILE"), id_column, beside, leave_out=[column, *beside.values()])
     values, name = _one_value_a_row(sample, what, column), str(sample.source)
 
@@ -232,36 +224,32 @@ def _of_numbers(
     return Job(inputs=[sample.source], compute=compute)
 
 
-def _one_value_a_row(sample: Sample, what: Kind, column: str | None) -> Any:
-    """Return the column of losses or distances, or an array of them.
+def _one_value_a_row(sample: Sample, what: str, column: str) -> Any:
+    """Return the column of losses or distances; in an array, that at a place.
 
     Raises
     ------
     ValueError
-        If the file holds several columns and none is named, or has no such column.
+        If the file has no such column.
     """
     source, content = sample.source, sample.values
     if sample.is_table:
-        if column is None and content.shape[1] != 1:
-            raise ValueError(
-                f"--kind must go with a file of one column, but {source} has {content.shape[1]}. "
-                f"Name the column of {what} with --{what}."
-            )
-        column = require_column(content, column or str(content.columns[0]), f"--{what}", "FILE")
+        column = require_column(content, column, f"--{what}", "FILE")
         refuse_text(content[[column]], f"--{what}")
         return np.asarray(as_array(content[column], f"--{what}"))
-    if column is not None:
-        raise ValueError(
-            f"--{what} must name a column of a table, but FILE is {source}, an array. "
-            f"Give an array of one value a row with --kind {what}."
-        )
     values = sample.numbers()
-    values = values.ravel() if values.ndim == 2 and 1 in values.shape else values
-    if values.ndim != 1:
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2:
         raise ValueError(
-            f"FILE must hold one value a row, got shape {values.shape}. Choose a part, such as {source.example}."
+            f"FILE must be a table or an array of rows and columns, got shape {values.shape}. "
+            f"Choose a part, such as {source.example}."
         )
-    return values
+    if not (column.isdecimal() and int(column) < values.shape[1]):
+        raise ValueError(
+            f"--{what} must be a place below {values.shape[1]} in the array {source}, got {column!r}. "
+            "The first column is 0."
+        )
+    return values[:, int(column)]
 
 
 def _named(values: Any, by: str | None) -> Any:
