@@ -26,7 +26,7 @@ from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutput
 from shiftmetrics.stability.result import ExcessRisk
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
-ROW_BYTES = 160
+ROW_BYTES = 128
 """Bytes of a row at the peak: what it does in the plan, its influence, and what they are computed from."""
 CHEAPEST, DEAREST = 1e-12, 1e20
 """The lowest and the highest finite price: below, rounding of the losses alone would change the weights."""
@@ -155,13 +155,22 @@ class Problem:
         kernel = PlanPass(parts, self.dual.divergence, None if loss.on_workers else rows)
         statistic = self.dual.gather(kernel)
         assert isinstance(statistic, PlanStatistic)
-        if (
-            loss.on_workers
-        ):  # what errors of sampling need: the one number of each row that leaves the workers
-            influence = map_blocks(lambda block: kernel.influence(loss, block), blocks_of(loss))
-            rows.influence = np.concatenate(list(influence))
+        if loss.on_workers:
+            rows.influence = self.row_influence(parts)
         rows.finish()
         return Shift(self, statistic, rows)
+
+    def row_influence(self, parts: tuple[Part, ...]) -> FloatArray:
+        """Return what errors of sampling need of a plan: the one number of each row that leaves the workers."""
+        kernel, loss = PlanPass(parts, self.dual.divergence, None), self.loss
+        found = map_blocks(
+            lambda block: kernel.influence(loss, block), blocks_of(loss), executor=self.computing.executor
+        )
+        return np.concatenate(list(found))
+
+    def influence(self, of_rows: FloatArray) -> FloatArray:
+        """Return what one more row (or group of rows) like each would add to the least cost, to first order."""
+        return -self.unit_sums(of_rows - np.average(of_rows, weights=self.weights))
 
     def unit_sums(self, values: FloatArray) -> FloatArray:
         """Add up values of the rows, each times its sample weight, by row or by group of rows.
@@ -221,8 +230,7 @@ class Shift:
     @cached_property
     def influence(self) -> FloatArray:
         """What one more row (or group of rows) like each would add to the least cost, to first order."""
-        influence = self.rows.influence
-        return -self.problem.unit_sums(influence - np.average(influence, weights=self.problem.weights))
+        return self.problem.influence(self.rows.influence)
 
     @property
     def effective_sample_fraction(self) -> float:

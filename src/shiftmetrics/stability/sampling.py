@@ -89,14 +89,14 @@ def _end(problem: Problem, threshold: float, start: float, side: int) -> float:
     """Return the least cost of the threshold less (side 0) or plus (side 1) the error of the risk there."""
     from scipy.optimize import brentq
 
-    dual, level, known = problem.dual, problem.level or 0.95, {}
+    dual, level, n_units, known = problem.dual, problem.level or 0.95, problem.n_units, {}
 
     def target(price: float) -> float:
         """Return the threshold with the sampling error at a dual price."""
         if price not in known:
             moment = dual.moment(price)
-            shift = problem.realise((Part(AtDual(price, dual.theta1), moment),))
-            errors = skewed_errors(-shift.influence / price, problem.n_units, level)
+            of_rows = problem.row_influence((Part(AtDual(price, dual.theta1), moment),))
+            errors = skewed_errors(-problem.influence(of_rows) / price, n_units, level)
             # the error upwards of the risk is what the threshold may be too low by
             known[price] = threshold - errors[1] if side == 0 else threshold + errors[0]
         return known[price]
