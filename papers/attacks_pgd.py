@@ -1,8 +1,7 @@
 """PGD over the adversarial ratio and the power of the attack: agreement, AFR_T and the loss of accuracy.
 
-Three readers of digits stand for the networks of the papers (see _digit_models). At ratio alpha the rows under the
-alpha quantile of the distance are attacked, the others are as they were. Bounds are in 255ths
-(printed once as 225ths).
+Three readers of 500 digits stand for the networks of the papers. At ratio alpha the rows under the alpha quantile of
+the distance are attacked, the others are as they were. Bounds are in 255ths (printed once as 225ths).
 """
 
 import numpy as np
