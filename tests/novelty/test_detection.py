@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
+from shiftmetrics.novelty import pooled
 
 
 def planted(seed: int, n: int, m: int, share: float, columns: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -103,3 +104,25 @@ def test_one_new_kind_brings_no_second_one() -> None:
         modes = novelty(x, y, n_draws=199, rng=seed).modes
         false += any((mode.top(10) >= 30).mean() > 0.5 for mode in modes)
     assert false <= 9  # at a rate of 5 % more have a chance of 1 in 100
+
+
+@pytest.mark.parametrize("options", [{}, {"eta": 2.0}, {"paired": True}, {"groups": True}])
+def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
+    options: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooled, "COORDINATE_BYTES", 8 * 365 * 800)
+    x, y = planted(8, 2000, 2000, 0.2)
+    if options.get("groups"):
+        options = {"groups": (np.arange(2000) // 2, 1000 + np.arange(2000) // 2)}
+    found = novelty(x, y, **options)
+    assert found.settings["searched"] == ((200, 200) if "eta" in options else (400, 400))
+    assert "rows drawn at random, and counted in all rows" in found.summary()
+    assert (found.p_value < 0.05, len(found.modes), found.lost_modes) == (True, 1, ())
+    assert found.share == pytest.approx(0.2, abs=0.04)
+    assert found.share_interval.low <= 0.2
+    members = found.modes[0].members()
+    assert np.mean(members < 400) > 0.8
+    assert np.isin(np.arange(400), members).mean() > 0.9
+    assert found.row_scores[:400].min() > np.quantile(found.row_scores[400:], 0.9)
+    again = novelty(x[:200], y[:200], **(options if "groups" not in options else {}))
+    assert again.settings["searched"] is None

@@ -13,12 +13,13 @@ from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
+from shiftmetrics.novelty.kinds import Found, members_of
 from shiftmetrics.novelty.modes import Mode, describe_mode
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.pooled import WIDTHS, Pooled
+from shiftmetrics.novelty.pooled import WIDTHS, Pooled, most_rows
 from shiftmetrics.novelty.relabelling import Units, make_units
 from shiftmetrics.novelty.row_scores import RowScorer
-from shiftmetrics.novelty.search import Search, find_kinds
+from shiftmetrics.novelty.search import find_kinds
 from shiftmetrics.novelty.shares import more_than_eta, new_share, share_bound
 from shiftmetrics.novelty.solution import Problem
 
@@ -32,8 +33,10 @@ def detect(
     columns: tuple[str, ...],
     rng: np.random.Generator,
     report: Callable[[], Any],
-) -> dict[str, Any]:
-    """Look for what the test sample has and the reference lacks, and the other way round: fields of `NoveltyResult`.
+) -> tuple[dict[str, Any], tuple[int, int] | None]:
+    """Look for what the test sample has and the reference lacks, and the other way round.
+
+    Returns fields of `NoveltyResult`, and how many rows of both samples were drawn to look in, None for all.
 
     Parameters
     ----------
@@ -59,55 +62,61 @@ def detect(
     if isinstance(gram.kernel, CosineKernel):
         cosine_width = _bandwidth_of_directions((gram.features, gram.reference), sides, rng)
     scaled = isinstance(gram.kernel, GaussianKernel | CosineKernel)
+    most = most_rows(int(gram.features.shape[1]), problem.memory_limit)
+    units = make_units(sides, groups, paired=options.paired, rng=rng, most_rows=most)
+    if problem.eta > 1.0:
+        units = _half(units, rng)
+    looked_on = units.of_row >= 0
+    rows = np.flatnonzero(looked_on)
     pooled = Pooled(
-        gram,
+        gram if looked_on.all() else gram.subset(rows),
         WIDTHS if scaled else (1.0,),
         cosine_width=cosine_width,
         rng=rng,
         memory_limit=problem.memory_limit,
         executor=problem.executor,
     )
-    units = make_units(sides, groups, paired=options.paired, rng=rng)
-    looked_on = units if problem.eta == 1.0 else _among(units, units.half(rng))
     search = find_kinds(
         pooled,
-        looked_on,
-        weights,
+        units.at(rows),
+        weights[rows],
         alpha=alpha,
         n_draws=options.n_draws,
         rng=rng,
         executor=problem.executor,
         report=report,
     )
-    counted = units.of_row >= 0
+    kinds, p_values = search.found_in(pooled, gram), search.p_values
+    held_out, counted = np.zeros(gram.n_rows, bool), looked_on
+    held_out[rows] = search.held_out
     if problem.eta > 1.0:
-        counted &= looked_on.of_row < 0
-        search = _confirmed(search, weights, counted, n_test, problem.eta, alpha)
+        counted = ~looked_on
+        kinds, p_values = _confirmed(kinds, weights, counted, n_test, problem.eta, alpha)
+        held_out = counted & members_of(kinds, gram.n_rows, lost=False)
     modes: dict[bool, list[Mode]] = {False: [], True: []}
-    for found in search.found:
+    for found in kinds:
         side = modes[found.kind.lost]
         side.append(
             describe_mode(
-                len(side), found, pooled, weights,
+                len(side), found, pooled, gram, weights,
                 bandwidth=bandwidth if cosine_width is None else cosine_width, columns=columns,
             )
         )  # fmt: skip
-    shares = [new_share(search.members(lost=lost), weights, n_test, lost=lost) for lost in (False, True)]
-    gained = [found.kind for found in search.found if not found.kind.lost]
+    members = [members_of(kinds, gram.n_rows, lost=lost) for lost in (False, True)]
+    gained = [found.kind for found in kinds if not found.kind.lost]
     leading = [] if search.leading is None else [search.leading]
-    return {
-        "share": shares[0],
-        "share_interval": share_bound(
-            search.held_out, np.where(counted, weights, 0.0), n_test, options.level
-        ),
-        "lost_share": shares[1],
-        "p_value": search.p_values[0],
-        "lost_p_value": search.p_values[1],
+    fields = {
+        "share": new_share(members[0], weights, n_test),
+        "share_interval": share_bound(held_out, np.where(counted, weights, 0.0), n_test, options.level),
+        "lost_share": new_share(members[1], weights, n_test, lost=True),
+        "p_value": p_values[0],
+        "lost_p_value": p_values[1],
         "n_draws": search.n_draws,
         "modes": tuple(modes[False]),
         "lost_modes": tuple(modes[True]),
-        "scorer": RowScorer(pooled, weights, gained or leading),
+        "scorer": RowScorer(pooled, rows, gram, weights, gained or leading),
     }
+    return fields, None if gram.n_rows <= most else (pooled.gram.n_test, pooled.gram.n_reference)
 
 
 def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> tuple[IntArray, IntArray] | None:
@@ -153,25 +162,26 @@ def _bandwidth_of_directions(
     return bandwidth_by_rule(parts, [None, None], rule="variance", rng=rng).value
 
 
-def _among(units: Units, kept: BoolArray) -> Units:
-    """Return some of the units; the rows of the others are left out."""
-    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-    return replace(units, of_row=place[units.of_row], in_test=units.in_test[kept])
+def _half(units: Units, rng: np.random.Generator) -> Units:
+    """Return a random half of the units; the rows of the others are left out."""
+    half = units.half(rng)
+    place = np.append(np.where(half, np.cumsum(half) - 1, -1), -1)
+    return replace(units, of_row=place[units.of_row], in_test=units.in_test[half])
 
 
 def _confirmed(
-    search: Search, weights: FloatArray, rows: BoolArray, n_test: int, eta: float, alpha: float
-) -> Search:
-    """Keep the kinds that are more than eta times as frequent among rows that they were not found on.
+    kinds: list[Found], weights: FloatArray, rows: BoolArray, n_test: int, eta: float, alpha: float
+) -> tuple[list[Found], list[float]]:
+    """Return the kinds that are more than eta times as frequent among rows that they were not found on.
 
-    The p-values of the kinds of a side hold together (Bonferroni).
+    The p-values of the kinds of a side hold together (Bonferroni); that of each side is its least.
     """
-    confirmed = Search(held_out=search.held_out, n_draws=search.n_draws, leading=search.leading)
-    for found in search.found:
+    confirmed, p_values = [], [1.0, 1.0]
+    for found in kinds:
         lost = found.kind.lost
-        tested = sum(other.kind.lost == lost for other in search.found)
+        tested = sum(other.kind.lost == lost for other in kinds)
         p_value = min(1.0, tested * more_than_eta(found.members, weights, rows, n_test, eta, lost=lost))
-        confirmed.p_values[lost] = min(confirmed.p_values[lost], p_value)
+        p_values[lost] = min(p_values[lost], p_value)
         if p_value <= alpha:
-            confirmed.found.append(replace(found, kind=replace(found.kind, p_value=p_value)))
-    return replace(confirmed, held_out=confirmed.members(lost=False) & rows)
+            confirmed.append(replace(found, kind=replace(found.kind, p_value=p_value)))
+    return confirmed, p_values

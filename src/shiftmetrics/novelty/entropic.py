@@ -60,7 +60,7 @@ def kernel_entropic_novelty(
         part: an iterable of batches that gives the same rows each time, an array of HDF5 or zarr, a pyarrow dataset
         (a folder of parquet files), an array or data frame of Dask. More than 16,384 such rows in all are never held
         in memory together; the routes "landmarks" and "cosine" serve them. Of Dask, the score takes one
-        sum from each partition; to look for new kinds, up to 360 coordinates of each row leave the workers.
+        sum from each partition; to look for new kinds, a part of the rows leaves the workers.
     reference : array or DataFrame of shape (n_reference, n_columns), or rows that are not in memory
         The reference. Columns of two tables match by name.
     eta : float, default 1.0
@@ -80,7 +80,9 @@ def kernel_entropic_novelty(
         is then that of the divided columns.
     method : str or LandmarkMap, default "auto"
         The route to the score; ``settings["reason"]`` of the result says why "auto" took which. Where all rows would
-        take more than seconds, "auto" scores 1,000 rows of each sample. What is new is looked for in all rows.
+        take more than seconds, "auto" scores 1,000 rows of each sample. What is new is counted in all rows, and
+        looked for in as many of them as 256 MiB, or a quarter of ``memory_limit``, hold with their coordinates, some
+        40,000 of each sample; where that is not all, ``settings["searched"]`` says how many were drawn.
 
         - "dense" factors the whole kernel matrix: exact, for some ten thousand rows at most.
         - "landmarks" takes as few of its columns as explain the rows to the tolerance, at most 1,024 by default, and
@@ -184,7 +186,7 @@ def kernel_entropic_novelty(
     )
     with progress_bar(computing.progress, "novelty: the score, then rounds of the search") as bar:
         solution = solve(problem, route)  # before the search, so that its factor gives its memory back
-        found = detect(
+        found, searched = detect(
             problem,
             options,
             bandwidth=width,
@@ -212,6 +214,7 @@ def kernel_entropic_novelty(
             n_landmarks=max_rank,
             reason=solution.reason,
             weighted=(sample_weight is not None, reference_weight is not None),
+            searched=searched,
             resampling=options.settings(),
             computing=computing.settings(),
         ),

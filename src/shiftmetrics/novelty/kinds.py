@@ -99,6 +99,18 @@ class Found:
         return members
 
 
+def members_of(found: list[Found], n_rows: int, *, lost: bool) -> BoolArray:
+    """Tell which of all rows are members of any kind of a side."""
+    sides = [part.members for part in found if part.kind.lost == lost]
+    return np.any(sides, axis=0) if sides else np.zeros(n_rows, bool)
+
+
+def found_at(kind: Kind, values: FloatArray, taken: BoolArray) -> Found:
+    """Return a kind with the rows of these values of its functions, but those that are taken."""
+    strengths, memberships = (np.where(taken, 0.0, part) for part in kind.at(values))
+    return Found(kind, strengths, memberships)
+
+
 def calibrated(
     values: FloatArray, direction: FloatArray, weights: FloatArray, own: BoolArray, other: BoolArray
 ) -> Part:

@@ -147,7 +147,7 @@ class Mode(Record):
         if self.function is None:
             raise ValueError(_READ_BACK)
         pooled, kind = self.function
-        return kind.at(pooled.values(kind.width, kind.directions, points))[1]
+        return kind.at(pooled.values_at(points, kind.width, kind.directions))[1]
 
     def __str__(self) -> str:
         text = (
@@ -185,6 +185,7 @@ def describe_mode(
     index: int,
     found: Found,
     pooled: Pooled,
+    gram: Gram,
     weights: FloatArray,
     *,
     bandwidth: float | None,
@@ -200,6 +201,8 @@ def describe_mode(
         What was found.
     pooled : Pooled
         What it was found in.
+    gram : Gram
+        The kernel matrix of all rows.
     weights : ndarray of shape (n_rows,)
         Of the rows of both samples.
     bandwidth : float or None
@@ -207,7 +210,7 @@ def describe_mode(
     columns : tuple of str
         Names of the columns; none for arrays.
     """
-    n_test, gram = pooled.gram.n_test, pooled.gram
+    n_test = gram.n_test
     kind, members, memberships = found.kind, found.members, found.memberships
     sides = slice(0, n_test), slice(n_test, None)
     order = tuple(np.lexsort((-found.strengths[side], ~members[side])) for side in sides)

@@ -31,7 +31,7 @@ RANK_LIMITED = Status(
 )
 SAMPLED = Status(
     "sampled",
-    "The score is exact for a random part of the rows; what is new was looked for in all rows.",
+    "The score is exact for a random part of the rows; what is new was counted in all rows.",
 )
 INDEFINITE = Status(
     "indefinite",
@@ -71,7 +71,7 @@ def cautions(problem: Problem, solution: Solution, total: float) -> tuple[str, .
     if part.gram.n_rows < problem.gram.n_rows:
         found.append(
             f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, drawn at random: "
-            "compare it only with scores of as many rows. What is new was looked for in all rows."
+            "compare it only with scores of as many rows. What is new was counted in all rows."
         )
     if problem.gram.scale is not None:
         text = "The kernel is not 1 between a row and itself: it was divided by the roots of its diagonal."

@@ -1,19 +1,20 @@
 """Coordinates of the rows of both samples at several widths of the kernel: what new kinds are looked for in.
 
 Rows are projected on the largest eigenvectors of the kernel matrix of some rows, the landmarks (Nystrom); of few rows
-all are landmarks. The coordinates are kept where memory allows; else they are computed block by block in each pass.
+all are landmarks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.blocks import map_blocks, one_blas_thread
+from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.gram import Gram
 
 RANK = 120
@@ -22,11 +23,14 @@ RANK = 120
 LANDMARKS = 1000
 """At most: 2,000 of 2,000 rows take four times as long, and find no more."""
 
-KEEP_BYTES = 1 << 29
-"""Coordinates of so many bytes are kept, where memory allows."""
+COORDINATE_BYTES = 1 << 28
+"""Coordinates of so many bytes, where memory allows: of more rows, some are drawn."""
 
 WIDTHS = (0.5, 1.0, 2.0)
 """Times the bandwidth."""
+
+Function = tuple[int, FloatArray]
+"""A width, and what coordinates at it are multiplied by: (rank, k)."""
 
 _MATRIX_BYTES = 128
 """For each pair of landmarks: the kernel matrix at all widths, and what makes it."""
@@ -39,13 +43,18 @@ _WHOLE = 600
 """Up to so many landmarks all is found by a direct method, which is as fast."""
 
 
+def most_rows(n_columns: int, memory_limit: int) -> int:
+    """Return how many rows of both samples are held with their coordinates."""
+    return min(COORDINATE_BYTES, memory_limit // 4) // (8 * (len(WIDTHS) * RANK + n_columns))
+
+
 class Pooled:
     """Coordinates of the rows of two samples at each width.
 
     Parameters
     ----------
     gram : Gram
-        The joint kernel matrix.
+        The joint kernel matrix of the rows.
     widths : sequence of float
         Widths relative to that of the kernel; (1.0,) for a kernel that has none.
     cosine_width : float or None
@@ -53,9 +62,14 @@ class Pooled:
     rng : Generator
         Draws the landmarks.
     memory_limit : int
-        Bytes to stay within: of the matrix of the landmarks, and of coordinates that are kept.
+        Bytes to stay within: of the matrix of the landmarks.
     executor : concurrent.futures.Executor, optional
         Threads that compute blocks of rows.
+
+    Attributes
+    ----------
+    coordinates : list of ndarray of shape (n_rows, rank)
+        At each width.
     """
 
     def __init__(
@@ -74,27 +88,19 @@ class Pooled:
         rows = np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
         self.landmarks = gram.take(rows)
         rank = max(1, min(RANK, n_rows // 3, len(rows) - 2))
-        matrices = self._at_widths(gram.among(rows), range(len(widths)))
+        matrices = _at_widths(gram.among(rows), widths, cosine_width)
         with one_blas_thread():
             self.projections = list(
                 map_blocks(
-                    lambda place: _projection(matrices[place.start], rank),
-                    [slice(width, width + 1) for width in range(len(widths))],
-                    executor=executor,
+                    lambda place: _projection(matrices[place.start], rank), self._each, executor=executor
                 )
             )
-        self._kept: list[FloatArray] | None = None
-        if 8 * n_rows * sum(part.shape[1] for part in self.projections) <= min(KEEP_BYTES, memory_limit // 4):
-            kept = [np.empty((n_rows, part.shape[1])) for part in self.projections]
-            for chunk, coordinates in self.passed():
-                for whole, part in zip(kept, coordinates, strict=True):
-                    whole[chunk] = part
-            self._kept = kept
+        self.coordinates = self._passed(gram, list(enumerate(self.projections)))
 
     def like(self, gram: Gram, *, rng: np.random.Generator) -> Pooled:
         """Return the coordinates of other rows at the same widths."""
         return Pooled(
-            gram, self.widths, cosine_width=self._cosine_width, rng=rng, memory_limit=2 * KEEP_BYTES,
+            gram, self.widths, cosine_width=self._cosine_width, rng=rng, memory_limit=COORDINATE_BYTES,
             executor=self._executor,
         )  # fmt: skip
 
@@ -116,95 +122,85 @@ class Pooled:
         -------
         list of ndarray of shape (n_units, rank (rank + 1) / 2)
         """
-        triangles = [np.tril_indices(part.shape[1]) for part in self.projections]
-        sums = [np.zeros((n_units, len(triangle[0]))) for triangle in triangles]
-        for chunk, coordinates in self.passed(needed=rows):
-            here = np.flatnonzero(rows[chunk])
-            here = here[np.argsort(units[chunk][here], kind="stable")]
-            unit, first = np.unique(units[chunk][here], return_index=True)
-            bounds = np.append(first, len(here))
-            roots = np.sqrt(weights[chunk][here])[:, None]
+        counted = np.flatnonzero(rows)
+        counted = counted[np.argsort(units[counted], kind="stable")]
+        bounds = np.searchsorted(units[counted], np.arange(n_units + 1))
 
-            def add(place: slice, here: IntArray = here, roots: FloatArray = roots) -> None:
-                ordered = coordinates[place.start][here] * roots  # noqa: B023 (used before the next chunk)
-                total, triangle = sums[place.start], triangles[place.start]
-                for number, start, stop in zip(unit, bounds[:-1], bounds[1:], strict=True):  # noqa: B023
-                    part = ordered[start:stop]
-                    total[number] += (part.T @ part)[triangle]
+        def add(place: slice) -> FloatArray:
+            coordinates = self.coordinates[place.start]
+            triangle = np.tril_indices(coordinates.shape[1])
+            sums = np.zeros((n_units, len(triangle[0])))
+            for number, (start, stop) in enumerate(itertools.pairwise(bounds)):
+                here = counted[start:stop]
+                part = coordinates[here] * np.sqrt(weights[here])[:, None]
+                sums[number] = (part.T @ part)[triangle]
+            return sums
 
-            with one_blas_thread():
-                widths = [slice(width, width + 1) for width in range(len(sums))]
-                for _ in map_blocks(add, widths, executor=self._executor):
-                    pass
-        return sums
+        with one_blas_thread():
+            return list(map_blocks(add, self._each, executor=self._executor))
 
-    def values(self, width: int, directions: FloatArray, points: Any = None) -> FloatArray:
-        """Return functions at all rows, or new points: coordinates at a width times ``directions``, (n_rows, k)."""
-        if points is None and self._kept is not None:
-            return np.asarray(self._kept[width] @ directions)
-        gram, coefficients = self.gram, self.projections[width] @ directions
-        array = None if points is None else gram.check_points(points)
+    def values(self, width: int, directions: FloatArray) -> FloatArray:
+        """Return functions at all rows: their coordinates at a width times ``directions``, (n_rows, k)."""
+        return np.asarray(self.coordinates[width] @ directions)
 
-        def evaluate(rows: slice) -> FloatArray:
-            block = (
-                gram.block(rows, self.landmarks)
-                if array is None
-                else gram.against(array, rows, self.landmarks)
-            )
-            return np.asarray(self._at_widths(block, [width])[0] @ coefficients)
+    def values_in(self, gram: Gram, functions: list[Function]) -> list[FloatArray]:
+        """Return functions at all rows of a kernel matrix, which may be that of more rows."""
+        if gram is self.gram:
+            return [self.values(*function) for function in functions]
+        return self._passed(gram, [(width, self.projections[width] @ part) for width, part in functions])
 
-        if array is not None:
-            with one_blas_thread():
-                parts = map_blocks(evaluate, _tiles(slice(0, int(array.shape[0]))))
-                return np.concatenate([np.empty((0, directions.shape[1])), *parts])
-        found = np.empty((gram.n_rows, directions.shape[1]))
-        for chunk in self._chunks():
-            found[chunk] = np.concatenate(self._mapped(evaluate, chunk))
+    def values_at(self, points: Any, width: int, directions: FloatArray) -> FloatArray:
+        """Return functions at new points."""
+        array, coefficients = self.gram.check_points(points), self.projections[width] @ directions
+        found = np.empty((int(array.shape[0]), directions.shape[1]))
+        for rows in row_blocks(len(found), 1, block_bytes=_TILE_ROWS):
+            similarities = self.gram.against(array, rows, self.landmarks)
+            similar = _at_widths(similarities, [self.widths[width]], self._cosine_width)[0]
+            found[rows] = similar @ coefficients
         return found
 
-    def passed(
-        self, widths: Sequence[int] | None = None, needed: BoolArray | None = None
-    ) -> Iterator[tuple[slice, list[FloatArray]]]:
-        """Yield chunks of rows with their coordinates at some widths, but those without a row that is needed."""
-        wanted = range(len(self.widths)) if widths is None else widths
+    def _passed(self, gram: Gram, functions: list[Function]) -> list[FloatArray]:
+        """Return similarities of all rows to the landmarks, each at a width and times coefficients."""
+        found = [np.empty((gram.n_rows, part.shape[1])) for _, part in functions]
+        numbers = sorted({width for width, _ in functions})
+        widths = [self.widths[number] for number in numbers]
+        # What is mapped goes to the workers of Dask: it must not hold this object, which holds coordinates.
+        landmarks, cosine_width = self.landmarks, self._cosine_width
 
-        def coordinates(rows: slice) -> list[FloatArray]:
-            blocks = self._at_widths(self.gram.block(rows, self.landmarks), wanted)
-            return [block @ self.projections[width] for block, width in zip(blocks, wanted, strict=True)]
+        def evaluate(rows: slice) -> list[FloatArray]:
+            similar = dict(
+                zip(numbers, _at_widths(gram.block(rows, landmarks), widths, cosine_width), strict=True)
+            )
+            return [similar[width] @ part for width, part in functions]
 
-        for chunk in self._chunks():
-            if needed is not None and not needed[chunk].any():
-                continue
-            if self._kept is not None:
-                yield chunk, [self._kept[width][chunk] for width in wanted]
-                continue
-            parts = self._mapped(coordinates, chunk)
-            yield chunk, [np.concatenate(part) for part in zip(*parts, strict=True)]
-
-    def _chunks(self) -> list[slice]:
-        return self.gram.blocks(1, block_bytes=_CHUNK_ROWS)
-
-    def _mapped(self, function: Any, chunk: slice) -> list[Any]:
-        """Map tiles of a chunk, where their rows are."""
         with one_blas_thread():
-            return list(map_blocks(function, self.gram.placed(_tiles(chunk)), executor=self._executor))
+            for chunk in gram.blocks(1, block_bytes=_CHUNK_ROWS):
+                starts = range(chunk.start, chunk.stop, _TILE_ROWS)
+                tiles = [slice(start, min(start + _TILE_ROWS, chunk.stop)) for start in starts]
+                parts = map_blocks(evaluate, gram.placed(tiles), executor=self._executor)
+                for tile, part in zip(tiles, parts, strict=True):
+                    for whole, block in zip(found, part, strict=True):
+                        whole[tile] = block
+        return found
 
-    def _at_widths(self, similarities: FloatArray, wanted: Any) -> list[FloatArray]:
-        """Return similarities at some of the widths: a Gaussian kernel of another width is a power of the first."""
-        if self._cosine_width is not None:
-            similarities = np.exp((similarities - 1.0) / self._cosine_width**2)
-        powers = {
-            0.5: lambda k: np.square(np.square(k)),
-            1.0: lambda k: k,
-            2.0: lambda k: np.sqrt(np.sqrt(k)),
-        }
-        return [powers[self.widths[width]](similarities) for width in wanted]
+    @property
+    def _each(self) -> list[slice]:
+        """The widths, as blocks that threads take."""
+        return [slice(width, width + 1) for width in range(len(self.widths))]
 
 
-def _tiles(chunk: slice) -> list[slice]:
-    """Cut a chunk into tiles."""
-    starts = range(chunk.start, chunk.stop, _TILE_ROWS)
-    return [slice(start, min(start + _TILE_ROWS, chunk.stop)) for start in starts]
+def _at_widths(
+    similarities: FloatArray, widths: Iterable[float], cosine_width: float | None
+) -> list[FloatArray]:
+    """Return similarities at some widths: a Gaussian kernel of another width is a power of the first."""
+    if cosine_width is not None:
+        similarities = np.exp((similarities - 1.0) / cosine_width**2)
+    powers = {
+        0.5: lambda k: np.square(np.square(k)),
+        1.0: lambda k: k,
+        2.0: lambda k: np.sqrt(np.sqrt(k)),
+    }
+    return [powers[width](similarities) for width in widths]
 
 
 def _projection(matrix: FloatArray, rank: int) -> FloatArray:

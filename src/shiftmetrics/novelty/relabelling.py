@@ -8,8 +8,9 @@ the test is exact for samples of one distribution. Pairs are swapped instead.
 from __future__ import annotations
 
 import math
+import sys
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +49,14 @@ class Units:
     paired: bool = False
     weights: tuple[FloatArray, FloatArray] | None = None
     """Of the rows of both samples, where units are rows drawn at random and may be drawn anew."""
+
+    def at(self, rows: IntArray) -> Units:
+        """Return the units of some rows, in order, as those of a sample of these rows alone."""
+        weights = self.weights
+        if weights is not None:
+            of_test = int(np.searchsorted(rows, len(weights[0])))
+            weights = weights[0][rows[:of_test]], weights[1][rows[of_test:] - len(weights[0])]
+        return replace(self, of_row=self.of_row[rows], weights=weights)
 
     def among(self, kept: BoolArray, rng: np.random.Generator) -> Units:
         """Return units of the rows that are kept: where one sample has lost more rows, its units would be smaller."""
@@ -92,6 +101,7 @@ def make_units(
     *,
     paired: bool,
     rng: np.random.Generator,
+    most_rows: int = sys.maxsize,
 ) -> Units:
     """Put the rows of both samples into units.
 
@@ -105,19 +115,25 @@ def make_units(
         Whether row i of both samples belong together.
     rng : Generator
         Draws the rows of units.
+    most_rows : int, optional
+        So many rows of both samples are put into units, about; all by default.
     """
     n_test, n_reference = len(weights[0]), len(weights[1])
     numbers = (np.arange(n_test), np.arange(n_reference)) if groups is None else groups
     of_row = np.full(n_test + n_reference, -1)
     if paired:
-        pairs = np.unique(numbers[0][(weights[0] > 0.0) & (weights[1] > 0.0)])
-        parts = np.array_split(rng.permutation(pairs), min(len(pairs), MOST_UNITS // 2))
-        unit = _numbered(parts, 1 + int(max(numbers[0].max(), numbers[1].max())))
         both = (weights[0] > 0.0) & (weights[1] > 0.0)
+        pairs = rng.permutation(np.unique(numbers[0][both]))
+        pairs = pairs[: _drawn(len(pairs), both.sum(), most_rows // 2)]
+        parts = np.array_split(pairs, min(len(pairs), MOST_UNITS // 2))
+        unit = _numbered(parts, 1 + int(max(numbers[0].max(), numbers[1].max())))
         of_test = np.where(both, unit[numbers[0]], -1)
         of_row[:] = np.concatenate([of_test, np.where(of_test >= 0, of_test + len(parts), -1)])
         return Units(of_row, np.arange(2 * len(parts)) < len(parts), paired=True)
     having = [rng.permutation(np.unique(side[w > 0.0])) for side, w in zip(numbers, weights, strict=True)]
+    n_rows = [int((side > 0.0).sum()) for side in weights]
+    most = max(most_rows // 2, most_rows - min(n_rows))
+    having = [side[: _drawn(len(side), n, most)] for side, n in zip(having, n_rows, strict=True)]
     fewer = min(map(len, having))
     having = [side[: MOST_TIMES * fewer] for side in having]
     size = max(1, min(-(-sum(map(len, having)) // MOST_UNITS), fewer // LEAST_UNITS))
@@ -161,6 +177,11 @@ def symmetric(triangles: FloatArray) -> FloatArray:
     matrices[..., rows, columns] = triangles
     matrices[..., columns, rows] = triangles
     return matrices
+
+
+def _drawn(count: int, n_rows: int, most: int) -> int:
+    """Return how many of these groups hold ``most`` of their rows, about."""
+    return count if n_rows <= most else max(1, count * most // n_rows)
 
 
 def _numbered(parts: list[IntArray], size: int) -> IntArray:

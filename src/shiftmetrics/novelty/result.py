@@ -86,7 +86,7 @@ class NoveltyResult(Drawn, Result):
         Effective number of modes of each sample at this bandwidth, ``1 / |C|_F^2``.
     value_rows : tuple of int or None
         Rows of both samples that ``value`` and what belongs to it are of, where all would take too long. What is new
-        is looked for in all rows.
+        is counted in all rows.
     """
 
     measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
@@ -282,6 +282,9 @@ class NoveltyResult(Drawn, Result):
             sentences.append(
                 f"At least {low} of the sample is new (lower bound, {level}, from rows held out)."
             )
+        if searched := self.settings.get("searched"):
+            drawn = f"{searched[0]:,} and {searched[1]:,} rows drawn at random"
+            sentences.append(f"Kinds were looked for among {drawn}, and counted in all rows.")
         several = max(len(self.modes), len(self.lost_modes)) > 1
         sentences += [str(mode) for mode in (*self.modes, *self.lost_modes)] if several else []
         common = super().notes()

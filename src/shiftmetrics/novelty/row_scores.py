@@ -16,10 +16,10 @@ from shiftmetrics._core.arrays import FloatArray, IntArray, float64_rows, to_flo
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.numerics import directions
-from shiftmetrics.novelty.gram import Landmarks
+from shiftmetrics.novelty.gram import Gram, Landmarks
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
 from shiftmetrics.novelty.kinds import Kind
-from shiftmetrics.novelty.pooled import Pooled
+from shiftmetrics.novelty.pooled import Function, Pooled
 from shiftmetrics.novelty.relabelling import RIDGE
 
 N_NEIGHBOURS = 15
@@ -38,18 +38,24 @@ class RowScorer:
     Parameters
     ----------
     pooled : Pooled
-        Coordinates of the rows.
+        Coordinates of the rows that kinds were looked for in.
+    part : ndarray of shape (n_part,)
+        Which of all rows these are.
+    gram : Gram
+        The kernel matrix of all rows.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
     kinds : list of Kind
         What the test sample has in excess.
     """
 
-    def __init__(self, pooled: Pooled, weights: FloatArray, kinds: list[Kind]) -> None:
-        self.pooled = pooled
+    def __init__(
+        self, pooled: Pooled, part: IntArray, gram: Gram, weights: FloatArray, kinds: list[Kind]
+    ) -> None:
+        self.pooled, self._part, self._gram = pooled, part, gram
         self._weights, self._kinds = weights, kinds
         self._width = len(pooled.widths) // 2
-        n_rows = pooled.gram.n_rows
+        n_rows = gram.n_rows
         most = max(N_NEIGHBOURS + 2, min(MOST_NEIGHBOURS, _MOST_PAIRS // n_rows))
         self._candidates: IntArray = np.arange(0, n_rows, -(-n_rows // most))
 
@@ -66,9 +72,8 @@ class RowScorer:
     def at(self, points: Any) -> FloatArray:
         """Return the scores of new rows: the share of the rows of both samples that they outrank, on average."""
         array = self.pooled.gram.check_points(points)
-        coefficients = self._ridge[1]
-        values = self.pooled.values(self._width, coefficients[:-1, None], array)[:, 0] + coefficients[-1]
-        parts = [self._strengths(array), values, self._neighbour_shares(array)]
+        values = [self.pooled.values_at(array, *function) for function in self._functions]
+        parts = [*self._scored(values), self._neighbour_shares(array)]
         ranked = [
             0.5 * (np.searchsorted(known, part, "left") + np.searchsorted(known, part, "right")) / len(known)
             for known, part in zip(map(np.sort, self._parts), parts, strict=True)
@@ -78,48 +83,57 @@ class RowScorer:
 
     @cached_property
     def _parts(self) -> list[FloatArray]:
-        return [self._strengths(None), self._ridge[0], self._neighbour_shares(None)]
+        values = self.pooled.values_in(self._gram, self._functions)
+        strengths, ridge = self._scored(values)
+        ridge[self._part] = self._ridge[0]
+        return [strengths, ridge, self._neighbour_shares(None)]
 
-    def _strengths(self, points: Any) -> FloatArray:
-        """Return the largest strength of rows in any kind."""
-        largest = np.zeros(len(self._weights) if points is None else int(points.shape[0]))
-        for kind in self._kinds:
-            values = self.pooled.values(kind.width, kind.directions, points)
-            largest = np.maximum(largest, kind.at(values)[0])
-        return largest
+    @property
+    def _functions(self) -> list[Function]:
+        """The functions of the kinds, and that of the ridge classifier."""
+        kinds = [(kind.width, kind.directions) for kind in self._kinds]
+        return [*kinds, (self._width, self._ridge[1][:-1, None])]
+
+    def _scored(self, values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return the largest strength of rows in any kind, and their values of the ridge classifier."""
+        ridge = values[-1][:, 0] + self._ridge[1][-1]
+        strengths = [kind.at(part)[0] for kind, part in zip(self._kinds, values[:-1], strict=True)]
+        return np.max([np.zeros(len(ridge)), *strengths], axis=0), ridge
 
     @cached_property
     def _ridge(self) -> tuple[FloatArray, FloatArray]:
-        """Values of a ridge classifier at each row without that row, in closed form, and its coefficients."""
-        in_test = self.pooled.gram.in_test
-        labels, weights = np.where(in_test, 1.0, -1.0), self._balanced * (0.5 * len(in_test))
-        size = self.pooled.projections[self._width].shape[1] + 1
+        """Values of a ridge classifier at each row of the part without that row, and its coefficients."""
+        labels = np.where(self._gram.in_test[self._part], 1.0, -1.0)
+        weights = self._balanced[self._part] * (0.5 * len(labels))
+        coordinates = self.pooled.coordinates[self._width]
+        size = coordinates.shape[1] + 1
         products, targets = RIDGE * np.eye(size), np.zeros(size)
-        for chunk, (part,) in self.pooled.passed([self._width]):
-            rows = _with_one(part)
-            weighted = rows * weights[chunk, None]
+        blocks = row_blocks(len(labels), 1, block_bytes=_BLOCK_ROWS)
+        for block in blocks:
+            rows = _with_one(coordinates[block])
+            weighted = rows * weights[block, None]
             products += rows.T @ weighted
-            targets += weighted.T @ labels[chunk]
+            targets += weighted.T @ labels[block]
         inverse = np.linalg.inv(products)
         coefficients: FloatArray = np.asarray(inverse @ targets, dtype=np.float64)
         left_out = np.empty(len(labels))
-        for chunk, (part,) in self.pooled.passed([self._width]):
-            rows = _with_one(part)
-            leverage = weights[chunk] * ((rows @ inverse) * rows).sum(axis=1)
-            values = rows @ coefficients - leverage * labels[chunk]
-            left_out[chunk] = values / np.maximum(1.0 - leverage, 1e-9)
+        for block in blocks:
+            rows = _with_one(coordinates[block])
+            leverage = weights[block] * ((rows @ inverse) * rows).sum(axis=1)
+            values = rows @ coefficients - leverage * labels[block]
+            left_out[block] = values / np.maximum(1.0 - leverage, 1e-9)
         return left_out, coefficients
 
     @cached_property
     def _balanced(self) -> FloatArray:
         """Weights of the rows that sum to 1 over each sample."""
-        in_test = self.pooled.gram.in_test
+        in_test = self._gram.in_test
         sides = (self._weights[in_test].sum(), self._weights[~in_test].sum())
         return np.asarray(self._weights / np.where(in_test, *sides))
 
     def _neighbour_shares(self, points: Any) -> FloatArray:
         """Return the share of the nearest rows that are of the test sample, were both samples equally large."""
-        gram, candidates = self.pooled.gram, self._candidates
+        gram, candidates = self._gram, self._candidates
         count = min(N_NEIGHBOURS, len(candidates) - 1) + (points is None)
         landmarks = gram.take(candidates)
         blocks = (
@@ -127,21 +141,21 @@ class RowScorer:
             if points is None
             else row_blocks(int(points.shape[0]), 1, block_bytes=_BLOCK_ROWS)
         )
-        empty = np.empty((0, count), dtype=np.int64)
-        nearest = [self._nearest(rows, points, landmarks, count) for rows in blocks]
-        found = candidates[np.concatenate([empty, *nearest])]
-        if points is None:  # the row itself goes, or else the last one
-            itself = found == np.arange(len(found))[:, None]
-            itself[~itself.any(axis=1), -1] = True
-            found = found[~itself].reshape(len(found), -1)
-        weight = self._balanced
-        new, total = (weight * gram.in_test)[found].sum(axis=1), weight[found].sum(axis=1)
-        shares: FloatArray = np.where(total > 0.0, new / np.where(total > 0.0, total, 1.0), 0.5)
+        weight, of_test = self._balanced, self._balanced * gram.in_test
+        shares = np.full(blocks[-1].stop if blocks else 0, 0.5)
+        for rows in blocks:
+            found = candidates[self._nearest(rows, points, landmarks, count)]
+            if points is None:  # the row itself goes, or else the last one
+                itself = found == np.arange(rows.start, rows.stop)[:, None]
+                itself[~itself.any(axis=1), -1] = True
+                found = found[~itself].reshape(len(found), -1)
+            new, total = of_test[found].sum(axis=1), weight[found].sum(axis=1)
+            np.divide(new, total, out=shares[rows], where=total > 0.0)
         return shares
 
     def _nearest(self, rows: slice, points: Any, landmarks: Landmarks, count: int) -> IntArray:
         """Return which landmarks are nearest to some rows, or new points: by distance where the kernel has one."""
-        gram = self.pooled.gram
+        gram = self._gram
         if isinstance(gram.kernel, GaussianKernel | CosineKernel):
             block = gram.rows(rows) if points is None else gram.in_units(float64_rows(points, rows))
             pair = to_float64(block), to_float64(landmarks.rows)

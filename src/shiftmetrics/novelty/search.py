@@ -18,7 +18,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics.novelty.kinds import Found, Kind, calibrated, merged
+from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.kinds import MEMBERSHIP, Found, Kind, calibrated, found_at, merged
 from shiftmetrics.novelty.pooled import Pooled
 from shiftmetrics.novelty.relabelling import Units, differences, extremes, symmetric, whitening_of
 from shiftmetrics.novelty.rotation import varimax
@@ -43,32 +44,38 @@ _ROTATION_ROWS = 20_000
 
 @dataclass(eq=False)
 class Search:
-    """What was found.
+    """What was found among the rows that were looked on.
 
     Attributes
     ----------
-    found : list of Found
-        Kinds, in the order in which they were found.
+    held_out : ndarray of shape (n_rows,)
+        Whether each row is a member of any kind gained, as found on the half of the rows without it.
+    rounds : list of list of Kind
+        The kinds of each round.
     p_values : list of float
         Of anything gained, and of anything lost.
     n_draws : int
         Relabellings behind the p-values of the first round.
     leading : Kind or None
         What leads in the test sample, whether it stands out or not.
-    held_out : ndarray of shape (n_rows,)
-        Whether each row is a member of any kind gained, as found on the half of the rows without it.
     """
 
     held_out: BoolArray
-    found: list[Found] = field(default_factory=list)
+    rounds: list[list[Kind]] = field(default_factory=list)
     p_values: list[float] = field(default_factory=lambda: [1.0, 1.0])
     n_draws: int = 0
     leading: Kind | None = None
 
-    def members(self, *, lost: bool) -> BoolArray:
-        """Tell which rows are members of any kind of a side."""
-        sides = [part.members for part in self.found if part.kind.lost == lost]
-        return np.any(sides, axis=0) if sides else np.zeros(len(self.held_out), bool)
+    def found_in(self, pooled: Pooled, gram: Gram) -> list[Found]:
+        """Return the kinds in order, with all rows of a kernel matrix: a round leaves members to those before it."""
+        kinds = [kind for found in self.rounds for kind in found]
+        values = iter(pooled.values_in(gram, [(kind.width, kind.directions) for kind in kinds]))
+        taken, everything = np.zeros(gram.n_rows, bool), []
+        for number in self.rounds:
+            found = [found_at(kind, next(values), taken) for kind in number]
+            taken = np.any([taken, *(part.members for part in found)], axis=0)
+            everything += found
+        return everything
 
 
 def find_kinds(
@@ -90,7 +97,7 @@ def find_kinds(
     pooled : Pooled
         Coordinates of the rows.
     units : Units
-        Rows that are relabelled together.
+        Rows that are relabelled together: each row is in one.
     weights : ndarray of shape (n_rows,)
         Weights of the rows, 1 on average in each sample.
     alpha : float
@@ -106,8 +113,8 @@ def find_kinds(
     report : callable, optional
         Called after each round.
     """
-    in_test, looked_on = pooled.gram.in_test, units.of_row >= 0
-    kept, taken = looked_on.copy(), np.zeros(len(weights), bool)
+    in_test = pooled.gram.in_test
+    kept, taken = np.ones(len(weights), bool), np.zeros(len(weights), bool)
     search = Search(held_out=np.zeros(len(weights), bool))
     sides = [0, 1]
     for number in range(rounds):
@@ -123,11 +130,15 @@ def find_kinds(
         if not number:
             search.n_draws = tested.values.shape[2] - 1
         for side in sides:
-            if not any(part.kind.lost == bool(side) for part in search.found):
+            if not any(kind.lost == bool(side) for found in search.rounds for kind in found):
                 search.p_values[side] = tested.p_values[side]
         if report is not None:
             report()
-        standing = [side for side in sides if tested.p_values[side] <= alpha]
+        standing = [
+            side
+            for side in sides
+            if tested.p_values[side] <= alpha and (not number or tested.leading(side) >= rows.least(side))
+        ]
         looks = [_Look(rows, side, tested, alpha) for side in (standing or ([] if number else [0]))]
         if not number and looks and not looks[0].side:
             search.leading = looks[0].kinds[0]
@@ -135,7 +146,7 @@ def find_kinds(
         look = max(looks, key=lambda look: look.ratio, default=None) if standing else None
         if look is None or not look.found:
             break
-        search.found += look.found
+        search.rounds.append([part.kind for part in look.found])
         if not look.side:
             search.held_out |= look.held_out
         removed = np.any([part.members for part in look.found], axis=0)
@@ -147,7 +158,7 @@ def find_kinds(
         if (kept & look.own_rows).sum() < LEAST_ROWS:
             # Nearly all of this sample is gone: what the other one has left is set against all of it.
             sides = [side for side in sides if side != look.side]
-            kept |= looked_on & look.own_rows
+            kept |= look.own_rows
         units = units.among(kept, rng)
         del rows, looks, look  # their sums take as much memory as those of the next round
     return search
@@ -206,6 +217,17 @@ class _Rows:
         ]
         return _Statistics(np.stack(parts, axis=1), times)
 
+    def least(self, side: int) -> float:
+        """Return the eigenvalue of a direction that is as much more frequent in a sample as members are, at least.
+
+        Of frequencies a = 2 b the whitened difference is (a - b) / (share of the sample a + share of the other b). Of
+        many rows weaker directions stand out from chance too, but they hold no members: they part one kind.
+        """
+        in_test = self.units.in_test
+        own = float(self.size[~in_test if side else in_test].sum() / self.size.sum())
+        times = MEMBERSHIP / (1.0 - MEMBERSHIP)
+        return (times - 1.0) / (own * times + 1.0 - own)
+
 
 @dataclass(eq=False)
 class _Statistics:
@@ -226,6 +248,10 @@ class _Statistics:
     def best_width(self, side: int) -> int:
         """Return the width at which a side stands out most."""
         return int(np.argmax(self.scores[side, :, 0]))
+
+    def leading(self, side: int) -> float:
+        """Return the largest eigenvalue of a side at that width."""
+        return float(self.values[side, self.best_width(side), 0])
 
     def cut(self, side: int, alpha: float) -> float:
         """Return what an eigenvalue must exceed at that width."""
@@ -255,7 +281,8 @@ class _Look:
         gram, weights, kept = rows.pooled.gram, rows.weights, rows.kept
         self.side, self.own_rows = side, ~gram.in_test if side else gram.in_test
         self._rows, self._p_value, self._width = rows, tested.p_values[side], tested.best_width(side)
-        self.kinds = self._kinds(np.ones(len(rows.half), bool), tested.cut(side, alpha), MOST_TOGETHER)
+        cut = max(tested.cut(side, alpha), rows.least(side))
+        self.kinds = self._kinds(np.ones(len(rows.half), bool), cut, MOST_TOGETHER)
         self.found = []
         for kind in merged([self._at(kind) for kind in self.kinds], gram, self.own_rows):
             part = self._at(kind)
@@ -275,9 +302,7 @@ class _Look:
 
     def _at(self, kind: Kind) -> Found:
         """Return a kind with the strengths and memberships of all rows that are not taken."""
-        strengths, memberships = kind.at(self._rows.pooled.values(kind.width, kind.directions))
-        taken = self._rows.taken
-        return Found(kind, np.where(taken, 0.0, strengths), np.where(taken, 0.0, memberships))
+        return found_at(kind, self._rows.pooled.values(kind.width, kind.directions), self._rows.taken)
 
     def _kinds(self, chosen: BoolArray, cut: float, most: int) -> list[Kind]:
         """Return the kinds of the eigenvalues above ``cut`` among the chosen units, parted by varimax."""
