@@ -124,5 +124,15 @@ def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
     assert np.mean(members < 400) > 0.8
     assert np.isin(np.arange(400), members).mean() > 0.9
     assert found.row_scores[:400].min() > np.quantile(found.row_scores[400:], 0.9)
-    again = novelty(x[:200], y[:200], **(options if "groups" not in options else {}))
-    assert again.settings["searched"] is None
+
+
+@pytest.mark.slow
+def test_many_rows_do_not_part_one_kind() -> None:
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=(2, 40_000, 32))
+    x[:4000] *= 0.5
+    x[:4000, :4] += 3.0
+    found = novelty(x, y)
+    assert found.share == pytest.approx(0.1, abs=0.005)
+    assert (len(found.modes), found.lost_modes) == (1, ())
+    assert np.mean(found.modes[0].members() < 4000) > 0.95

@@ -19,7 +19,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kinds import MEMBERSHIP, Found, Kind, calibrated, found_at, merged
+from shiftmetrics.novelty.kinds import TINY, Found, Kind, calibrated, found_at, merged
 from shiftmetrics.novelty.pooled import Pooled
 from shiftmetrics.novelty.relabelling import Units, differences, extremes, symmetric, whitening_of
 from shiftmetrics.novelty.rotation import varimax
@@ -38,6 +38,12 @@ _SIDES = 2
 
 MORE_DRAWS = 5
 """Times as many relabellings where a p-value is near the level."""
+
+_WAITS = 0.25
+"""Times as frequent in its sample as the first direction of a round is: those below are looked at again."""
+
+_PURE = 20.0
+"""Times as frequent, beyond which all directions are alike."""
 
 _ROTATION_ROWS = 20_000
 
@@ -134,11 +140,7 @@ def find_kinds(
                 search.p_values[side] = tested.p_values[side]
         if report is not None:
             report()
-        standing = [
-            side
-            for side in sides
-            if tested.p_values[side] <= alpha and (not number or tested.leading(side) >= rows.least(side))
-        ]
+        standing = [side for side in sides if tested.p_values[side] <= alpha]
         looks = [_Look(rows, side, tested, alpha) for side in (standing or ([] if number else [0]))]
         if not number and looks and not looks[0].side:
             search.leading = looks[0].kinds[0]
@@ -217,17 +219,6 @@ class _Rows:
         ]
         return _Statistics(np.stack(parts, axis=1), times)
 
-    def least(self, side: int) -> float:
-        """Return the eigenvalue of a direction that is as much more frequent in a sample as members are, at least.
-
-        Of frequencies a = 2 b the whitened difference is (a - b) / (share of the sample a + share of the other b). Of
-        many rows weaker directions stand out from chance too, but they hold no members: they part one kind.
-        """
-        in_test = self.units.in_test
-        own = float(self.size[~in_test if side else in_test].sum() / self.size.sum())
-        times = MEMBERSHIP / (1.0 - MEMBERSHIP)
-        return (times - 1.0) / (own * times + 1.0 - own)
-
 
 @dataclass(eq=False)
 class _Statistics:
@@ -248,10 +239,6 @@ class _Statistics:
     def best_width(self, side: int) -> int:
         """Return the width at which a side stands out most."""
         return int(np.argmax(self.scores[side, :, 0]))
-
-    def leading(self, side: int) -> float:
-        """Return the largest eigenvalue of a side at that width."""
-        return float(self.values[side, self.best_width(side), 0])
 
     def cut(self, side: int, alpha: float) -> float:
         """Return what an eigenvalue must exceed at that width."""
@@ -281,8 +268,7 @@ class _Look:
         gram, weights, kept = rows.pooled.gram, rows.weights, rows.kept
         self.side, self.own_rows = side, ~gram.in_test if side else gram.in_test
         self._rows, self._p_value, self._width = rows, tested.p_values[side], tested.best_width(side)
-        cut = max(tested.cut(side, alpha), rows.least(side))
-        self.kinds = self._kinds(np.ones(len(rows.half), bool), cut, MOST_TOGETHER)
+        self.kinds = self._kinds(np.ones(len(rows.half), bool), tested.cut(side, alpha), MOST_TOGETHER)
         self.found = []
         for kind in merged([self._at(kind) for kind in self.kinds], gram, self.own_rows):
             part = self._at(kind)
@@ -311,8 +297,15 @@ class _Look:
         whitening = whitening_of(sums, float(size.sum()))
         difference = symmetric(differences(~labels if self.side else labels, size) @ sums)
         eigenvalues, vectors = np.linalg.eigh(whitening @ difference @ whitening)
-        count = min(max(1, int((eigenvalues > cut).sum())), most)
-        directions = whitening @ vectors[:, ::-1][:, :count]
+        # How many times as frequent each direction is: those much less so than the first wait for a later round,
+        # since of many rows the tails of one kind stand out too.
+        weighted, others = whitening @ vectors, labels == bool(self.side)
+        theirs = symmetric(sums[others].sum(axis=0) / size[others].sum()) @ weighted
+        times = 1.0 + eigenvalues / np.maximum(np.einsum("ij,ij->j", weighted, theirs), TINY)
+        times = np.minimum(times, _PURE)
+        taken = (eigenvalues > cut) & (times >= _WAITS * times[-1])
+        taken[-1] = True
+        directions = weighted[:, taken][:, ::-1][:, :most]
         values = rows.pooled.values(self._width, directions)
         there = chosen[rows.units.of_row] & rows.kept
         own, other = there & self.own_rows, there & ~self.own_rows
