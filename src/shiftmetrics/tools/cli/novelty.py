@@ -96,6 +96,8 @@ def novelty(
         align_samples(*samples, align=align, rows=call["paired"])
 
     def compute() -> Answer:
+        import pandas as pd
+
         from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 
         pair, fields = (samples, shown) if encoded is None else encoded.samples(progress=call.progress)
@@ -104,7 +106,10 @@ def novelty(
             first.label = read_row_values(label, "--label", None)
         shared("--label", label, first, second)
         features = first.numbers(), second.numbers()
-        result = call(kernel_entropic_novelty, *features).named(first.ids, second.ids)
+        tables: tuple[Any, ...] = features
+        if first.is_table and second.is_table:  # what is new is told by the names of the columns
+            tables = tuple(pd.DataFrame(part, columns=first.columns) for part in features)
+        result = call(kernel_entropic_novelty, *tables).named(first.ids, second.ids)
         swept = call(bandwidth_sweep, *features) if sweep else None
         rows = {
             "names": first.ids, "reference_names": second.ids,
