@@ -38,8 +38,7 @@ def kind_of(*samples: Array) -> str:
     """Return "probabilities" where all samples look like them, else "scores"; refuse rows of percentages."""
     if all(map(look_like_probabilities, samples)):
         return "probabilities"
-    heads = [one[:_HEAD] for one in samples if one.ndim == 2 and is_floating(one)]
-    if heads and all(look_like_probabilities(head / 100.0) for head in heads):
+    if all(map(_are_percentages, samples)):
         remedy = (
             'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
         )
@@ -47,6 +46,14 @@ def kind_of(*samples: Array) -> str:
             describe("kind", "given where rows have the sum 100, as percentages do", "'auto'", remedy)
         )
     return "scores"
+
+
+def _are_percentages(array: Array) -> bool:
+    """Tell whether the first rows have the sum 100, and are not one-hot rows on that scale."""
+    if array.ndim != 2 or not is_floating(array):
+        return False
+    head = to_float64(array[: min(_HEAD, array.shape[0]), ...])
+    return bool((head > 0.0).sum() > len(head)) and look_like_probabilities(head / 100.0)
 
 
 def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: bool = False) -> float | None:
