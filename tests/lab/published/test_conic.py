@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from sample_losses import golden_loss, middle_threshold, random_loss
 from shiftmetrics import Moves, Result, model_stability
 from shiftmetrics.lab.published import stability_criterion_conic
-from shiftmetrics.stability import FixedLoss, LogisticLoss, SquaredLoss, stability_criterion
+from shiftmetrics.stability import FixedLoss, HingeLoss, LogisticLoss, SquaredLoss, stability_criterion
 from shiftmetrics.stability.losses import Loss
 
 cp = pytest.importorskip("cvxpy")
@@ -106,7 +106,12 @@ def test_the_loss_of_a_model(loss: str) -> None:
         exact = model_stability(
             model, X, y, threshold, loss=loss, divergence=divergence, moves=Moves(bounds=None)
         )
-        conic = stability_criterion_conic(exact.loss, threshold, divergence=divergence)
+        programmed = exact.loss
+        if loss == "hinge":  # the program takes the form without bounds
+            programmed = HingeLoss(
+                (2 * y - 1) * model.decision_function(X), np.linalg.norm(model.coef_ * X.std(axis=0))
+            )
+        conic = stability_criterion_conic(programmed, threshold, divergence=divergence)
         assert conic.value == pytest.approx(exact.value, abs=1e-7)
         np.testing.assert_allclose(conic.moved_distances, exact.moved_distances, atol=1e-2)
 
