@@ -239,10 +239,10 @@ def shifted_rows(
     share = check_weights(sample_weight, "sample_weight", n)
     weights = weights[kept] / n * (1.0 if share is None else share[own[kept]])
     origins = question.codes[rows[kept]]
+    allowed = _SLACK * (solved.risk - solved.base_risk)
     short = losses[kept] - question.losses(places[kept], rows[kept])
     for push in _PUSHES:  # past a boundary that rounding moves
-        lost = float(weights @ short)
-        if lost <= _SLACK * (solved.risk - solved.base_risk):
+        if weights @ short <= allowed:
             break
         pushed = question.domain.clip(origins + (1.0 + push) * (places[kept] - origins), origins)
         places[kept] = np.where((short > 0.0)[:, None], pushed, places[kept])
@@ -250,7 +250,7 @@ def shifted_rows(
     lost = float(weights @ short)
     farther = question.domain.distances(places[kept], origins) ** 2 - distances[kept] ** 2
     dearer = question.theta1 * float(weights @ farther)
-    if lost > _SLACK * (solved.risk - solved.base_risk) or dearer > _SLACK * solved.value:
+    if lost > allowed or dearer > _SLACK * solved.value:
         expected = "one that predicts rows alike, whatever others are with them"
         got = f"a risk lower by {lost:.3g}, or a cost higher by {dearer:.3g}, where shifted rows are predicted again"
         raise ValueError(describe("model", expected, got))
