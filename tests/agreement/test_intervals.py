@@ -11,7 +11,7 @@ from shiftmetrics import Resampling, Result
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.resampling import Draws, Units
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.agreement.channel import channel_capacity
+from shiftmetrics.agreement.channel import SymmetricChannel
 
 
 def noisy(seed: int, n: int, k: int, noise: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
@@ -173,8 +173,8 @@ def test_a_share_has_the_interval_of_jeffreys():
         scores, reference, resampling=Resampling(level=0.9, n_draws=20_000, rng=0)
     ).interval
     least, most = beta.ppf(0.05, 1.0, 99.5), beta.ppf(0.95, 1.5, 99.0)
-    assert interval.low == pytest.approx(channel_capacity(most, 2), abs=0.003)
-    assert interval.high == pytest.approx(channel_capacity(least, 2), abs=0.003)
+    assert interval.low == pytest.approx(SymmetricChannel(2).capacity(most), abs=0.003)
+    assert interval.high == pytest.approx(SymmetricChannel(2).capacity(least), abs=0.003)
 
 
 def test_what_changes_is_bounded_where_the_agreement_is_not():
@@ -230,7 +230,7 @@ def clustered_sample(rng, n):
     ],
 )
 def test_coverage(sample, n, prior, grouped):
-    truth = channel_capacity(0.15, 4) if sample is channel_sample else truth_of(sample, prior)
+    truth = SymmetricChannel(4).capacity(0.15) if sample is channel_sample else truth_of(sample, prior)
     hits = 0
     for seed in range(200):
         scores, reference = sample(np.random.default_rng(seed), n)

@@ -16,7 +16,7 @@ import oracles
 from shiftmetrics import Computing
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
-from shiftmetrics.agreement.channel import channel_capacity
+from shiftmetrics.agreement.channel import SymmetricChannel
 from shiftmetrics.agreement.result import has_collapsed
 
 LOG2 = math.log(2)
@@ -55,7 +55,7 @@ def test_symmetric_channel(k: int, n: int, contradicting: int) -> None:
     result = posterior_agreement(scores, reference)
     expected = math.log(k) + (1 - e) * math.log(1 - e) + e * math.log(e / (k - 1))
     assert result.value == pytest.approx(expected, abs=1e-12)
-    assert result.value == pytest.approx(channel_capacity(e, k), abs=1e-12)
+    assert result.value == pytest.approx(SymmetricChannel(k).capacity(e), abs=1e-12)
     assert result.equivalent_error == pytest.approx(e, abs=1e-6)
     assert result.normalized == pytest.approx(expected / math.log(k))
 
@@ -152,7 +152,7 @@ def test_any_common_scale(scale: float) -> None:
 def test_a_scale_whose_beta_no_float_holds() -> None:
     margins = np.full(10, 2e-311)
     result = posterior_agreement(np.where(np.arange(10) < 3, -margins, margins), margins)
-    assert result.value == pytest.approx(channel_capacity(0.3, 2), abs=1e-9)
+    assert result.value == pytest.approx(SymmetricChannel(2).capacity(0.3), abs=1e-9)
     assert result.beta == np.finfo(np.float64).max  # true: 7e310; infinity would mean another status
     assert result.status.code == "converged"
 
@@ -250,7 +250,7 @@ def test_the_pilot_may_be_wrong() -> None:
     margins = np.ones(8000)
     margins[::8] = -1.0
     result = posterior_agreement(margins, np.ones(8000))
-    assert result.value == pytest.approx(channel_capacity(1 / 8, 2), abs=1e-9)
+    assert result.value == pytest.approx(SymmetricChannel(2).capacity(1 / 8), abs=1e-9)
     weights = np.ones(8000)
     weights[::8] = 0.0  # the pilot has no weight at all
     result = posterior_agreement(margins, np.ones(8000), sample_weight=weights)
@@ -262,7 +262,7 @@ def test_rounding_is_in_the_bound_at_large_margins_and_many_rows() -> None:
     result = posterior_agreement(
         margins, np.full(1_000_000, 1e6), computing=Computing(atol=1e-13, max_iter=60)
     )
-    exact = channel_capacity(0.1, 2)
+    exact = SymmetricChannel(2).capacity(0.1)
     assert abs(result.value - exact) <= result.error_bound
     assert 1e-12 < result.error_bound < 1e-8
     assert result.status.ok

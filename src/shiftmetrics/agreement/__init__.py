@@ -1,6 +1,5 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
 
-from shiftmetrics.agreement.channel import equivalent_error
 from shiftmetrics.agreement.curves import AgreementCurvesResult, agreement_curves
 from shiftmetrics.agreement.matrix import AgreementMatrixResult, agreement_matrix, agreement_transfer
 from shiftmetrics.agreement.pairing import pair_samples
@@ -17,7 +16,6 @@ __all__ = [
     "agreement_curves",
     "agreement_matrix",
     "agreement_transfer",
-    "equivalent_error",
     "pair_samples",
     "posterior_agreement",
     "prediction_rates",

@@ -13,92 +13,18 @@ prior it depends on e alone: the capacity of the symmetric channel with K classe
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.branching import Samples, Tail
 from shiftmetrics._core.maximum import maximize_difference
-from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
 
 ATOL = 1e-9
 """Certified gap of the agreement of a channel, in nats."""
 
 FIRST_BETAS = np.geomspace(0.1, 30.0, 16)
 """Betas at which the error is first bounded from below."""
-
-
-def channel_capacity(error: float, n_classes: int, *, prior: Any = None, shares: Any = None) -> float:
-    """Agreement of a channel that flips a share of the predictions, all of which are equally confident.
-
-    With a uniform prior ``log K + (1 - e) log(1 - e) + e log(e / (K - 1))``, the capacity of the symmetric channel.
-
-    Parameters
-    ----------
-    error : float
-        Share e of the predictions that change; in [0, 1 - 1 / n_classes], or with a prior in [0, 1 - sum shares^2].
-    n_classes : int
-        Number of classes K, at least 2.
-    prior : array of shape (n_classes,), optional
-        Class prior of the agreement. Default: uniform.
-    shares : array of shape (n_classes,), optional
-        How often each class is predicted, which the channel keeps. Default: the prior.
-
-    Returns
-    -------
-    float
-        Nats per sample, from the ceiling ``sum_k shares_k log(1 / prior_k)`` at error 0 (log K where the prior is
-        uniform) down to the agreement of independent draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number of the stated range, or shares fall on a class of prior 0.
-
-    Examples
-    --------
-    >>> round(channel_capacity(0.3, 2), 6)
-    0.082283
-    >>> round(channel_capacity(0.0, 2, prior=[0.95, 0.05]), 4)
-    0.1985
-    """
-    channel = _channel(n_classes, prior, shares)
-    error = check_number(error, "error", low=0.0, high=channel.most_flips)
-    return channel.capacity(error)
-
-
-def equivalent_error(agreement: float, n_classes: int, *, prior: Any = None, shares: Any = None) -> float:
-    """Share of the predictions that a channel with this agreement flips: the inverse of `channel_capacity`.
-
-    Parameters
-    ----------
-    agreement : float
-        Nats per sample; values outside the range of `channel_capacity` count as the nearer end.
-    n_classes : int
-        Number of classes K, at least 2.
-    prior, shares : array of shape (n_classes,), optional
-        As in `channel_capacity`.
-
-    Returns
-    -------
-    float
-        0 at the ceiling (no prediction flips), ``1 - sum shares^2`` (1 - 1 / K where the prior is uniform) where
-        the predictions agree no better than independent draws. Lower is better.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `channel_capacity`.
-
-    Examples
-    --------
-    >>> round(equivalent_error(0.082283, 2), 4)
-    0.3
-    >>> round(equivalent_error(0.15, 2, prior=[0.95, 0.05]), 4)
-    0.0103
-    """
-    return _channel(n_classes, prior, shares).error(check_number(agreement, "agreement"))
 
 
 def channel_of(prior: FloatArray, shares: FloatArray) -> SymmetricChannel:
@@ -110,7 +36,15 @@ def channel_of(prior: FloatArray, shares: FloatArray) -> SymmetricChannel:
 
 
 class SymmetricChannel:
-    """The channel at a uniform prior: only the number of classes counts."""
+    """The channel at a uniform prior, where only the number of classes counts.
+
+    Attributes
+    ----------
+    ceiling : float
+        Agreement where no prediction flips, in nats.
+    most_flips : float
+        Share of the predictions that independent draws flip.
+    """
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
@@ -122,14 +56,14 @@ class SymmetricChannel:
         return agreement / self.ceiling if self.ceiling > 0.0 else 0.0
 
     def capacity(self, error: float) -> float:
-        """Return the agreement at a share of flips."""
+        """Return the agreement at a share of flips: ``log K + (1 - e) log(1 - e) + e log(e / (K - 1))``."""
         if error == 0.0:
             return self.ceiling
         kept = (1.0 - error) * math.log1p(-error)
         return max(0.0, self.ceiling + kept + error * (math.log(error) - math.log(self.n_classes - 1)))
 
     def error(self, agreement: float) -> float:
-        """Return the share of flips at an agreement."""
+        """Return the share of flips at an agreement; one out of reach counts as the nearer end."""
         if agreement >= self.ceiling:
             return 0.0
         # The capacity falls: bisect to the last bit.
@@ -217,18 +151,3 @@ class Channel(SymmetricChannel):
         alike = logarithm(2.0 * pi, y, 1.0) @ (share**2 - self.square)  # other classes of the same prior
         changed = apart + alike + self.most_flips * np.stack([-betas, -np.ones(len(betas))])
         return same @ share, changed + same @ self.square, 2.0 * logarithm(pi, y, 1.0) @ share
-
-
-def _channel(n_classes: int, prior: Any, shares: Any) -> SymmetricChannel:
-    n_classes = check_integer(n_classes, "n_classes", low=2)
-    if prior is None:
-        return SymmetricChannel(n_classes)
-    parts = []
-    for value, name in ((prior, "prior"), (prior if shares is None else shares, "shares")):
-        vector = check_vector(value, name, length=n_classes, low=0.0)
-        if not vector.sum() > 0.0:
-            raise ValueError(describe(name, "positive for at least one class", "zeros"))
-        parts.append(vector / vector.sum())
-    if (parts[1][parts[0] == 0.0] > 0.0).any():
-        raise ValueError(describe("shares", "0 where the prior is 0", repr(shares)))
-    return channel_of(*parts)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from shiftmetrics.agreement.channel import channel_capacity
+from shiftmetrics.agreement.channel import SymmetricChannel
 from shiftmetrics.lab.published import label_agreement
 
 RNG = np.random.default_rng(11)
@@ -46,7 +46,7 @@ def test_labels_by_a_grid(confidence: float) -> None:
 def test_equal_margins_have_the_capacity_of_their_error_rate() -> None:
     scores = np.eye(4)[np.where(np.arange(200) < 40, (np.arange(200) + 1) % 4, np.arange(200) % 4)]
     result = label_agreement(scores, np.arange(200) % 4)
-    assert result.value == pytest.approx(channel_capacity(0.2, 4), abs=1e-6)
+    assert result.value == pytest.approx(SymmetricChannel(4).capacity(0.2), abs=1e-6)
     assert result.equivalent_error == pytest.approx(0.2, abs=1e-3)
 
 

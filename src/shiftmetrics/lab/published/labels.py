@@ -14,7 +14,7 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.agreement.channel import equivalent_error
+from shiftmetrics.agreement.channel import SymmetricChannel
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
 from shiftmetrics.agreement.result import status_of
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
@@ -147,7 +147,7 @@ def label_agreement(
         status=status_of(best),
         beta=best.x * pairs.scale,
         confidence=confidence,
-        equivalent_error=equivalent_error(best.value, pairs.n_classes),
+        equivalent_error=SymmetricChannel(pairs.n_classes).error(best.value),
         accuracy=float(np.average(right, weights=pairs.weights)),
         per_sample=one_sided_rows(pairs, 0, offset, best.x, executor=computing.executor),
     )
