@@ -1,4 +1,4 @@
-"""Stability of torch modules: closed forms of linear ones, certified bounds of small networks, and good manners."""
+"""Stability of torch modules: closed forms of linear ones, small networks beside queries, and good manners."""
 
 import warnings
 from typing import Any
@@ -12,7 +12,6 @@ from torch import nn
 from shiftmetrics import Computing
 from shiftmetrics.lab.learners import NetworkClassifier
 from shiftmetrics.models import Decision, Moves, Search
-from shiftmetrics.models.networks.lipschitz import layers_of
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
 
@@ -58,7 +57,7 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("loss", CLOSED)
-def test_linear_module_reaches_the_closed_form_and_so_does_its_lower_bound(loss: Any) -> None:
+def test_linear_module_reaches_the_closed_form(loss: Any) -> None:
     X, _ = sample()
     w = np.array([1.0, -2.0, 0.5, 1.5])
     y = (X @ w + 0.5 * np.random.default_rng(9).standard_normal(len(X)) > 0).astype(int)
@@ -69,7 +68,7 @@ def test_linear_module_reaches_the_closed_form_and_so_does_its_lower_bound(loss:
     assert result.route == "torch"
     assert result.kind == "upper_bound"
     np.testing.assert_allclose(result.value, exact, rtol=1e-4 if loss == "zero_one" else 1e-9)
-    np.testing.assert_allclose(result.lower_bound, exact, rtol=1e-9)
+    assert result.lower_bound is None
 
 
 def test_few_weak_steps_a_round_close_in_on_the_logistic_closed_form() -> None:
@@ -94,12 +93,12 @@ def test_regression_module_reaches_the_closed_form() -> None:
     exact = stability_criterion(SquaredLoss(X @ w - target, np.linalg.norm(w * X.std(axis=0))), 2.0).value
     result = model_stability(linear_module(w, 0.0), X, target, 2.0, loss="squared", moves=FREE)
     np.testing.assert_allclose(result.value, exact, rtol=1e-7)
-    np.testing.assert_allclose(result.lower_bound, exact, rtol=1e-9)
+    assert result.lower_bound is None
 
 
 @pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.ELU])
 @pytest.mark.parametrize(("loss", "threshold"), [("zero_one", 0.3), ("log_loss", 0.8), ("hinge", 0.8)])
-def test_bounds_of_small_networks_hold_their_stability_between_them(
+def test_small_networks_are_moved_as_far_as_queries_do_it(
     activation: Any, loss: Any, threshold: float
 ) -> None:
     X, y = sample(3, 80)
@@ -108,44 +107,8 @@ def test_bounds_of_small_networks_hold_their_stability_between_them(
     searched = model_stability(
         module, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
     )
-    assert 0.0 < result.lower_bound <= min(result.value, searched.value)
     assert result.value <= 1.02 * searched.value  # gradients do what queries can
-    assert result.value / result.lower_bound < 12.0
-    assert any("Certified lower bound" in note for note in result.notes())
-
-
-def test_no_slope_is_steeper_than_the_certified_bound() -> None:
-    X, y = sample(3, 80)
-    rng = np.random.default_rng(0)
-    for units in (5, 16, 40):
-        module = network(X, y, units=units)
-        layers = layers_of(module)
-        assert layers is not None
-        unit = np.array([0.5, 2.0, 0.0])  # the third may not move
-        bound = layers.in_units(unit).bound(np.array([-1.0, 1.0]))
-        points = torch.as_tensor(rng.standard_normal((4000, 3)) * 3.0).requires_grad_(True)
-        scores = module(points)
-        (slope,) = torch.autograd.grad((scores[:, 1] - scores[:, 0]).sum(), points)
-        steepest = float((slope * torch.as_tensor(unit)).norm(dim=1).max())
-        assert steepest <= bound * (1 + 1e-9)
-        spectral = np.linalg.norm(layers.weights[0] * unit, 2) * np.linalg.norm(
-            [-1.0, 1.0] @ layers.weights[1]
-        )
-        assert bound <= spectral * (1 + 1e-9)
-        if units <= 16:
-            assert bound < 2.0 * steepest
-
-
-def test_layers_that_nobody_knows_have_no_lower_bound() -> None:
-    X, y = sample(3, 40)
-    module = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.ReLU(), nn.Linear(4, 2)).double().eval()
-    assert layers_of(module) is None
-    assert model_stability(module, X, y, 0.9).lower_bound is None
-    known = nn.Sequential(
-        nn.BatchNorm1d(3), nn.Dropout(), nn.Linear(3, 5, bias=False), nn.LeakyReLU(0.1), nn.Identity(),
-        nn.Linear(5, 2),
-    )  # fmt: skip
-    assert layers_of(known.double().eval()) is not None
+    assert any("upper bound" in note for note in result.notes())
 
 
 def test_float32_network_is_measured_where_it_sees_the_points() -> None:
@@ -191,7 +154,6 @@ def test_categories_and_whole_numbers_move_as_a_whole() -> None:
         assert set(np.unique(np.asarray(moved[:, 1], dtype=float))) <= {0.0, 1.0}
         steps = np.asarray(moved[:, 2] - X[:, 2], dtype=float)
         np.testing.assert_array_equal(steps, np.round(steps))
-        assert result.lower_bound <= result.value
         searched = model_stability(
             module,
             X,
@@ -211,7 +173,6 @@ def test_network_classifier_goes_this_way_with_its_standardisation() -> None:
     model = NetworkClassifier(random_state=0, epochs=60).fit(frame, labels)
     result = model_stability(model, frame, labels, 0.4)
     assert result.route == "torch"
-    assert 0.0 < result.lower_bound <= result.value
     moved = result.moved_rows()
     assert list(moved.columns) == list("abcd")
     np.testing.assert_array_equal(model.predict(moved) != labels, result.moved_losses == 1.0)
@@ -316,7 +277,7 @@ def test_what_the_model_is_asked_is_counted() -> None:
         )  # but for checks of the outputs before and after
 
 
-def test_three_classes_between_their_bounds() -> None:
+def test_three_classes_reach_the_closed_form() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
     y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(120), [-0.5, 0.5])
@@ -338,13 +299,12 @@ def test_three_classes_between_their_bounds() -> None:
     value = stability_criterion(ZeroOneLoss(exact), 0.5).value
     result = model_stability(linear.eval(), X, y, 0.5, moves=FREE)
     np.testing.assert_allclose(result.value, value, rtol=1e-3)
-    np.testing.assert_allclose(result.lower_bound, value, rtol=1e-9)
     for loss, threshold in (("log_loss", 1.5), ("hinge", 1.5)):
         result = model_stability(linear, X, y, threshold, loss=loss, moves=FREE)
         searched = model_stability(
             linear, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
         )
-        assert result.lower_bound <= result.value <= 1.001 * searched.value
+        assert result.value <= 1.001 * searched.value
 
 
 def test_memory_ends_a_search_in_words() -> None:
@@ -378,12 +338,11 @@ def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
             model, frame, labels, threshold, loss=loss, computing=Search(method="blackbox")
         )
         assert result.route == "torch"
-        assert 0.0 < result.lower_bound <= result.value <= 1.01 * searched.value
+        assert result.value <= 1.01 * searched.value
     assert model_stability(bent, frame, labels, 0.4, computing=Search(n_queries=50)).route == "blackbox"
     base = float(np.mean((regression.predict(frame) - target) ** 2))
     result = model_stability(regression, frame, target, base + 1.0, loss="squared")
     assert result.route == "torch"
-    assert 0.0 < result.lower_bound <= result.value
     np.testing.assert_allclose(  # a row may stand in two places that are almost one
         (regression.predict(result.moved_rows()) - target) ** 2, result.moved_losses, rtol=1e-4
     )

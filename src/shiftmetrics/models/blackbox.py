@@ -14,7 +14,7 @@ from shiftmetrics.models.domain import differs
 from shiftmetrics.models.outputs import final_step
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import Loss, ZeroOneLoss
+from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STARTS = 4096
 """Most points whose predictions a search starts from; of more, so many are drawn at random."""
@@ -82,9 +82,7 @@ def find_counterexamples(
     return CounterExamples(points=points, distances=distances, queries=queries)
 
 
-def answer_of_errors(
-    points: FloatArray, distances: FloatArray, *, lower: Loss | None = None, warnings: tuple[str, ...] = ()
-) -> Answer:
+def answer_of_errors(points: FloatArray, distances: FloatArray, *, warnings: tuple[str, ...] = ()) -> Answer:
     """Return the answer for the 0/1 loss from one error of each row; the distance is inf where none is known."""
     missing = int(np.isinf(distances).sum())
     if missing:
@@ -94,7 +92,7 @@ def answer_of_errors(
         )
         warnings = (*warnings, text)
     loss = ZeroOneLoss(distances, kind="upper_bound")
-    return Answer(loss, lambda rows, distances, choices: points[rows], lower=lower, warnings=warnings)
+    return Answer(loss, lambda rows, distances, choices: points[rows], warnings=warnings)
 
 
 class _Climb:

@@ -12,16 +12,31 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import nn
+from torch import Tensor, nn
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, check_integer, check_number
 from shiftmetrics.lab.learners.fit import fit
 from shiftmetrics.lab.learners.objectives import Objective
 from shiftmetrics.lab.learners.selection import predict_scores
-from shiftmetrics.models.networks.network import Standardize
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "elu": nn.ELU, "tanh": nn.Tanh}
+
+
+class Standardize(nn.Module):
+    """Subtract a mean and divide by a scale: the normalisation belongs inside the model."""
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, mean: FloatArray, scale: FloatArray) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.as_tensor(mean))
+        self.register_buffer("scale", torch.as_tensor(scale))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the standardised rows."""
+        return (x - self.mean) / self.scale
 
 
 class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 At a dual price the relaxed worst case of each row is brought into the domain and climbed from, by steps that maximise
 the linearised loss; for a convex loss none lowers the objective. What is found is an upper bound of stability, and
-the relaxation (of several classes, `softmax`) a certified lower one.
+the relaxation a certified lower one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.linear.geometry import Geometry
-from shiftmetrics.models.linear.smooth import SoftmaxBoundLoss, closed_form
+from shiftmetrics.models.linear.smooth import closed_form
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
-from shiftmetrics.stability.losses import Loss
 
 _CLIMBS = 12
 _SEEDS = 2.0 ** np.arange(-3.0, 5.0)  # dual prices to begin with, times theta1 over the squared norm
@@ -32,12 +31,8 @@ def searched(geometry: Geometry) -> Answer:
     base = losses_of(question, geometry.at_rows)
     rivals = list(geometry.rivals())
     steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in rivals)
-    several = question.loss == "log_loss" and len(rivals) > 1
-    lower = (
-        SoftmaxBoundLoss.of(rivals, [flip.distance for flip in geometry.flips]) if several else relaxed.loss
-    )
     scale = question.theta1 / max(steepest, 1e-300)
-    search = _Search(geometry, relaxed, lower, Columns.of(question, base), scale * _SEEDS[-1])
+    search = _Search(geometry, relaxed, Columns.of(question, base), scale * _SEEDS[-1])
     for dual in scale * _SEEDS:
         search.extend(float(dual))
     return search.answer()
@@ -49,15 +44,14 @@ class _Search:
 
     geometry: Geometry
     relaxed: Answer
-    """Where the search starts."""
-    lower: Loss
+    """Where the search starts, and a certified lower bound."""
     columns: Columns
     highest: float
     """Highest dual price that was searched."""
 
     def answer(self) -> Answer:
         """Return the candidates with their places, and the way on."""
-        return self.columns.answer(self._refine, lower=self.lower)
+        return self.columns.answer(self._refine, lower=self.relaxed.loss)
 
     def _refine(self, dual: float) -> Answer | None:
         price = dual if 0.0 < dual < math.inf else 4.0 * self.highest

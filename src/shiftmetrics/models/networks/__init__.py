@@ -13,7 +13,7 @@ from shiftmetrics.models.route import Answer
 
 
 class TorchRoute:
-    """Upper bounds by gradients, lower ones by a Lipschitz bound.
+    """Upper bounds by gradients.
 
     For torch modules, estimators that hold one as ``module_``, and these and scikit-learn's networks at the end of a
     pipeline.

@@ -10,7 +10,6 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics.attacks.model import RowLoss, check_logits, cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.climb import Columns, Price, pays
 from shiftmetrics.models.decision.nearest import MoveSpace
-from shiftmetrics.models.networks.lipschitz import lower_loss
 from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
@@ -54,7 +53,6 @@ class NetworkClimb:
         self._unit = network.tensor(space.unit)
         self._low, self._high = network.tensor(space.low), network.tensor(space.high)
         self.columns = Columns.of(question, question.losses(question.codes, slice(None)))
-        self.lower = lower_loss(question, network)
         self.slopes = self._slopes_at_rows()
         steepness = float(np.sqrt(np.square(self.slopes).sum(axis=1).mean())) or 1.0
         self.guesses = [2.0 * self.theta1 * move / steepness for move in _FIRST_MOVES]
@@ -138,7 +136,7 @@ class NetworkClimb:
         return [jumped]
 
     def _answer(self) -> Answer:
-        return self.columns.answer(self.refine, lower=self.lower, warnings=self.network.warnings)
+        return self.columns.answer(self.refine, warnings=self.network.warnings)
 
     def _ascended(self, points: FloatArray, dual: float) -> FloatArray:
         """Return better points, reached from ``points`` in a few gradient steps; never worse ones."""

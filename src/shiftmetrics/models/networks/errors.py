@@ -8,7 +8,6 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.attacks import AttackOptions, nearest_error
 from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.networks.lipschitz import lower_loss
 from shiftmetrics.models.networks.network import Network
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
@@ -30,8 +29,7 @@ def attack_network(question: Question, network: Network) -> Answer:
         nearer = found.distances < distances
         points = np.where(nearer[:, None], found.points, points)
         distances = np.minimum(found.distances, distances)
-    lower = lower_loss(question, network)
-    return answer_of_errors(points, distances, lower=lower, warnings=network.warnings)
+    return answer_of_errors(points, distances, warnings=network.warnings)
 
 
 def _attacked(question: Question, network: Network) -> FloatArray:

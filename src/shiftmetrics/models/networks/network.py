@@ -17,22 +17,6 @@ from shiftmetrics.models.outputs import batch_size, final_step, is_module, is_ne
 from shiftmetrics.models.question import Question
 
 
-class Standardize(nn.Module):
-    """Subtract a mean and divide by a scale: the normalisation belongs inside the model."""
-
-    mean: torch.Tensor
-    scale: torch.Tensor
-
-    def __init__(self, mean: FloatArray, scale: FloatArray) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.as_tensor(mean))
-        self.register_buffer("scale", torch.as_tensor(scale))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the standardised rows."""
-        return (x - self.mean) / self.scale
-
-
 def module_of(model: Any) -> torch.nn.Module:
     """Return the module behind a model: itself, or its ``module_``."""
     module = model if isinstance(model, torch.nn.Module) else model.module_
