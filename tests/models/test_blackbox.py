@@ -140,16 +140,17 @@ def test_other_rows_may_be_where_a_search_starts() -> None:
         X[ones],
         np.ones(40, dtype=int),
         0.5,
-        moves=Moves(cost="unit"),
+        moves=Moves(cost="unit", bounds=None),
         computing=Search(n_queries=12),
     )
-    helped = model_stability(
+    helped = model_stability(  # by rows of the other class, which count as starts alone
         model.predict,
-        X[ones],
-        np.ones(40, dtype=int),
+        np.concatenate([X[ones], X]),
+        np.concatenate([np.ones(40, dtype=int), model.predict(X)]),
         0.5,
-        moves=Moves(cost="unit"),
-        computing=Search(n_queries=12, background=X),
+        moves=Moves(cost="unit", bounds=None),
+        sample_weight=np.repeat([1.0, 0.0], [40, len(X)]),
+        computing=Search(n_queries=12),
     )
     assert helped.value < alone.value
 

@@ -128,10 +128,6 @@ def test_rows_of_another_shape_are_refused(digits: Any) -> None:
     linear = LogisticRegression(max_iter=500).fit(images.reshape(60, 64), y)
     with pytest.raises(ValueError, match=r"X must be of shape \(n_samples, 64\).*reshape"):
         model_stability(linear, images, y, 0.5)
-    with pytest.raises(ValueError, match="background must be a table of the columns"):
-        model_stability(
-            lambda rows: np.zeros(len(rows)), images, y, 0.99, computing=Search(background=images[:, :, :4])
-        )
     with pytest.raises(ValueError, match="at least one row"):
         Table.of(images[:0])
     broken = images.copy()

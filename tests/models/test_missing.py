@@ -255,7 +255,6 @@ def test_queries_with_categories_and_whole_steps() -> None:
         0.6,
         theta2=np.inf,
         moves=Moves(integer=["count"]),
-        computing=Search(background=X.iloc[::-1]),
     )
     assert (result.route, result.kind) == ("blackbox", "upper_bound")
     moved = result.moved_rows()

@@ -119,9 +119,6 @@ def test_models_that_take_no_missing_cells_say_which_columns_and_what_to_do(wine
         assert "Put an imputer before it in a pipeline, or drop" in message
         assert "Input X contains NaN" in message
         assert isinstance(caught.value.__cause__, ValueError)
-    whole = X.dropna()
-    with pytest.raises(ValueError, match="background must be free of missing cells"):
-        model_stability(model, whole, y[X.notna().all(axis=1)], 0.5, computing=Search(background=X))
 
 
 def test_errors_that_are_not_about_missing_cells_stay_what_they_are(wine) -> None:

@@ -233,11 +233,10 @@ def test_tables_of_other_libraries_are_taken() -> None:
     def predict(rows: pd.DataFrame) -> np.ndarray:
         return ((rows["age"] + (rows["town"] == "a")) > 0.6).to_numpy().astype(int)
 
-    options = {"computing": Search(n_queries=30, progress=False, background=X[:20])}
-    arrow = {"computing": Search(n_queries=30, progress=False, background=pa.Table.from_pandas(X[:20]))}
+    options = {"computing": Search(n_queries=30, progress=False)}
     table = pa.Table.from_pandas(X)
     expected = model_stability(predict, X, y, 0.4, **options)
-    assert model_stability(predict, table, y, 0.4, **arrow).value == expected.value
+    assert model_stability(predict, table, y, 0.4, **options).value == expected.value
     by = Moves(by="town")
     first, second = (feature_stability(predict, rows, y, 0.4, moves=by, **options) for rows in (X, table))
     assert first.subgroups_frame().equals(second.subgroups_frame())

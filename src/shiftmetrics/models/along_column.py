@@ -109,10 +109,7 @@ class _Line:
 
     def grid(self) -> FloatArray:
         """Return values to try, of shape (n_samples, 1 + n_values): the present one first, then sorted ones."""
-        held = self.start
-        if self.question.background is not None:
-            held = np.concatenate([held, self.question.background[:, self.column]])
-        held = held[~np.isnan(held)]
+        held = self.start[~np.isnan(self.start)]
         domain, low, high = self.question.domain, float(held.min()), float(held.max())
         room = 0.5 * (high - low) + domain.unit[self.column]
         ends = max(low - room, domain.lower[self.column]), min(high + room, domain.upper[self.column])

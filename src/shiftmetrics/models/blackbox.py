@@ -61,9 +61,6 @@ def find_counterexamples(
     codes, y = question.codes, question.y
     predicted = question.predict(codes)
     pool, labels = codes, predicted
-    if question.background is not None and len(question.background):
-        pool = np.concatenate([pool, question.background])
-        labels = np.concatenate([labels, question.predict(question.background)])
     if len(pool) > _MOST_STARTS:
         kept = np.sort(question.rng.permutation(len(pool))[:_MOST_STARTS])
         pool, labels = pool[kept], labels[kept]
@@ -88,7 +85,7 @@ def answer_of_errors(points: FloatArray, distances: FloatArray, *, warnings: tup
     if missing:
         text = (
             f"No error was found within reach of {missing} of {len(distances)} rows; they count as if they had none. "
-            "More n_queries, or background rows of other classes, may find some."
+            "More n_queries, or rows of other classes, may find some."
         )
         warnings = (*warnings, text)
     loss = ZeroOneLoss(distances, kind="upper_bound")

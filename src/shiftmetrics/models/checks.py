@@ -51,7 +51,7 @@ def columns_of(model: Any, X: Any) -> Any:
     )
 
 
-def check_missing_cells(model: Any, table: Table, codes: FloatArray, argument: str = "X") -> None:
+def check_missing_cells(model: Any, table: Table) -> None:
     """Refuse missing cells that the model does not take, by its outputs for a row of each column that has some.
 
     Raises
@@ -59,6 +59,7 @@ def check_missing_cells(model: Any, table: Table, codes: FloatArray, argument: s
     ValueError
         If the model raises an error for these rows but not for a complete one, or returns NaN; the columns are named.
     """
+    codes = table.codes
     missing = np.isnan(codes)
     incomplete = missing.any(axis=1)
     if not incomplete.any():
@@ -77,7 +78,7 @@ def check_missing_cells(model: Any, table: Table, codes: FloatArray, argument: s
     shown = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
     raise ValueError(
         describe(
-            argument, f"free of missing cells for this {type(model).__name__}", shown,
+            "X", f"free of missing cells for this {type(model).__name__}", shown,
             f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. "
             f"The model: {cause}",
         )

@@ -137,8 +137,6 @@ class Search(Computing):
     n_queries : int, default 500
         Most queries for each row, for searches that only predict. For sums of trees it is how long errors are sought,
         and how much work goes into the certified lower bound: 5,000 often bring both together.
-    background : array_like or DataFrame, optional
-        More rows like those of ``X``, from which searches may start.
     clip : float, optional
         Least probability that counts in the log loss of a model with ``predict_proba``. Default: what the model can
         tell from 0, which is half a vote of a forest, 1 / (2 n_trees), and rounding elsewhere.
@@ -161,7 +159,6 @@ class Search(Computing):
 
     method: str = "auto"
     n_queries: int = 500
-    background: Any = None
     clip: float | None = None
     rng: Any = 0
 
@@ -176,8 +173,7 @@ class Search(Computing):
     def settings(self) -> dict[str, Any]:
         """Return the options that change a result, for its ``settings``."""
         names = ("method", "n_queries", "rng")
-        options = {**super().settings(), **{name: getattr(self, name) for name in names}}
-        return options if self.background is None else {**options, "background": "given"}
+        return {**super().settings(), **{name: getattr(self, name) for name in names}}
 
 
 def search_of(value: Computing | None) -> Search:

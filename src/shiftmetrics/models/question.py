@@ -78,8 +78,6 @@ class Question:
         For searches that are random.
     n_queries : int
         Most queries for each row, for searches that only predict.
-    background : array of shape (n_background, n_features) or None
-        Other coded rows that searches may start from.
     progress : bool
         Whether to show progress bars for work of more than two seconds.
     memory_limit : int or None
@@ -105,7 +103,6 @@ class Question:
     theta2: float = 0.4
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     n_queries: int = 500
-    background: FloatArray | None = None
     progress: bool = True
     memory_limit: int | None = None
     count: QueryCount = field(default_factory=QueryCount)
@@ -216,11 +213,7 @@ def question_of(
     table = Table.of(X, categorical=moves.categorical or (), levels=levels)
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array
-    check_missing_cells(model, table, table.codes)
-    others = None
-    if search.background is not None:
-        others = table.coded(columns_of(model, search.background), "background")
-        check_missing_cells(model, table, others, "background")
+    check_missing_cells(model, table)
     if y is None:
         y = rule.predict(X)
     positions, classes = check_targets(rule, y, loss, table, levels)
@@ -240,7 +233,6 @@ def question_of(
         theta2=theta2,
         rng=np.random.default_rng(search.rng),
         n_queries=search.n_queries,
-        background=others,
         progress=search.progress,
         memory_limit=search.memory_limit,
     )

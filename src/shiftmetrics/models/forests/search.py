@@ -75,8 +75,6 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
     wrong = question.is_wrong(start, slice(None))
     distances, cells = np.where(wrong, 0.0, np.inf), grid.cells(start)
     pool = question.codes
-    if question.background is not None:
-        pool = np.concatenate([pool, question.background])
     if len(pool) > _MOST_OTHERS:
         pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
     labels = question.predict(pool)
