@@ -11,7 +11,7 @@ from shiftmetrics.models.climb import Columns, Price, pays
 from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.decision.nearest import MoveSpace
 from shiftmetrics.models.domain import differs
-from shiftmetrics.models.outputs import final_step
+from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import ZeroOneLoss
@@ -39,7 +39,7 @@ class BlackboxRoute:
         if question.loss != "zero_one":
             return _Climb(question).first()
         found = find_counterexamples(question, n_queries=question.n_queries)
-        averaged = len(getattr(final_step(question.model), "calibrated_classifiers_", ())) > 1
+        averaged = len(getattr(last_step(question.model), "calibrated_classifiers_", ())) > 1
         text = "An average of calibrated models is searched; one calibrated with ensemble=False has exact routes."
         return answer_of_errors(found.points, found.distances, warnings=(text,) if averaged else ())
 

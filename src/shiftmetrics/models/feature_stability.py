@@ -15,13 +15,11 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_choice, check_vector
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
-from shiftmetrics.models.features import Part, answers_of, parts_of
+from shiftmetrics.models.features import Part, answers_of, parts_of, redrawn, subgroups_of
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
-from shiftmetrics.models.redraws import Redraws, redrawn
-from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
+from shiftmetrics.models.route import ROUTES, Answer, Redraws, answer, fixed_answer
 from shiftmetrics.models.stability import shifted_rows, solve_in_rounds
-from shiftmetrics.models.subgroups import subgroups_of
 from shiftmetrics.models.table import frame_of
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName

@@ -1,4 +1,4 @@
-"""The features of a question, columns or groups that move alone, and how far the rows can be brought along each."""
+"""The parts of a question: features that move alone, their values drawn anew, and subgroups of rows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
+from shiftmetrics._core.tables import check_labels
+from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.models.along_column import answer_along_column
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.feature_result import MoveKind
 from shiftmetrics.models.forests.answers import NotTheModel
 from shiftmetrics.models.question import Question
-from shiftmetrics.models.route import Answer, Route, answer
+from shiftmetrics.models.route import Answer, Redraws, Route, answer
 from shiftmetrics.models.trees import answers_for_groups
+
+_MOST_VALUES = 32
+"""Values of a column that are tried: of more, their quantiles. Of several columns four times as many, at random."""
+_FEWEST_ROWS = 30
+_MOST_LABELS = 10
+"""Different numbers that stand for subgroups themselves; more are cut at quantiles."""
+_RANGES = 4
 
 
 class Part(NamedTuple):
@@ -86,3 +94,87 @@ def _by_grid(route: Route, question: Question) -> Answer | None:
     """Try a grid along a single column in place of a search."""
     along = answer_along_column(question) if route.searches else None
     return route.answer(question) if along is None else along
+
+
+def redrawn(question: Question, columns: IntArray, parts: FloatArray) -> Redraws:
+    """Ask the model for the risks at the values that columns take together.
+
+    Parameters
+    ----------
+    question : Question
+        The model and its rows.
+    columns : array of int
+        Positions of the columns.
+    parts : array of shape (n_parts, n_samples)
+        Weights of the rows in each part, which sum to 1; the values are drawn from the first part.
+    """
+    codes = question.codes
+    values, shares = _values(codes[:, columns], parts[0])
+    risks = np.empty((len(parts), len(values)))
+    for place, value in enumerate(values):
+        points = codes.copy()
+        points[:, columns] = value
+        risks[:, place] = parts @ question.losses(points, slice(None))
+    return Redraws(shares, risks)
+
+
+def _values(held: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the values of shape (n_values, n_columns) that rows hold, or some of them, and their shares."""
+    values, codes = np.unique(held, axis=0, return_inverse=True)
+    shares: FloatArray = np.bincount(codes.ravel(), weights).astype(np.float64)
+    most = _MOST_VALUES if held.shape[1] == 1 else 4 * _MOST_VALUES
+    if len(values) > most:
+        levels = (np.arange(most) + 0.5) / most
+        if held.shape[1] > 1:  # which have no order
+            mixed = np.random.default_rng(0).permutation(len(values))
+            values, shares = values[mixed], shares[mixed]
+        values = values[np.searchsorted(np.cumsum(shares), levels * shares.sum())]
+        shares = np.full(most, 1.0 / most)
+    kept = shares > 0.0
+    return values[kept], shares[kept]
+
+
+def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], tuple[str, ...]]:
+    """Return the rows of each subgroup, and a warning of those with too few rows to say anything."""
+    if by is None:
+        return {}, ()
+    masks: dict[str, BoolArray]
+    if isinstance(by, Mapping):
+        masks = {str(name): np.asarray(mask) for name, mask in by.items()}
+        for name, mask in masks.items():
+            if mask.dtype != np.bool_ or mask.shape != (n_samples,):
+                expected, got = f"a bool array of length {n_samples}", f"{mask.dtype} {mask.shape}"
+                raise ValueError(describe(f"by[{name!r}]", expected, got))
+            if not mask.any():
+                raise ValueError(describe(f"by[{name!r}]", "a subgroup of at least one row", "an empty one"))
+        return {name: np.flatnonzero(mask) for name, mask in masks.items()}, ()
+    if isinstance(by, str):
+        if not is_table(X) or by not in X.columns:
+            expected = "labels of the rows, masks, or a column of X"
+            raise ValueError(describe("by", expected, repr(by), "Pass the labels."))
+        by = X[by]
+    column = getattr(by, "name", None)
+    labels = check_labels(by, "by", length=n_samples)
+    found = {str(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
+    if labels.dtype.kind in "iuf" and len(found) > _MOST_LABELS:
+        found = _ranges(labels)
+    if column is not None:
+        found = {f"{column} = {label}": rows for label, rows in found.items()}
+    small = {name: rows for name, rows in found.items() if len(rows) < _FEWEST_ROWS}
+    if len(small) == len(found):
+        got = f"at most {max(map(len, found.values()))} rows in each of {len(found)}"
+        raise ValueError(
+            describe("by", f"subgroups of at least {_FEWEST_ROWS} rows", got, "Join some of them.")
+        )
+    listed = first_few([f"{name} ({len(rows)})" for name, rows in small.items()], show=str)
+    warning = f"Subgroups of fewer than {_FEWEST_ROWS} rows are left out: {listed}."
+    return {name: rows for name, rows in found.items() if name not in small}, (warning,) if small else ()
+
+
+def _ranges(values: FloatArray) -> dict[str, IntArray]:
+    """Return the rows between quantiles of their values: quarters, or fewer parts where these would be small."""
+    n_ranges = max(1, min(_RANGES, len(values) // _FEWEST_ROWS))
+    edges = np.unique(np.quantile(values, np.arange(1, n_ranges) / n_ranges, method="inverted_cdf"))
+    place = np.searchsorted(edges, values, side="left")
+    parts = (np.flatnonzero(place == k) for k in range(len(edges) + 1))
+    return {f"{values[rows].min():g} to {values[rows].max():g}": rows for rows in parts if rows.size}

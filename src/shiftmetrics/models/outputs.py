@@ -12,15 +12,13 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
 from shiftmetrics._core.validation import describe
-from shiftmetrics.models.forests.reading import known_categories
 
 
 def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]:
     """Return the categories of the columns that encoders in the first step of a pipeline take, by position.
 
     Encoders are transformers with ``categories_``, such as `sklearn.preprocessing.OneHotEncoder`, alone, in a
-    pipeline of their own, in a `ColumnTransformer`, or inside histogram gradient boosting. An XGBoost model
-    without a pipeline stores its categories, too.
+    pipeline of their own, in a `ColumnTransformer`, or inside histogram gradient boosting.
 
     Parameters
     ----------
@@ -29,12 +27,9 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
     names : sequence
         Labels of the columns of the table.
     """
-    if "sklearn" not in sys.modules:
-        return {}
-    final = final_step(model)
-    first = next(steps_of(model), getattr(final, "_preprocessor", None))
+    first = next(steps_of(model), getattr(last_step(model), "_preprocessor", None))
     if first is None:
-        return known_categories(final)
+        return {}
     found: dict[int, list[Any]] = {}
     for transformer, columns in _parts(first, names):
         encoder = next(
@@ -62,10 +57,11 @@ def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
         yield from steps_of(step, last=True)
 
 
-def final_step(model: Any) -> Any:
-    """Return the estimator at the end of a pipeline, or the model itself."""
-    steps = list(steps_of(model, last=True))
-    return steps[-1] if steps else model
+def last_step(model: Any) -> Any:
+    """Return the estimator at the end of a fitted pipeline or search, or the model itself."""
+    model = getattr(model, "best_estimator_", model)
+    steps = getattr(model, "steps", None)
+    return last_step(steps[-1][1]) if steps else model
 
 
 def _parts(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
@@ -104,7 +100,7 @@ def is_network(model: Any) -> bool:
 
 def ends_in_network(model: Any) -> bool:
     """Tell whether a model is a network of scikit-learn, or a pipeline that ends in a network."""
-    final = final_step(model)
+    final = last_step(model)
     perceptrons = sys.modules.get("sklearn.neural_network")
     if perceptrons is not None and isinstance(final, perceptrons.MLPClassifier | perceptrons.MLPRegressor):
         return True
@@ -286,7 +282,7 @@ def least_probability(model: Any) -> float:
     An average of trees counts votes: half of one. A single tree counts training rows: half of one. Any other model
     has what rounding leaves.
     """
-    final = final_step(model)
+    final = last_step(model)
     if not type(final).__module__.startswith(("sklearn.ensemble._forest", "sklearn.tree")):
         return LEAST_PROBABILITY
     tree = getattr(final, "tree_", None)

@@ -15,7 +15,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.models.checks import check_missing_cells, check_targets, class_positions, columns_of
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.forests.boosters import estimator_of
+from shiftmetrics.models.forests.reading import estimator_of, known_categories
 from shiftmetrics.models.moves import Moves, Search
 from shiftmetrics.models.outputs import (
     LEAST_PROBABILITY,
@@ -209,7 +209,8 @@ def question_of(
     rule = replace(rule, model=model)
     decides = loss == "zero_one"
     core, cut = behind(rule, decides=decides)
-    levels = encoded_categories(core, list(X.columns) if is_table(X) else range(np.shape(X)[-1]))
+    names = list(X.columns) if is_table(X) else range(np.shape(X)[-1])
+    levels = encoded_categories(core, names) or known_categories(core)
     table = Table.of(X, categorical=moves.categorical or (), levels=levels)
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array

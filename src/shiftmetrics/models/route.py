@@ -5,30 +5,67 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import describe
-from shiftmetrics.models.growth import EndlessLoss, grows_faster
 from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.models.redraws import Redraws
+from shiftmetrics.stability.criterion import worst_case_risk
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
     CandidateLoss,
     FixedLoss,
     Kind,
     Loss,
+    Reach,
     ZeroOneLoss,
 )
+
+_STEPS = 2.0**16, 2.0**20  # units of distance at which the growth of predictions is looked at
+_LINEAR = 1.5 * _STEPS[1] / _STEPS[0]
+_MOST_ROWS, _MOST_WAYS = 4, 64
+RADIUS = 0.02
+"""How far the distribution of the values may shift in the worst case: its relative entropy, in nats.
+
+The shares of values then change by about a fifth. In `benchmarks/decisions.py stability` larger radii predict less
+well what another domain does, and 0 no better.
+"""
 
 Points = Callable[[IntArray, FloatArray, IntArray | None], FloatArray]
 """From rows, their distances and their choices in the plan to the coded points where they stand then."""
 Flipped = Callable[[IntArray, IntArray | None], BoolArray]
 """From rows and their choices to whether their label is changed."""
+
+
+class Redraws(NamedTuple):
+    """The risk when all rows take the same value of a feature, for each of its values.
+
+    Attributes
+    ----------
+    shares : array of shape (n_values,)
+        How often each value occurs.
+    risks : array of shape (n_parts, n_values)
+        The risk of each part of the rows at each value.
+    """
+
+    shares: FloatArray
+    risks: FloatArray
+
+    def average(self, part: int = 0) -> float:
+        """Return the risk of a part when values are drawn as they occur: that of a shuffle."""
+        return float(self.risks[part] @ self.shares)
+
+    def worst(self, part: int = 0) -> float:
+        """Return the highest risk of a part when the distribution of the values shifts by at most `RADIUS`."""
+        values, quiet = FixedLoss(self.risks[part]), Computing(progress=False)
+        prices: dict[str, Any] = {"theta1": np.inf, "theta2": 1.0, "sample_weight": self.shares}
+        return worst_case_risk(values, RADIUS, **prices, resampling=None, computing=quiet).value
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,3 +254,39 @@ def _combined(question: Question, answers: Sequence[Answer]) -> Answer:
         warnings=answers[0].warnings,
         flipped=flipped,
     )
+
+
+class EndlessLoss(FixedLoss):
+    """Losses that grow faster than the squared distance, so that the stability is 0."""
+
+    def largest_dual(self, theta1: float) -> float:
+        """Return 0: at any price of a unit of loss a move pays."""
+        return math.inf if math.isinf(theta1) else 0.0
+
+    def _reach(self, rows: slice) -> Reach:
+        return Reach(np.full_like(self.base(rows), math.inf), np.zeros_like(self.base(rows)))
+
+
+def grows_faster(question: Question) -> bool:
+    """Tell whether predictions of a regression grow faster than linearly, from far points of a few rows.
+
+    Such are those of generalised linear models with a logarithmic link, and of polynomials: their squared loss
+    outgrows the squared distance.
+    """
+    domain = question.domain
+    free = np.flatnonzero(domain.sliding & (np.isinf(domain.lower) | np.isinf(domain.upper)))
+    if question.loss != "squared" or not free.size:
+        return False
+    ways = np.zeros((2 * len(free) + _MOST_WAYS, domain.n_features))
+    ways[np.arange(2 * len(free)), np.tile(free, 2)] = np.repeat([1.0, -1.0], len(free))
+    rng = np.random.default_rng(0)
+    ways[2 * len(free) :, free] = rng.choice([1.0, -1.0], size=(_MOST_WAYS, len(free)))
+    ways = rng.permutation(ways)[:_MOST_WAYS]
+    chosen: IntArray = np.linspace(0, question.n_samples - 1, _MOST_ROWS).astype(int)
+    start = np.repeat(question.codes[chosen], len(ways), axis=0)
+    moves = np.tile(ways, (len(chosen), 1)) * domain.unit
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        far = [question.predict(domain.clip(start + step * moves, start)) for step in _STEPS]
+        sizes = [np.abs(values - question.predict(start)) for values in far]
+        return bool((np.isinf(far[1]) | (sizes[1] > _LINEAR * sizes[0]) & (sizes[0] > 0.0)).any())

@@ -13,11 +13,11 @@ from shiftmetrics.models.forests.answers import (
     answer_of_tree,
     answers_along_axes,
 )
-from shiftmetrics.models.forests.boosters import estimator_of
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.forests.reading import last_step
+from shiftmetrics.models.forests.reading import estimator_of
 from shiftmetrics.models.forests.search import answer_by_search
+from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer, with_costs
 

@@ -12,8 +12,7 @@ from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import BLOCK_BYTES, Grid
 from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.models.redraws import Redraws
-from shiftmetrics.models.route import Answer
+from shiftmetrics.models.route import Answer, Redraws
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 MOST_VISITS = 30_000_000

@@ -14,7 +14,8 @@ from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Boxes, Grid, Splits
-from shiftmetrics.models.forests.reading import category_codes, forest_of, last_step
+from shiftmetrics.models.forests.reading import category_codes, forest_of
+from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.rules import Cut
 

@@ -12,7 +12,7 @@ from shiftmetrics.models.linear.nearest import nearest_errors
 from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
 from shiftmetrics.models.linear.search import losses_of, searched
 from shiftmetrics.models.linear.smooth import closed_form
-from shiftmetrics.models.outputs import final_step
+from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
 
@@ -27,7 +27,7 @@ class LinearRoute:
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Tell whether the last step has coefficients; a regression must predict them, a classifier score by them."""
-        last = final_step(model)
+        last = last_step(model)
         parts = getattr(last, "estimators_", None)
         if type(last).__name__ == "OneVsRestClassifier" and parts is not None:
             linear = all(hasattr(part, "coef_") for part in parts)

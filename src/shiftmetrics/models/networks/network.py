@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
-from shiftmetrics.models.outputs import batch_size, final_step, is_module, is_network, steps_of
+from shiftmetrics.models.outputs import batch_size, is_module, is_network, last_step, steps_of
 from shiftmetrics.models.question import Question
 
 
@@ -132,7 +132,7 @@ def network_of(question: Question) -> Network | None:
 
 def _repeated(question: Question) -> nn.Module | None:
     """Return a module that does what the steps of a pipeline do, or None."""
-    final = final_step(question.model)
+    final = last_step(question.model)
     tail = module_of(final) if is_network(final) else _layers_of_scikit(final)
     front = [step for step in steps_of(question.model, last=True) if step is not final]
     if tail is None or not front:

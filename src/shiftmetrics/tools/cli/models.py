@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.models.forests.boosters import estimator_of
+from shiftmetrics.models.forests.reading import estimator_of
 
 
 def name_of(model: Any) -> str:
