@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from shiftmetrics import ZeroOneLoss, posterior_agreement, stability_criterion
-from shiftmetrics.attacks import AttackOptions, min_distance, nearest_error, noise, pgd, run_attack
+from shiftmetrics.attacks import AttackOptions, nearest_error, noise, pgd, run_attack
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
@@ -75,7 +75,9 @@ figure.tight_layout()
 for name in ("plain", "robust"):
     print(
         name,
-        stability_criterion(ZeroOneLoss(min_distance(models[name], x_test, y_test, **box)), 0.3).headline(),
+        stability_criterion(
+            ZeroOneLoss(nearest_error(models[name], x_test, y_test, **box).distance_to_error), 0.3
+        ).headline(),
     )
 
 # %%

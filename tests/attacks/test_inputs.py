@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from shiftmetrics.attacks import AttackOptions, apgd, fgsm, min_distance, nearest_error, noise, pgd
+from shiftmetrics.attacks import AttackOptions, apgd, nearest_error, noise, pgd
 
 X = torch.tensor([[1.0, 0.0], [0.0, 0.6], [0.7, 0.7]])
 Y = [0, 1, 0]
@@ -137,9 +137,9 @@ def test_images_without_bounds_are_warned_about():
     images = torch.rand(2, 1, 4, 4)
     flat = torch.nn.Flatten()
     with pytest.warns(UserWarning, match=r"X looks like images .* but bounds is None"):
-        fgsm(flat, images, [0, 1], strength=0.1)
+        pgd(flat, images, [0, 1], strength=0.1, n_steps=1)
     with pytest.warns(UserWarning, match=r"less than 1 % of bounds"):
-        fgsm(flat, images, [0, 1], strength=0.1, options=AttackOptions(bounds=(0, 255)))
+        pgd(flat, images, [0, 1], strength=0.1, n_steps=1, options=AttackOptions(bounds=(0, 255)))
 
 
 def test_a_gradient_of_zero_is_warned_about():
@@ -198,7 +198,7 @@ def test_any_shape_of_input():
     for shape, model in shapes.items():
         x = torch.randn(4, *shape, generator=torch.Generator().manual_seed(0))
         y = model(x).argmax(1)
-        assert min_distance(model, x, y, n_steps=20) == pytest.approx(
+        assert nearest_error(model, x, y, n_steps=20).distance_to_error == pytest.approx(
             # the nearest error of the identity: the two largest logits meet halfway
             ((model(x).topk(2, dim=1).values * torch.tensor([1.0, -1.0])).sum(1) / 2**0.5).numpy(),
             rel=2e-3,

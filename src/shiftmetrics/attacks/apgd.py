@@ -11,7 +11,7 @@ from torch import Tensor
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.attacks.geometry import Norm, project_ball, steepest
 from shiftmetrics.attacks.gradient import Worst
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult, shared_docs
+from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.model import (
     MIN_CLASSES,
     ROW_LOSSES,
@@ -26,7 +26,6 @@ _RHO = 0.75  # share of steps that must raise the loss
 _MOMENTUM = 0.75
 
 
-@shared_docs
 def apgd(
     model: Any,
     X: Any,
@@ -45,7 +44,8 @@ def apgd(
 
     Parameters
     ----------
-    {model_and_rows}
+    model, X, y
+        The model and its rows; see `pgd`.
     strength : float or array of shape (n_samples,)
         Radius of the ball, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
@@ -61,15 +61,18 @@ def apgd(
         Targets of "dlr-targeted".
     early_stop : bool, default False
         Whether further runs leave out the rows that are errors already.
-    {options}
+    options : AttackOptions, optional
+        Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
     Returns
     -------
-    {result}
+    AttackResult
+        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end.
 
     Raises
     ------
-    {errors}
+    TypeError, ValueError
+        As in `pgd`.
 
     Examples
     --------

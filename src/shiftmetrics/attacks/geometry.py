@@ -42,18 +42,15 @@ def project_ball(move: Tensor, radius: Tensor, norm: Norm) -> Tensor:
     return move * (radius / length).clamp(max=1.0)[:, None]
 
 
-def random_move(
-    like: Tensor, free: Tensor | None, radius: Tensor, norm: Norm, generator: torch.Generator
-) -> Tensor:
+def random_move(like: Tensor, free: Tensor, radius: Tensor, norm: Norm, generator: torch.Generator) -> Tensor:
     """Draw a move of the free features uniformly from the ball of ``radius`` (one for each row)."""
     draw = torch.empty_like(like)
     if norm == "linf":
         draw.uniform_(-1.0, 1.0, generator=generator)
-        return (draw if free is None else draw * free) * radius[:, None]
+        return draw * free * radius[:, None]
     draw.normal_(generator=generator)
-    direction = steepest(draw if free is None else draw * free, norm)
-    dimension = like.shape[1] if free is None else max(1.0, float(free.sum()))
-    share = torch.empty_like(radius).uniform_(generator=generator) ** (1.0 / dimension)
+    direction = steepest(draw * free, norm)
+    share = torch.empty_like(radius).uniform_(generator=generator) ** (1.0 / max(1.0, float(free.sum())))
     return direction * (share * radius)[:, None]
 
 

@@ -1,4 +1,4 @@
-"""Gradient steps of fixed length, FGSM and PGD, and noise to compare them with."""
+"""Gradient steps of fixed length, and noise to compare them with."""
 
 from __future__ import annotations
 
@@ -9,67 +9,12 @@ from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.attacks.geometry import Norm, project_ball, row_norm, steepest
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult, shared_docs
+from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.model import MIN_CLASSES, ROW_LOSSES, LossName, margin_loss
 from shiftmetrics.attacks.problem import Problem
 from shiftmetrics.attacks.search import run_search
 
 
-@shared_docs
-def fgsm(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    strength: Any,
-    norm: Norm = "linf",
-    loss: LossName = "ce",
-    options: AttackOptions | None = None,
-) -> AttackResult:
-    """Move each row once by ``strength`` along its steepest ascent: the fast gradient sign method (arXiv:1412.6572).
-
-    Parameters
-    ----------
-    {model_and_rows}
-    strength : float or array of shape (n_samples,)
-        Length of the move, in the norm; 0 is the identity.
-    norm : {"linf", "l2"}, default "linf"
-        "linf" moves by the sign of the gradient.
-    loss : {"ce", "dlr", "margin"}, default "ce"
-        What the move raises.
-    {options}
-
-    Returns
-    -------
-    {result}
-
-    Raises
-    ------
-    {errors}
-
-    Examples
-    --------
-    >>> import torch
-    >>> from shiftmetrics.attacks import fgsm
-    >>> def model(x):
-    ...     return torch.stack([x[:, 0] + x[:, 1], 1 - x[:, 0]], dim=1)
-    >>> fgsm(model, [[0.5, 0.1]], [0], strength=0.1).x_adv.round(3).tolist()
-    [[0.4..., 0.0]]
-    """
-    check_choice(loss, "loss", tuple(ROW_LOSSES))
-
-    def search(problem: Problem, generator: torch.Generator) -> Tensor:
-        _, gradient, _ = problem.gradient(problem.zeros(), ROW_LOSSES[loss])
-        gradient = problem.within(gradient, problem.zeros())
-        return problem.clip(steepest(gradient, norm) * problem.radius[:, None])
-
-    return run_search(
-        search, model, X, y, name="fgsm", norm=norm, options=options, strength=strength,
-        min_classes=MIN_CLASSES[loss], loss=loss,
-    )  # fmt: skip
-
-
-@shared_docs
 def pgd(
     model: Any,
     X: Any,
@@ -90,7 +35,14 @@ def pgd(
 
     Parameters
     ----------
-    {model_and_rows}
+    model : callable
+        Maps a tensor of inputs to logits of shape (n_samples, n_classes). A ``torch.nn.Module`` is attacked in
+        evaluation mode and put back into its previous mode; gradients of parameters are left alone.
+    X : Tensor or array of shape (n_samples, ...)
+        Inputs of any shape, float32 or float64. Arrays become tensors of the model's dtype (of torch's default
+        dtype for a model that is no module).
+    y : array of shape (n_samples,)
+        The labels: integers from 0 to n_classes - 1.
     strength : float or array of shape (n_samples,)
         Radius of the ball, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
@@ -104,15 +56,21 @@ def pgd(
     early_stop : bool, default False
         Whether a row is left alone as soon as it is an error. Faster, and enough for accuracy under attack; not
         for measures that look at the scores, which want the strongest move.
-    {options}
+    options : AttackOptions, optional
+        Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
     Returns
     -------
-    {result}
+    AttackResult
+        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end.
 
     Raises
     ------
-    {errors}
+    TypeError
+        If the model cannot be called, is not differentiable in its input, or an argument is of the wrong type.
+    ValueError
+        If inputs lie outside the bounds, labels are no classes of the model, shapes do not fit, or the model
+        returns probabilities; the message gives the values.
 
     Examples
     --------
@@ -157,7 +115,6 @@ def pgd(
     )  # fmt: skip
 
 
-@shared_docs
 def noise(
     model: Any,
     X: Any,
@@ -175,20 +132,24 @@ def noise(
 
     Parameters
     ----------
-    {model_and_rows}
+    model, X, y
+        The model and its rows; see `pgd`.
     strength : float or array of shape (n_samples,)
         Length of the move, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
         "l2" takes a Gaussian direction; "linf" moves every feature by the strength, up or down.
-    {options}
+    options : AttackOptions, optional
+        Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
     Returns
     -------
-    {result}
+    AttackResult
+        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end.
 
     Raises
     ------
-    {errors}
+    TypeError, ValueError
+        As in `pgd`.
 
     Examples
     --------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -139,39 +138,3 @@ class AttackResult(Record):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, the inputs as a NumPy array whatever they were."""
         return {**super().to_dict(), "x_adv": to_numpy(self.x_adv)}
-
-
-_MODEL_AND_ROWS = """model : callable
-        Maps a tensor of inputs to logits of shape (n_samples, n_classes). A ``torch.nn.Module`` is attacked in
-        evaluation mode and put back into its previous mode; gradients of parameters are left alone.
-    X : Tensor or array of shape (n_samples, ...)
-        Inputs of any shape, float32 or float64. Arrays become tensors of the model's dtype (of torch's default
-        dtype for a model that is no module).
-    y : array of shape (n_samples,)
-        The labels: integers from 0 to n_classes - 1."""
-
-_OPTIONS = """options : AttackOptions, optional
-        Bounds, feature costs, frozen features, batch size, seed and progress bar."""
-
-_RESULT = """AttackResult
-        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end."""
-
-_ERRORS = """TypeError
-        If the model cannot be called, is not differentiable in its input, or an argument is of the wrong type.
-    ValueError
-        If inputs lie outside the bounds, labels are no classes of the model, shapes do not fit, or the model
-        returns probabilities; the message gives the values."""
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def shared_docs(function: Function) -> Function:
-    """Fill the placeholders of an attack's docstring with the descriptions that all attacks share."""
-    if function.__doc__:
-        function.__doc__ = (
-            function.__doc__.replace("{model_and_rows}", _MODEL_AND_ROWS)
-            .replace("{options}", _OPTIONS)
-            .replace("{result}", _RESULT)
-            .replace("{errors}", _ERRORS)
-        )
-    return function

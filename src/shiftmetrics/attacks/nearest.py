@@ -8,7 +8,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.attacks.boundary import (
     DEEPFOOL_STEPS,
@@ -23,7 +22,7 @@ from shiftmetrics.attacks.boundary import (
     slide,
 )
 from shiftmetrics.attacks.geometry import Norm
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult, shared_docs
+from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.problem import Problem
 from shiftmetrics.attacks.search import Search, run_search
 
@@ -48,7 +47,6 @@ _METHODS = {
 }
 
 
-@shared_docs
 def nearest_error(
     model: Any,
     X: Any,
@@ -68,7 +66,8 @@ def nearest_error(
 
     Parameters
     ----------
-    {model_and_rows}
+    model, X, y
+        The model and its rows; see `pgd`.
     method : {"all", "fmn", "ddn", "deepfool", "fab"}, default "all"
         "fmn": the fast minimum-norm attack (arXiv:2102.12827), whose radius follows the boundary while steps get
         shorter. "ddn": decoupled direction and norm (arXiv:1811.09600), in l2. "deepfool": a few steps to the
@@ -85,19 +84,18 @@ def nearest_error(
     refine : bool, optional
         Whether each move slides along the boundary to its nearest point at the end. Default: for "all" and
         "deepfool"; without it, DeepFool is as published.
-    {options}
+    options : AttackOptions, optional
+        Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
     Returns
     -------
-    {result}
+    AttackResult
+        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end.
 
     Raises
     ------
-    {errors}
-
-    See Also
-    --------
-    min_distance : the distances alone.
+    TypeError, ValueError
+        As in `pgd`.
 
     Examples
     --------
@@ -110,6 +108,9 @@ def nearest_error(
     >>> options = AttackOptions(frozen=[False, True])
     >>> nearest_error(model, [[1.0, 0.0]], [0], method="ddn", options=options).distance.round(2)  # (3 - 1) / 3
     array([0.67])
+    >>> box = AttackOptions(frozen=[True, False], bounds=(0, 2))  # 3 > 1 for any second feature
+    >>> nearest_error(model, [[1.0, 0.0]], [0], options=box).distance_to_error
+    array([inf])
     >>> nearest_error(model, [[1.0, 0.0]], [0], method="deepfool", norm="linf").distance.round(2)  # 2 / (3 + 4)
     array([0.29])
     """
@@ -124,57 +125,6 @@ def nearest_error(
         model, X, y, name="nearest error" if method == "all" else method, norm=norm, options=options, push=True,
         method=method, n_steps=n_steps, restarts=restarts, refine=refine,
     )  # fmt: skip
-
-
-@shared_docs
-def min_distance(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    norm: Norm = "l2",
-    n_steps: int | None = None,
-    restarts: int | None = None,
-    options: AttackOptions | None = None,
-) -> FloatArray:
-    """Return the unsquared distance of each row to its nearest error that `nearest_error` found.
-
-    An upper bound on the true distance, and so on a stability computed from it.
-
-    Parameters
-    ----------
-    {model_and_rows}
-    norm : {"l2", "linf"}, default "l2"
-        Norm of the distance.
-    n_steps : int, default 100
-        Gradient steps of FMN and of DDN, for each start.
-    restarts : int, default 3
-        Starts.
-    {options}
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        In the units of ``X`` and its feature costs; 0 where a row is wrong already, inf where no error was found.
-
-    Raises
-    ------
-    {errors}
-
-    Examples
-    --------
-    >>> import torch
-    >>> from shiftmetrics.attacks import AttackOptions, min_distance
-    >>> def model(x):
-    ...     return torch.stack([3 * x[:, 0] + 4 * x[:, 1], torch.ones(len(x))], dim=1)
-    >>> min_distance(model, [[1.0, 0.0], [0.0, 0.0]], [0, 0]).round(2)
-    array([0.4, 0. ])
-    >>> box = AttackOptions(frozen=[True, False], bounds=(0, 2))  # 3 > 1 for any second feature
-    >>> min_distance(model, [[1.0, 0.0]], [0], options=box)
-    array([inf])
-    """
-    result = nearest_error(model, X, y, norm=norm, n_steps=n_steps, restarts=restarts, options=options)
-    return result.distance_to_error
 
 
 def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, refine: bool) -> Search:

@@ -13,7 +13,7 @@ from torch import Tensor
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_rng, describe
 from shiftmetrics.attacks.geometry import NORMS, Norm
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult, options_of, shared_docs
+from shiftmetrics.attacks.interface import AttackOptions, AttackResult, options_of
 from shiftmetrics.attacks.model import (
     check_differentiable,
     check_labels,
@@ -134,7 +134,6 @@ def _pushed(problem: Problem, move: Tensor) -> Tensor:
     return x_adv
 
 
-@shared_docs
 def run_attack(
     attack: Callable[[Any, Any, Any], Any],
     model: Any,
@@ -154,18 +153,22 @@ def run_attack(
     attack : callable
         ``attack(model, x, y) -> x_adv``, called with tensors batch by batch. The attacks of this package fit
         once their options are set: ``functools.partial(pgd, strength=0.1)``.
-    {model_and_rows}
+    model, X, y
+        The model and its rows; see `pgd`.
     norm : {"l2", "linf"}, default "l2"
         Norm in which the distances are reported.
-    {options}
+    options : AttackOptions, optional
+        Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
     Returns
     -------
-    {result}
+    AttackResult
+        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end.
 
     Raises
     ------
-    {errors}
+    TypeError, ValueError
+        As in `pgd`.
 
     Examples
     --------
