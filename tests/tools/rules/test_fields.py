@@ -24,7 +24,6 @@ def look(result, path, using=None):
         ("is_new", False),
         ("status", "read"),
         ("settings.threshold", 0.2),
-        ("settings.a.b", 7),
         ("settings.versions.numpy", "2"),
         ("interval.low", 0.5),
         ("parts.count", 2),
@@ -37,7 +36,7 @@ def look(result, path, using=None):
 )
 def test_paths_lead_to_fields_properties_and_parts(path, expected, gauge, gauge_part):
     parts = (gauge_part(name="head", value=3.0), gauge_part(name="tail", value=4.0))
-    settings = {"threshold": 0.2, "a.b": 7, "versions": {"numpy": "2"}}
+    settings = {"threshold": 0.2, "versions": {"numpy": "2"}}
     result = gauge(1.0, interval=(0.5, 2.0), parts=parts, settings=settings)
     assert look(result, path).value == expected
 

@@ -61,7 +61,7 @@ def test_points_of_a_curve_are_rows_with_errors_and_intervals(results):
 
 
 def test_modes_are_rows(results):
-    (outcome,) = outcomes(results["novelty"], row={"index": 0}, field="modes.share", at_most=0.9)
+    (outcome,) = outcomes(results["novelty"], row={"index": 0}, field="share", at_most=0.9)
     assert outcome.value == results["novelty"].modes[0].share
     found = outcomes(results["novelty"], row={"lost": False}, field="share", at_most=0.9)
     assert len(found) == len(results["novelty"].modes) > 0

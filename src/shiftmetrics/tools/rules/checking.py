@@ -1,17 +1,20 @@
-"""Rules applied to results: an outcome for each rule and result."""
+"""Rules applied to results: whether each holds, in a sentence, for each rule and result."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shiftmetrics._core.result import Result
+from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
-from shiftmetrics.tools.rules.fields import Place, Row, find, matches, read, rows_of
-from shiftmetrics.tools.rules.judging import judge
-from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
-from shiftmetrics.tools.rules.rule import Rule, nearest_names
+from shiftmetrics.tools.rules.fields import Place, Reading, find, matches, read, rows_of
+from shiftmetrics.tools.rules.outcomes import Outcome, RulesResult
+from shiftmetrics.tools.rules.rule import Rule, nearest_names, printed
+
+NO_DIRECTION = ("comparison", "novelty.")
+"""Measures that are neither better nor worse when they rise: novelty, or a comparison, whatever it compares."""
 
 
 def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> RulesResult:
@@ -61,17 +64,19 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     outcomes: list[Outcome] = []
     seen: set[str] = set()
     for rule in rules:
-        chosen = {name: result for name, result in results.items() if _is_meant(rule, name, result)}
+        chosen = {
+            name: result
+            for name, result in results.items()
+            if matches(name, rule.result) and _has_measure(result, rule.measure)
+        }
         seen |= chosen.keys()
         if not chosen:
-            outcomes.append(
-                Outcome(rule=rule, result="", measure="", ended="error", text=_nothing(rule, results))
-            )
+            nothing = _nothing(rule, results)
+            outcomes.append(Outcome(rule=rule, result="", measure="", ended="error", text=nothing))
         for name, result in chosen.items():
-            outcomes.extend(_outcomes(rule, name, result))
-    return RulesResult(
-        outcomes=tuple(outcomes), unchecked=tuple(name for name in results if name not in seen)
-    )
+            outcomes += _outcomes(rule, name, result)
+    unchecked = tuple(name for name in results if name not in seen)
+    return RulesResult(outcomes=tuple(outcomes), unchecked=unchecked)
 
 
 def _has_measure(result: Result, pattern: str) -> bool:
@@ -80,10 +85,6 @@ def _has_measure(result: Result, pattern: str) -> bool:
     if result.measure == type(result).measure:
         full |= {str(cls.measure) for cls in type(result).__mro__ if issubclass(cls, Result) and cls.measure}
     return any(matches(part, pattern) for name in full for part in (name, *name.split(".")))
-
-
-def _is_meant(rule: Rule, name: str, result: Result) -> bool:
-    return matches(name, rule.result) and _has_measure(result, rule.measure)
 
 
 def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
@@ -101,31 +102,25 @@ def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
 def _outcomes(rule: Rule, name: str, result: Result) -> Iterator[Outcome]:
     """Yield the outcome of one rule on one result; with a row, one for each row that it means."""
     common: dict[str, Any] = {"rule": rule, "result": name, "measure": result.measure}
-    ended: Ended
     try:
-        rows = [Row(result, "", rule.field)] if rule.row is None else rows_of(result, rule.row, rule.field)
+        rows = [(result, "")] if rule.row is None else rows_of(result, rule.row, rule.field)
     except (ValueError, TypeError) as error:
         yield Outcome(**common, ended="error", text=str(error))
         return
-    for row in rows:
+    for content, words in rows:
+        counted: dict[str, Any] = {}
         try:
-            place = find(row.content, row.path)
-            unmet = _unmet_status(rule, result, place)
-            if unmet:
-                yield Outcome(**common, row=row.words, ended=_not_held(rule), text=unmet)
-                continue
-            reading = read(place, rule.field, rule.using)
-            holds, text = judge(rule, result, reading)
+            place = find(content, rule.field)
+            text = _unmet_status(rule, result, place)
+            holds = not text
+            if holds:
+                reading = read(place, rule.field, rule.using)
+                holds, text = _judge(rule, result, reading)
+                counted = {"value": reading.value, "low": reading.low, "high": reading.high}
+            ended = "passed" if holds else "failed" if rule.severity == "fail" else "warned"
         except (ValueError, TypeError) as error:
-            yield Outcome(**common, row=row.words, ended="error", text=str(error))
-            continue
-        counted: dict[str, Any] = {"value": reading.value, "low": reading.low, "high": reading.high}
-        ended = "passed" if holds else _not_held(rule)
-        yield Outcome(**common, row=row.words, ended=ended, text=text, **counted)
-
-
-def _not_held(rule: Rule) -> Ended:
-    return "failed" if rule.severity == "fail" else "warned"
+            ended, text = "error", str(error)
+        yield Outcome(**common, **counted, row=words, ended=ended, text=text)
 
 
 def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
@@ -140,3 +135,61 @@ def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
             accepted = "" if rule.status == ("ok",) else f", not {' or '.join(rule.status)}"
             return f"Status {status}{accepted}: {status.text}"
     return ""
+
+
+def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
+    """Tell whether a bound holds for all that a number may be, and in which words.
+
+    Raises
+    ------
+    ValueError
+        If the field holds no number, and the rule bounds one.
+    """
+    value, low, high = reading.value, reading.low, reading.high
+    if rule.equal_to is not None:
+        is_flag = isinstance(value, bool) or isinstance(rule.equal_to, bool)
+        holds = value is rule.equal_to if is_flag else bool(value == rule.equal_to)
+        return holds, f"{rule.field} is {printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}."
+    if low is None or high is None:
+        raise ValueError(
+            f"The field {rule.field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
+            "Write equal_to instead."
+        )
+    lower, upper = low >= rule.lower, high <= rule.upper
+    counted = low if rule.at_least is not None and (not lower or upper) else high  # the end that decides
+    found = f"{rule.field} {_apart(value, rule)}{_counted(counted, reading, rule)}"
+    if lower and upper:
+        return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, result)}"
+    if not rule.lower <= float(value) <= rule.upper:
+        return False, f"{found}: not {rule.bound_in_words()}."
+    remedy = ' More rows narrow an interval; using = "value" judges the value alone.'
+    return False, f"{found}: not shown to be {rule.bound_in_words()}.{remedy if rule.using is None else ''}"
+
+
+def _wrong_side(rule: Rule, result: Result) -> str:
+    """Say that a bound lets the bad side pass: a mistake that nothing else would show."""
+    if rule.field != "value" or rule.row is not None or result.measure.startswith(NO_DIRECTION):
+        return ""
+    higher = result.higher_is_better
+    lower, upper = rule.lower > -math.inf, rule.upper < math.inf
+    if lower != upper and upper == higher:
+        side = ("Higher", "at_least") if higher else ("Lower", "at_most")
+        return f" {side[0]} is better here: did you mean {side[1]}?"
+    return ""
+
+
+def _counted(end: float, reading: Reading, rule: Rule) -> str:
+    """Say which end of what is uncertain was counted, where that is not the value itself."""
+    if not reading.because or _apart(end, rule) == _apart(reading.value, rule):
+        return ""
+    why = ", ".join(reading.because)
+    if math.isinf(end):
+        return f" ({why})"
+    return f", counted as {_apart(end, rule)} ({why})"
+
+
+def _apart(number: Any, rule: Rule) -> str:
+    """Print a number with enough digits to tell it from the bounds."""
+    short = printed(number)
+    alike = any(bound != number and format_number(bound) == short for bound in (rule.lower, rule.upper))
+    return repr(number) if alike else short

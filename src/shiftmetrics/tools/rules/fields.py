@@ -73,15 +73,12 @@ def find(start: Any, path: str) -> Place:
     ValueError
         If a step leads nowhere; the message names what there is.
     """
-    part, holder, done = start, start, ""
+    part, holder, name, done = start, start, "", ""
     owners: list[Any] = []
-    steps = path.split(".")
-    while steps:
+    for name in path.split("."):
         holder = part
         if isinstance(part, Record):
             owners.append(part)
-        name = ".".join(steps) if isinstance(part, Mapping) and ".".join(steps) in part else steps[0]
-        steps = steps[1:] if name == steps[0] else []
         part = _step(part, name, done, path)
         done = f"{done}.{name}" if done else name
     return Place(holder=holder, name=name, value=part, owners=tuple(owners))
@@ -232,53 +229,40 @@ def _searched(place: Place, path: str, value: float) -> list[tuple[float, float,
     return [(low, high, UNSEEN[kind])]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One row: a record or the cells of a DataFrame, with the words for what chose it and the path that is left."""
-
-    content: Any
-    words: str
-    path: str
-
-
-def rows_of(result: Result, row: Mapping[str, Any], path: str) -> list[Row]:
+def rows_of(result: Result, row: Mapping[str, Any], path: str) -> list[tuple[Any, str]]:
     """Return the rows that hold what ``row`` says, from the first table that has any and the field.
+
+    Returns
+    -------
+    list of (Record or mapping, str)
+        Each with the words for what chose it.
 
     Raises
     ------
     ValueError
         If no table has these columns, or no row these values.
     """
-    first, _, rest = path.partition(".")
-    named: Any = getattr(result, first, None) if first in names_of(result) else None
-    if rest and _is_table(named):
-        tables, path = iter([list(named)]), rest
-    else:
-        tables = _tables(result)
-    wanted = {*row, path.partition(".")[0]}
+    wanted = [*row, path.partition(".")[0]]
     known: dict[str, None] = {}
-    values: dict[str, dict[str, None]] = {}
-    for table in tables:
+    values: dict[str, list[str]] = {}
+    for table in _tables(result):
         columns = names_of(table[0])
-        known.update(dict.fromkeys(columns))
-        if not wanted <= set(columns):
+        known |= dict.fromkeys(columns)
+        if not set(wanted) <= set(columns):
             continue
-        found = [
-            Row(match, row_in_words({name: plain(_cell(match, name)) for name in row}), path)
-            for part in table
-            if (match := _matching(part, row)) is not None
-        ]
-        if found:
-            return found
+        if found := [match for part in table if (match := _matching(part, row)) is not None]:
+            return [(part, row_in_words({name: plain(_cell(part, name)) for name in row})) for part in found]
         for name in row:
-            values.setdefault(name, {}).update({str(plain(_cell(part, name))): None for part in table})
-    for name in (*row, path.partition(".")[0]):
+            values.setdefault(name, []).extend(str(plain(_cell(part, name))) for part in table)
+    for name in wanted:
         if name not in known:
             raise ValueError(
                 f"No table of this result has the column {name!r}. {nearest_names(name, known, most=30)}"
             )
     if not values:
-        raise ValueError(f"No table of this result has the columns {', '.join(sorted(wanted))} together.")
+        raise ValueError(
+            f"No table of this result has the columns {', '.join(sorted(set(wanted)))} together."
+        )
     name = next((name for name in row if str(row[name]) not in values[name]), next(iter(row)))
     raise ValueError(
         f"No row has {row_in_words(row)}. In the column {name!r}: {nearest_names(str(row[name]), values[name])}"
@@ -291,24 +275,13 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def _tables(result: Result) -> Iterator[list[Any]]:
-    """Yield the tables of a result: its records first, which know their intervals, then its DataFrames."""
-    kind: Any = getattr(result, "kind", None)
-    for name in names_of(result):
-        part: Any = vars(result).get(name)
-        if _is_table(part):
+    """Yield the tables of a result: its records first, which know their intervals, then its DataFrame."""
+    for part in vars(result).values():
+        if isinstance(part, tuple) and part and all(isinstance(row, Record) for row in part):
             yield list(part)
-    makers = [name for name in dir(type(result)) if name.endswith("_frame") and not name.startswith("_")]
-    for name in sorted(makers, key=lambda name: name != "to_frame"):
-        frame = getattr(result, name)()
-        named = [level for level in frame.index.names if level is not None and level not in frame.columns]
-        rows = (frame.reset_index(named) if named else frame).to_dict("records")
-        if rows:
-            # Points of a search are bounds, even where the kind stands beside the table.
-            yield [{"kind": kind, **row} for row in rows] if isinstance(kind, str) else rows
-
-
-def _is_table(part: Any) -> bool:
-    return isinstance(part, tuple) and bool(part) and all(isinstance(row, Record) for row in part)
+    # Points of a search are bounds, even where the kind stands beside the table.
+    kind: Any = {"kind": result.kind} if hasattr(result, "kind") else {}
+    yield [kind | row for row in result.to_frame().to_dict("records")]
 
 
 def _matching(part: Any, row: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
@@ -22,8 +22,6 @@ Severity = Literal["fail", "warn"]
 
 BOUNDS = ("at_least", "at_most", "equal_to")
 """The keys that bound a field; each rule has one of them, or the first two together."""
-
-WORDS = {"severity": ("fail", "warn"), "using": ("interval", "value")}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,17 +85,21 @@ class Rule(Record):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for text in ("name", "measure", "result", "field", "reason"):
-            _check_text(getattr(self, text), text, empty=text in ("name", "reason"))
+        for name in ("name", "measure", "result", "field", "reason"):
+            text = getattr(self, name)
+            if not isinstance(text, str):
+                raise TypeError(describe(name, "a text", repr(text)))
+            if not text.strip() and name not in ("name", "reason"):
+                raise ValueError(describe(name, "a text that is not empty", repr(text)))
         if isinstance(self.status, str):
             object.__setattr__(self, "status", (self.status,))
         listed = isinstance(self.status, tuple) and all(isinstance(part, str) for part in self.status)
         if not listed or not self.status:
             expected = 'a status or a list of them, such as "ok", "any" or "converged"'
             raise TypeError(describe("status", expected, repr(self.status)))
-        for name, words in WORDS.items():
-            if getattr(self, name) != getattr(Rule, name):
-                check_choice(getattr(self, name), name, words)
+        check_choice(self.severity, "severity", get_args(Severity))
+        if self.using is not None:
+            check_choice(self.using, "using", get_args(Using))
         if self.row is not None:
             _check_row(self.row)
         self._check_bounds()
@@ -169,13 +171,6 @@ def printed(value: Any) -> str:
 def row_in_words(row: Mapping[str, Any]) -> str:
     """Print the values that choose rows of a table: ``feature = age, subgroup = north``."""
     return ", ".join(f"{name} = {part}" for name, part in row.items())
-
-
-def _check_text(value: Any, argument: str, *, empty: bool = False) -> None:
-    if not isinstance(value, str):
-        raise TypeError(describe(argument, "a text", repr(value)))
-    if not value.strip() and not empty:
-        raise ValueError(describe(argument, "a text that is not empty", repr(value)))
 
 
 def _check_row(row: Any) -> None:
