@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from typing import Annotated, Any
 
@@ -12,7 +11,6 @@ from typer.core import TyperGroup
 
 from shiftmetrics._version import __version__
 from shiftmetrics.tools.cli.errors import (
-    DEBUG_VARIABLE,
     EXIT_INTERRUPTED,
     UsageError,
     discard_output,
@@ -90,8 +88,6 @@ class CommandGroup(TyperGroup):
                 fail("The program was ended, with exit code 0, by code that it opened.")
             raise
         except Exception as error:
-            if os.environ.get(DEBUG_VARIABLE):
-                raise
             fail(message_of(error))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,6 @@ SET_BY_RUN = ("json", "report", "quiet", "help")
 """Options of a command that say where its answer goes."""
 
 _NAME = re.compile(r"\w(?:[\w .,%+()-]{0,98}[\w)%])?")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9])\s*(?:\..*)?", re.IGNORECASE)
-"""Names that Windows keeps for devices, whatever follows a dot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +109,10 @@ def read_config(path: Path) -> Config:
         raise ValueError(
             f"{path.name} must hold at least one measurement, got none. Begin one with {listed}."
         )
-    seen: set[str] = set()
-    for name in (part.name for part in measurements):
-        if name.casefold() in seen:  # some systems ignore capital letters in names of files
-            raise ValueError(f"{path.name} must have measurements of distinct names, got {name!r} twice.")
-        seen.add(name.casefold())
+    # Some systems ignore capital letters in names of files.
+    name, times = Counter(part.name.casefold() for part in measurements).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{path.name} must have measurements of distinct names, got {name!r} twice.")
     return Config(
         path=path,
         title=_text(document, "title", path.name) or TITLE,
@@ -153,8 +151,6 @@ def _measurement(
         raise ValueError(
             f"{where} must have a name of letters, digits, spaces and .,%+-() that can name a file, got {name!r}."
         )
-    if _DEVICE.fullmatch(name):
-        raise ValueError(f"{where} must have a name that can name a file on every system, got {name!r}.")
     where, known = f"{file}, {kind} {name!r}", _parameters(kind)
     values: dict[str, Any] = {}
     for key, value in table.items():

@@ -39,7 +39,12 @@ def discard_output() -> None:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message for the user: bad input in its own words, anything else as a defect."""
+    """Return the message for the user: bad input in its own words, anything else as a defect.
+
+    Where SHIFTMETRICS_DEBUG is set, the error is raised instead.
+    """
+    if os.environ.get(DEBUG_VARIABLE):
+        raise error
     if isinstance(error, UsageError):
         return str(error.format_message()).rstrip(".") + "."
     if isinstance(error, MemoryError):

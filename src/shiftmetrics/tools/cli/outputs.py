@@ -85,7 +85,6 @@ class Job:
             If a file would overwrite an input, or looks like data.
         """
         check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
-        refuse_foreign_archive(self.json)
         answer = self.compute()
         # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
         if self.json is not None:
@@ -137,18 +136,14 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) 
                 f"{option} must not replace a file that shiftmetrics did not write, got {str(path)!r}. "
                 "Move it away, or choose another name."
             )
+        if option == "--json" and has_foreign_archive(path):
+            raise ValueError(
+                f"--json {path} keeps its arrays in {path.with_suffix('.npz').name}, which exists and is not ours. "
+                "Choose another name."
+            )
         same = options.setdefault(path.resolve(), option)
         if same != option:
             raise ValueError(f"{same} and {option} must be two files, got {str(path)!r} twice.")
-
-
-def refuse_foreign_archive(path: Path | None) -> None:
-    """Raise a ValueError if arrays of a JSON file would replace an archive of other origin."""
-    if path is not None and has_foreign_archive(path):
-        raise ValueError(
-            f"--json {path} keeps its arrays in {path.with_suffix('.npz').name}, which exists and is not ours. "
-            "Choose another name."
-        )
 
 
 def say(line: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +10,18 @@ from pathlib import Path
 
 import typer
 
-from shiftmetrics._core.result import names_arrays
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
-from shiftmetrics.tools.cli.errors import DEBUG_VARIABLE, EXIT_ERROR, message_of, reader_may_leave, say_error
+from shiftmetrics.tools.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.tools.cli.objects import UntrustedError
-from shiftmetrics.tools.cli.outputs import Answer, Job, check_outputs, refuse_foreign_archive, say
+from shiftmetrics.tools.cli.outputs import Answer, check_outputs, say
 from shiftmetrics.tools.cli.signature import command
+from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import Rule, check_results, read_rules
 from shiftmetrics.tools.rules.rule import check_names
 from shiftmetrics.views import Context, write_report
+
+REPORT, JUNIT = "report.html", "junit.xml"
 
 
 @command
@@ -53,27 +54,35 @@ def run(
         Read and check the inputs; compute and write nothing, open no Python objects.
     """
     plan = read_config(config)
+    place = output or config.parent / plan.output
     session = Session(
         plan=plan,
-        folder=(output or config.parent / plan.output).resolve(),
-        start=Path.cwd(),
+        place=place,
+        folder=place.resolve(),
         quiet=quiet or dry_run,
         trust=False if dry_run else trust or plan.trust or None,
     )
     with contextlib.chdir(config.parent):
-        session.check_folder()
-        rules = session.read_rules()
+        if session.folder.exists() and not session.folder.is_dir():
+            raise ValueError(f"The output must be a folder, got the file {str(session.folder)!r}.")
+        session.check_outputs(plan.measurements)
+        rules = _rules_of(plan)
         unopened = session.read_inputs()
-        if dry_run:
-            checked = f"Measurements with their inputs in order: {len(plan.measurements) - len(unopened)}."
-            say(f"{checked} Nothing was computed or written.")
-            for name in unopened:
-                say(
-                    f"Not checked: {name}. It opens Python objects, which runs their code: no dry run does that."
-                )
-            return
-        code = session.measure(rules)
-    raise typer.Exit(code)
+        if not dry_run:
+            raise typer.Exit(session.measure(rules))
+    checked = f"Measurements with their inputs in order: {len(plan.measurements) - len(unopened)}."
+    say(f"{checked} Nothing was computed or written.")
+    for name in unopened:
+        say(f"Not checked: {name}. It opens Python objects, which runs their code: no dry run does that.")
+
+
+def _rules_of(plan: Config) -> list[Rule]:
+    """Read the rules that the file names, and those in it."""
+    rules = [] if plan.rules is None else list(read_rules(plan.rules))
+    if plan.inline_rules:
+        rules += read_rules({"rule": plan.inline_rules})
+        check_names(rules, plan.path.name)
+    return rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,10 +93,8 @@ class Session:
     ----------
     plan : Config
         The file.
-    folder : Path
-        Where results go.
-    start : Path
-        The folder in which the run was started; it works in the one of the configuration.
+    place, folder : Path
+        Where results go: as it was typed, for messages, and from the root.
     quiet : bool
         Whether to print nothing but errors, and to ask nothing.
     trust : bool or None
@@ -95,20 +102,10 @@ class Session:
     """
 
     plan: Config
+    place: Path
     folder: Path
-    start: Path
     quiet: bool
     trust: bool | None
-
-    @property
-    def report(self) -> Path:
-        """The page."""
-        return self.folder / "report.html"
-
-    @property
-    def junit(self) -> Path:
-        """The outcomes of rules."""
-        return self.folder / "junit.xml"
 
     def file(self, part: Measurement) -> Path:
         """Return where the result of a measurement goes."""
@@ -120,36 +117,12 @@ class Session:
             with reader_may_leave():
                 say(line)
 
-    def check_folder(self) -> None:
-        """Make sure that the folder can be written, and that nothing of other origin would be replaced.
-
-        Raises
-        ------
-        ValueError
-            If the folder cannot be one, or such a file stands in it.
-        """
-        if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"The output must be a folder, got the file {str(self.folder)!r}.")
-        self._check_outputs(self.plan.measurements, None)
-        for part in self.plan.measurements:
-            refuse_foreign_archive(self.file(part))
-
-    def _check_outputs(self, parts: Sequence[Measurement], job: Job | None) -> None:
-        """Refuse to replace files of other origin, or what a job reads; ``parts`` are still to be written."""
+    def check_outputs(self, parts: Sequence[Measurement], inputs: Sequence[Source] = ()) -> None:
+        """Refuse to replace files of other origin, or inputs; results of ``parts`` are still to be written."""
         if self.folder.exists():  # else it holds nothing
-            for outputs in [{"Its report": self.report, "JUnit": self.junit}] + [
-                {"--json": self.file(part)} for part in parts
-            ]:
-                check_outputs(outputs, () if job is None else job.inputs)
-
-    def read_rules(self) -> Sequence[Rule]:
-        """Read the rules that the file names, and those in it."""
-        rules = [] if self.plan.rules is None else list(read_rules(self.plan.rules))
-        if self.plan.inline_rules:
-            rules += read_rules({"rule": self.plan.inline_rules})
-        if rules:
-            check_names(rules, self.plan.path.name)
-        return rules
+            check_outputs({"Its report": self.folder / REPORT, "JUnit": self.folder / JUNIT}, inputs)
+            for part in parts:
+                check_outputs({"--json": self.file(part)}, inputs)
 
     def read_inputs(self) -> list[str]:
         """Read and check the inputs of every measurement, so that errors show before anything is computed.
@@ -165,111 +138,91 @@ class Session:
             The first error, with the measurement that has it.
         """
         unopened = []
-        parts = self.plan.measurements
-        for place, part in enumerate(parts):
+        written: set[Path] = set()  # by the measurements before: a comparison may read them
+        for number, part in enumerate(self.plan.measurements):
             try:
                 job = prepare(part, quiet=self.quiet, trust=self.trust)
-                self._check_outputs(parts[place:], job)
-                self._check_inputs(job, parts[:place])
+                self.check_outputs(self.plan.measurements[number:], job.inputs)
+                for source in job.inputs:
+                    path = source.path.resolve()
+                    if not (path in written or path.exists() or source.is_attribute):
+                        raise ValueError(
+                            f"{source.argument} must be there, got {source}, which does not exist."
+                        )
             except Exception as error:
                 if self.trust is False and isinstance(error, UntrustedError):
                     unopened.append(part.name)
-                    continue
-                if os.environ.get(DEBUG_VARIABLE):
-                    raise
-                raise ValueError(f"{part.kind} {part.name!r}: {message_of(error)}") from error
+                else:
+                    raise ValueError(f"{part.kind} {part.name!r}: {message_of(error)}") from error
+            written.add(self.file(part))
         return unopened
-
-    def _check_inputs(self, job: Job, earlier: Sequence[Measurement]) -> None:
-        """Refuse inputs that will not be there; results of earlier measurements will be."""
-        written = {self.file(part) for part in earlier}
-        for source in job.inputs:
-            path = source.path.resolve()
-            if path == self.folder:
-                raise ValueError(f"{source.argument} must not be the output folder, got {source}.")
-            if not (path in written or path.exists() or source.is_attribute):
-                raise ValueError(f"{source.argument} must be there, got {source}, which does not exist.")
 
     def measure(self, rules: Sequence[Rule]) -> int:
         """Measure, write, check; return the exit code. When one measurement fails, the others go on."""
         answers: dict[str, Answer] = {}
         failures: dict[str, str] = {}
+        parts = self.plan.measurements
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ValueError(
                 f"The output folder must be one that can be made, got {str(self.folder)!r} ({error.strerror})."
             ) from error
-        for part in self.plan.measurements:
+        for number, part in enumerate(parts, start=1):
+            self.say(f"[{number}/{len(parts)}] {part.name}: {part.kind}")
+            started, file = time.perf_counter(), self.file(part)
             try:
-                answers[part.name] = self._measured(part)
+                answer: Answer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
+                answer.write_json(file)
             except Exception as error:
-                if os.environ.get(DEBUG_VARIABLE):
-                    raise
-                _remove(self.file(part))
+                for old in (file, file.with_suffix(".npz")):  # of an earlier run: nobody takes it for new
+                    old.unlink(missing_ok=True)
                 failures[part.name] = message_of(error)
                 self.say(f"      failed: {failures[part.name]}")
+                continue
+            for place, result in enumerate(answer.results.values()):
+                self.say(f"      {f'{result.title}: ' if place else ''}{result.headline()}")
+            for note in answer.notes:
+                self.say(f"      Note: {note}")
+            self.say(f"      {time.perf_counter() - started:.1f} s")
+            answers[part.name] = answer.renamed(part.name)
         return self._conclude(answers, failures, rules)
-
-    def _measured(self, part: Measurement) -> Answer:
-        """Measure and write one result, and print it."""
-        parts = self.plan.measurements
-        self.say(f"[{parts.index(part) + 1}/{len(parts)}] {part.name}: {part.kind}")
-        started = time.perf_counter()
-        answer: Answer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
-        answer.write_json(self.file(part))
-        for number, result in enumerate(answer.results.values()):
-            self.say(f"      {f'{result.title}: ' if number else ''}{result.headline()}")
-        for note in answer.notes:
-            self.say(f"      Note: {note}")
-        self.say(f"      {time.perf_counter() - started:.1f} s")
-        return answer.renamed(part.name)
 
     def _conclude(self, answers: dict[str, Answer], failures: dict[str, str], rules: Sequence[Rule]) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""
         results = {name: result for answer in answers.values() for name, result in answer.results.items()}
         checked = check_results(results, rules) if rules else None
-        for file in (self.junit, self.report):  # those of an earlier run would pass for new
+        page, junit = self.folder / REPORT, self.folder / JUNIT
+        for file in (page, junit):  # those of an earlier run would pass for new
             file.unlink(missing_ok=True)
         if checked is not None:
-            checked.to_junit(self.junit)
+            checked.to_junit(junit)
         if results:
             facts = {
                 "Configuration": self.plan.path.name,
                 "Seed": "" if self.plan.seed is None else str(self.plan.seed),
                 "Failed": ", ".join(failures),
             }
+            rows = {name: part for answer in answers.values() for name, part in answer.context.rows.items()}
             context = Context(
                 description=f"Measured as listed in {self.plan.path.name}.",
                 facts={name: text for name, text in facts.items() if text},
-                rows={
-                    name: rows for answer in answers.values() for name, rows in answer.context.rows.items()
-                },
+                rows=rows,
                 remarks={name: _remark(answer.context) for name, answer in answers.items()},
                 rules=checked,
             )
-            write_report(results, self.report, title=self.plan.title, context=context)
+            write_report(results, page, title=self.plan.title, context=context)
         if checked is not None:
             if not self.quiet:
                 with reader_may_leave():
                     show_outcomes(checked)
             failures |= {f"rule {outcome.rule.name!r}": outcome.text for outcome in checked.errors}
-        for what, file in (("JUnit", self.junit), ("Report", self.report), ("Results", self.folder)):
-            if file.exists():
-                near = file.is_relative_to(self.start)
-                self.say(f"{what}: {file.relative_to(self.start) if near else file}")
+        for what, file in {"JUnit": JUNIT, "Report": REPORT, "Results": ""}.items():
+            if (self.folder / file).exists():
+                self.say(f"{what}: {self.place / file}")
         for name, message in failures.items():
             say_error(f"{name}: {message}")
         return EXIT_ERROR if failures else 0 if checked is None else checked.exit_code
-
-
-def _remove(file: Path) -> None:
-    """Remove the result of an earlier run, so that nobody takes it for new."""
-    if file.is_file():
-        has_arrays = names_arrays(file)
-        file.unlink()
-        if has_arrays:
-            file.with_suffix(".npz").unlink(missing_ok=True)
 
 
 def _remark(context: Context) -> str:
