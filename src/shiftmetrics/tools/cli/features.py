@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,11 @@ import numpy as np
 
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import Sample, read_row_values, require_column
-from shiftmetrics.tools.cli.sources import Source, looks_like_source, parquet_files, parse_source
+from shiftmetrics.tools.cli.sources import Source, parquet_files, parse_source
 from shiftmetrics.views.report import is_image_batch
 
 COMPONENTS = 20
 """Dimensions of the features."""
-
-ARGUMENTS = ("TEST", "REFERENCE")
 
 
 def is_folder(test: str, reference: str) -> bool:
@@ -36,93 +35,63 @@ def is_folder(test: str, reference: str) -> bool:
     return folders[0]
 
 
-class ImageFolders:
-    """Two folders of images; their features are principal components of both samples' pixels.
+def read_images(folder: str, argument: str, label: str | None, size: int) -> Sample:
+    """Read a folder of images, each of ``size`` x ``size`` pixels, as a sample that is still to be encoded."""
+    from shiftmetrics.adapters.embeddings.items import image_files
 
-    Parameters
-    ----------
-    folders : sequence of str
-        The sample under test, and the reference. The names of their images are listed here, and read later.
-    size : int
-        Side to which images are resized.
-    """
-
-    def __init__(self, *folders: str, size: int) -> None:
-        from shiftmetrics.adapters.embeddings.items import image_files
-
-        self._files = [image_files(folder) for folder in folders]
-        self._size = size
-        self.sources = [
-            Source(argument=argument, path=Path(folder).resolve())
-            for argument, folder in zip(ARGUMENTS, folders, strict=True)
-        ]
-
-    def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
-        """Read the images; return the samples, and fields of `shiftmetrics.views.Rows`."""
-        images = [files.read(size=self._size) for files in self._files]
-        samples = _encoded("pca", np.concatenate(images), self.sources, images, progress=progress)
-        samples[0].notes.append(
-            f"Features are {samples[0].values.shape[1]} principal components of the pixels of all images, "
-            f"at {self._size} x {self._size}."
-        )
-        for sample, files in zip(samples, self._files, strict=True):
-            sample.ids = files.names
-        return samples, {"images": images[0], "reference_images": images[1]}
+    files = image_files(folder)
+    source = Source(argument=argument, path=Path(folder).resolve())
+    labels = read_row_values(label, "--label", None)
+    return Sample(source=source, values=files.read(size=size), ids=list(files.names), label=labels)
 
 
-class Texts:
-    """A column of texts of two tables; their features are TF-IDF of both samples in latent dimensions.
+def read_texts(file: str, argument: str, label: str | None, column: str) -> Sample:
+    """Read a column of texts of a table as a sample that is still to be encoded.
 
     Raises
     ------
     ValueError
-        If a file is no table, or has no such column.
+        If the file is no table, or has no such column.
     TypeError
         If a row of the column holds no text.
     """
+    from shiftmetrics.adapters.embeddings.items import check_items
 
-    def __init__(self, *files: str, column: str, label: str | None) -> None:
-        from shiftmetrics.adapters.embeddings.items import check_items
-
-        self.sources, self._texts, self._labels = [], [], []
-        for argument, file in zip(ARGUMENTS, files, strict=True):
-            source = parse_source(file, argument)
-            frame = read_source(source)
-            if not hasattr(frame, "columns"):
-                raise ValueError(f"{argument} must be a table for --text, got {source}.")
-            values = frame[require_column(frame, column, "--text", argument)]
-            texts = check_items(values.tolist(), f"{argument}, column {column!r},")
-            if texts.kind != "texts":
-                raise ValueError(
-                    f"--text must name a column of texts, got {column!r}, a column of {texts.kind}."
-                )
-            if label is not None and looks_like_source(label) and argument != ARGUMENTS[0]:
-                label = None  # a file of labels goes with TEST
-            self.sources.append(source)
-            self._texts.append(texts)
-            self._labels.append(read_row_values(label, "--label", frame))
-
-    def samples(self, *, progress: bool) -> tuple[list[Sample], dict[str, Any]]:
-        """Encode the texts; return the samples, and fields of `shiftmetrics.views.Rows`."""
-        lists = [texts.data for texts in self._texts]
-        samples = _encoded("tfidf", lists[0] + lists[1], self.sources, self._texts, progress=progress)
-        for sample, label in zip(samples, self._labels, strict=True):
-            sample.label = label
-        samples[0].notes.append(
-            f"Features are frequencies of words (TF-IDF) in {samples[0].values.shape[1]} latent dimensions."
-        )
-        return samples, {"texts": lists[0], "reference_texts": lists[1]}
+    source = parse_source(file, argument)
+    frame = read_source(source)
+    if not hasattr(frame, "columns"):
+        raise ValueError(f"{argument} must be a table for --text, got {source}.")
+    values = frame[require_column(frame, column, "--text", argument)]
+    texts = check_items(values.tolist(), f"{argument}, column {column!r},")
+    if texts.kind != "texts":
+        raise ValueError(f"--text must name a column of texts, got {column!r}, a column of {texts.kind}.")
+    return Sample(source=source, values=texts.data, label=read_row_values(label, "--label", frame))
 
 
-def _encoded(
-    encoder: str, both: Any, sources: Sequence[Source], items: Sequence[Any], *, progress: bool
-) -> list[Sample]:
-    """Return each sample in the features of an encoder that is fitted on both."""
+def encode(samples: Iterable[Sample], *, progress: bool) -> list[Sample]:
+    """Return samples of images or texts in the features of an encoder that is fitted on all of them.
+
+    Of images they are principal components of the pixels, of texts TF-IDF in latent dimensions.
+    """
     from shiftmetrics.adapters.embeddings import embed, fit_encoder
 
-    fitted = fit_encoder(encoder, both, n_components=COMPONENTS)
-    values = [embed(part, encoder=fitted, cache=False, progress=progress) for part in items]
-    return [Sample(source=source, values=part) for source, part in zip(sources, values, strict=True)]
+    first, *others = samples
+    if isinstance(first.values, list):
+        fitted = fit_encoder(
+            "tfidf", sum((part.values for part in others), first.values), n_components=COMPONENTS
+        )
+        said = "Features are frequencies of words (TF-IDF) in {} latent dimensions."
+    else:
+        both = np.concatenate([part.values for part in (first, *others)])
+        fitted = fit_encoder("pca", both, n_components=COMPONENTS)
+        size = " x ".join(map(str, both.shape[1:3]))
+        said = f"Features are {{}} principal components of the pixels of all images, at {size}."
+    encoded = [
+        dataclasses.replace(part, values=embed(part.values, encoder=fitted, cache=False, progress=progress))
+        for part in (first, *others)
+    ]
+    encoded[0].notes = [*first.notes, said.format(encoded[0].values.shape[1])]
+    return encoded
 
 
 def images_of(sample: Sample, text: str | None, option: str) -> Any:

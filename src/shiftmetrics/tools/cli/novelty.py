@@ -6,16 +6,9 @@ from typing import Any
 
 from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import kernel_entropic_novelty
-from shiftmetrics.tools.cli.features import ImageFolders, Texts, images_of, is_folder
+from shiftmetrics.tools.cli.features import encode, images_of, is_folder, read_images, read_texts
 from shiftmetrics.tools.cli.outputs import Answer, Job
-from shiftmetrics.tools.cli.samples import (
-    Sample,
-    align_samples,
-    read_row_values,
-    read_sample,
-    refuse_options,
-    shared,
-)
+from shiftmetrics.tools.cli.samples import align_samples, read_sample, refuse_options, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import looks_like_source
 from shiftmetrics.views import Context, Rows
@@ -76,35 +69,36 @@ def novelty(
     folders = is_folder(test, reference)
     if size is not None and not folders:
         raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
-    encoded: ImageFolders | Texts | None = None
-    samples: list[Sample] = []
-    shown: dict[str, Any] = {}
+    arguments = [(test, "TEST", label)]
+    # A file of labels goes with TEST.
+    arguments.append((reference, "REFERENCE", None if label and looks_like_source(label) else label))
     if folders:
         refuse_options({**chosen, "--text": text}, "be left out for folders of images")
-        encoded = ImageFolders(test, reference, size=size or 32)
+        samples = [read_images(*argument, size=size or 32) for argument in arguments]
+        shown = {"images": samples[0].values, "reference_images": samples[1].values}
     elif text is not None:
         refuse_options(chosen, "be left out beside --text")
-        encoded = Texts(test, reference, column=text, label=label)
+        samples = [read_texts(*argument, column=text) for argument in arguments]
+        shown = {"texts": samples[0].values, "reference_texts": samples[1].values}
     else:
-        read: dict[str, Any] = {"role": "features", "id_column": id_column, "columns": columns}
-        samples.append(read_sample(test, "TEST", label=label, **read))
-        of_test = label is not None and looks_like_source(label)  # a file of labels goes with TEST
-        samples.append(read_sample(reference, "REFERENCE", label=None if of_test else label, **read))
-        shared("--label", label, *samples)
-        shown["images"] = images_of(samples[0], images, "--images")
-        shown["reference_images"] = images_of(samples[1], reference_images, "--reference-images")
+        samples = [
+            read_sample(file, name, role="features", id_column=id_column, columns=columns, label=labels)
+            for file, name, labels in arguments
+        ]
+        shown = {
+            "images": images_of(samples[0], images, "--images"),
+            "reference_images": images_of(samples[1], reference_images, "--reference-images"),
+        }
         align_samples(*samples, align=align, rows=call["paired"])
+    shared("--label", label, *samples)
 
     def compute() -> Answer:
         import pandas as pd
 
         from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 
-        pair, fields = (samples, shown) if encoded is None else encoded.samples(progress=call.progress)
-        first, second = pair
-        if folders:
-            first.label = read_row_values(label, "--label", None)
-        shared("--label", label, first, second)
+        is_encoded = folders or text is not None
+        first, second = encode(samples, progress=call.progress) if is_encoded else samples
         features = first.numbers(), second.numbers()
         tables: tuple[Any, ...] = features
         if first.is_table and second.is_table:  # what is new is told by the names of the columns
@@ -123,10 +117,9 @@ def novelty(
             description=f"{name} ({len(first.values):,} rows) set against {second.source} "
             f"({len(second.values):,} rows).",
             facts={"Test": name, "Reference": str(second.source)},
-            rows={name: Rows(**{**rows, **fields})},
+            rows={name: Rows(**{**rows, **shown})},
         )
         notes = [*first.notes, *second.notes, *([swept.headline()] if swept else [])]
         return Answer(results={name: result}, title="Novelty of a sample", context=context, notes=notes)
 
-    inputs = [sample.source for sample in samples] if encoded is None else encoded.sources
-    return Job(inputs=inputs, compute=compute)
+    return Job(inputs=[sample.source for sample in samples], compute=compute)
