@@ -64,11 +64,11 @@ def test_large_arrays_are_mapped_and_not_copied(tmp_path):
     assert isinstance(read(tmp_path / "s.npy"), np.memmap)
 
 
-def test_an_npz_of_several_arrays_lists_them_with_their_shapes(tmp_path):
+def test_an_npz_of_several_arrays_lists_them(tmp_path):
     np.savez(tmp_path / "s.npz", log_probs=np.zeros((4, 5, 6, 3), np.float32), labels=np.zeros(6, np.uint8))
-    with pytest.raises(ValueError, match=r"log_probs \(4, 5, 6, 3\) float32, labels \(6,\) uint8"):
+    with pytest.raises(ValueError, match=r"got none; it holds 'log_probs', 'labels'"):
         read(tmp_path / "s.npz")
-    with pytest.raises(ValueError, match=r"got 'logits'; s.npz holds log_probs"):
+    with pytest.raises(ValueError, match=r"got 'logits'; it holds 'log_probs'"):
         read(f"{tmp_path / 's.npz'}:logits")
     with pytest.raises(ValueError, match=r"index inside the shape \(4, 5, 6, 3\), got s.npz:log_probs\[7\]"):
         read(f"{tmp_path / 's.npz'}:log_probs[7]")

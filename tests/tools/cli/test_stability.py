@@ -104,9 +104,12 @@ def test_boundaries_are_answers(run, folder, threshold, status):
         (["patients.csv", "-r", "0.4", "--losses", "loss", "--label", "dead"], "--label must name a column"),
         (
             ["distances.npy", "-r", "0.4", "--distances", "d"],
-            "--distances must be a place below 1 in the array",
+            "--distances must name a column of FILE, got 'd'; it has '0'",
         ),
-        (["runs.npz:noisy", "-r", "0.4", "--losses", "3"], "--losses must be a place below 3 in the array"),
+        (
+            ["runs.npz:noisy", "-r", "0.4", "--losses", "3"],
+            "--losses must name a column of FILE, got '3'; it has '0'",
+        ),
         (["distances.npy", "--distances", "0"], "Missing option '--threshold'"),
         (["distances.npy", "--distances", "0", "-r", "high"], "'--threshold'"),
         (["distances.npy", "--distances", "0", "-r", "nan"], "--threshold must be"),

@@ -61,7 +61,7 @@ def read_texts(file: str, argument: str, label: str | None, column: str) -> Samp
     frame = read_source(source)
     if not hasattr(frame, "columns"):
         raise ValueError(f"{argument} must be a table for --text, got {source}.")
-    values = frame[require_column(frame, column, "--text", argument)]
+    values = frame[require_column(frame.columns, column, "--text", argument)]
     texts = check_items(values.tolist(), f"{argument}, column {column!r},")
     if texts.kind != "texts":
         raise ValueError(f"--text must name a column of texts, got {column!r}, a column of {texts.kind}.")

@@ -110,15 +110,17 @@ def parse_cost(text: str, flag: str = "--cost") -> Any:
     ValueError
         If a part is not of that form.
     """
-    if "=" not in text:
-        return text
+    return parse_pairs(text, flag, "a scale, or COLUMN=COST", "sex=0.1,age=inf") if "=" in text else text
+
+
+def parse_pairs(text: str, flag: str, expected: str, example: str) -> dict[str, float]:
+    """Turn ``a=1,b=2`` into numbers by name."""
     pairs = [part.rpartition("=") for part in split_names(text)]
     try:
         return {name: float(number) for name, _, number in pairs}
     except ValueError:
         raise ValueError(
-            f"{flag} must be a scale, or COLUMN=COST with commas between columns, got {text!r}. "
-            f"An example is {flag} sex=0.1,age=inf"
+            f"{flag} must be {expected} with commas between them, got {text!r}. An example is {flag} {example}"
         ) from None
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.rows import in_parts
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.objects import as_content, load_object
 from shiftmetrics.tools.cli.options import OPENING
 from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
@@ -227,39 +228,23 @@ def _read_array(source: Source) -> npt.NDArray[Any]:
         if source.suffix == ".npy":
             return np.asanyarray(loaded)
     with loaded:
-        key = _choose_key(source, loaded)
+        key = _choose_key(source, loaded.files)
         with _reading(source, "an .npz file"):
-            return np.asarray(_unpacked(loaded, key))
+            files = loaded.zip.NameToInfo
+            _check_size(files[key if key in files else f"{key}.npy"].file_size)
+            return np.asarray(loaded[key])
 
 
-def _unpacked(arrays: Any, name: str) -> Any:
-    files = arrays.zip.NameToInfo
-    _check_size(files[name if name in files else f"{name}.npy"].file_size)
-    return arrays[name]
-
-
-def _choose_key(source: Source, arrays: Any) -> str:
+def _choose_key(source: Source, names: list[str]) -> str:
     """Return the array that was named, or the only one."""
-    if not arrays.files:
+    if not names:
         raise ValueError(f"{source.argument} must hold an array, got {source.path.name}, which holds none.")
-    if source.key in arrays.files:
+    if source.key in names:
         return str(source.key)
-    if source.key is None and len(arrays.files) == 1:
-        return str(arrays.files[0])
-    listed = ", ".join(_shape_of(arrays, name) for name in arrays.files)
-    wanted = (
-        "one of the arrays" if source.key is None else f"an array of {source.path.name}, got {source.key!r}"
-    )
-    example = f"{source.path.name}:{arrays.files[0]}"
+    if source.key is None and len(names) == 1:
+        return names[0]
+    got = "none" if source.key is None else repr(source.key)
     raise ValueError(
-        f"{source.argument} must name {wanted}; {source.path.name} holds {listed}. Write {example}, or with "
-        f"leading axes chosen, {example}[0]."
+        f"{source.argument} must name an array of {source.path.name}, got {got}; it holds {first_few(names, 8)}. "
+        f"Write {source.path.name}:{names[0]}, or with leading axes chosen, {source.path.name}:{names[0]}[0]."
     )
-
-
-def _shape_of(arrays: Any, name: str) -> str:
-    try:
-        array = _unpacked(arrays, name)
-        return f"{name} {array.shape} {array.dtype}"
-    except Exception:  # pickled objects, damaged or large
-        return name

@@ -105,21 +105,15 @@ def read_sample(
     content = read_source(source)
     if is_in_parts(content):
         given = {"--id": id_column, **{f"--{name}": value for name, value in row_options.items()}}
-        for option, value in given.items():
-            if value is not None:
-                raise ValueError(
-                    f"{option} must be left out for several parquet files, whose rows pair by their place."
-                )
+        refuse_options(given, "be left out for several parquet files, whose rows pair by their place")
         if columns is not None:
-            names = split_names(columns)
-            content = content.select([_place(name, content.names, argument) for name in names])
+            known = content.names
+            names = [require_column(known, name, "--columns", argument) for name in split_names(columns)]
+            content = content.select([known.index(name) for name in names])
         return Sample(source=source, values=content)
     if not hasattr(content, "columns"):
-        for option, value in (("--id", id_column), ("--columns", columns)):
-            if value is not None:
-                raise ValueError(
-                    f"{option} must go with a table that has named columns, but {argument} is {source}."
-                )
+        rule = f"go with a table that has named columns, but {argument} is {source}"
+        refuse_options({"--id": id_column, "--columns": columns}, rule)
         if role == "scores" and np.ndim(content) > 2:
             raise ValueError(
                 f"{argument} must have shape (n_samples, n_classes), got {np.shape(content)}. Choose leading axes, "
@@ -133,11 +127,13 @@ def read_sample(
     if counted and source.suffix in (".csv", ".csv.gz"):
         notes.append(f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line.")
     rows = read_rows(frame, row_options)
-    ids = None if id_column is None else frame[require_column(frame, id_column, "--id", argument)]
+    ids = None if id_column is None else frame[require_column(frame.columns, id_column, "--id", argument)]
     used = {name for name in (id_column, *row_options.values()) if name in frame.columns}
     frame = frame.drop(columns=list(used))
     if columns is not None:
-        frame = frame[[require_column(frame, name, "--columns", argument) for name in split_names(columns)]]
+        frame = frame[
+            [require_column(frame.columns, name, "--columns", argument) for name in split_names(columns)]
+        ]
     else:
         refuse_text(frame, argument, among_numbers=True)
         refuse_suspect_columns(frame, argument, role)
@@ -193,7 +189,7 @@ def read_row_values(
     if frame is None:
         raise ValueError(f"{option} must be a file here, because arrays have no named columns; got {text!r}.")
     if required:
-        require_column(frame, text, option, "FILE")
+        require_column(frame.columns, text, option, "FILE")
     return None
 
 
@@ -226,20 +222,11 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
-def _place(name: str, names: Sequence[str], argument: str) -> int:
+def require_column(names: Any, name: str, option: str, argument: str) -> str:
+    """Return ``name`` if it is among the names of the columns, else raise a ValueError that lists these."""
     if name not in names:
         raise ValueError(
-            f"--columns must name a column of {argument}, got {name!r}; it has {first_few(names, 8)}."
-        )
-    return names.index(name)
-
-
-def require_column(frame: Any, name: str, option: str, argument: str) -> str:
-    """Return ``name`` if the table has such a column, else raise a ValueError that lists the columns."""
-    if name not in frame.columns:
-        raise ValueError(
-            f"{option} must name a column of {argument}, got {name!r}; "
-            f"it has {first_few(map(str, frame.columns), 8)}."
+            f"{option} must name a column of {argument}, got {name!r}; it has {first_few(map(str, names), 8)}."
         )
     return name
 

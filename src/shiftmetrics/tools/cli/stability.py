@@ -13,8 +13,9 @@ from shiftmetrics._core.arrays import as_array
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models import Decision, model_stability
 from shiftmetrics.models import feature_stability as stability_of_features
+from shiftmetrics.models.forests.reading import estimator_of
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
-from shiftmetrics.tools.cli.models import columns_of, name_of
+from shiftmetrics.tools.cli.forms import parse_pairs
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.readers import read_source
@@ -108,14 +109,18 @@ def stability(
     if not feature_stability:
         refuse_options({"--by": by}, "go with --feature-stability")
     check_model(model)
-    costs = _costs(error_costs or [])
+    costs: dict[str, float] = {}
+    for text in error_costs or []:
+        costs |= parse_pairs(text, "--error-costs", "LABEL=COST", "ill=10")
     source = parse_source(file, "FILE")
 
     def compute() -> Answer:
+        import pandas as pd
+
         fitted, notes = load_object(model, "--model")
         sample = _read(source, id_column, {**beside, "by": by, "target": target}, leave_out=[target, weight])
         if sample.table is not None:
-            sample.values, unseen = columns_of(fitted, sample.table, target, (groups, by))
+            sample.values, unseen = _columns_of(fitted, sample.table, target, (groups, by))
             if unseen:
                 names = first_few(unseen, 6)
                 sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")
@@ -140,7 +145,8 @@ def stability(
         if feature_stability:
             asked = call["theta2"] != call.declared["theta2"].default
             prices = {} if asked else {"theta2": math.inf}  # features are compared by moves alone
-            features = call(stability_of_features, *rows, by=_named(sample.by, by), **prices, **given)
+            groups_by = None if sample.by is None else pd.Series(sample.by, name=by)
+            features = call(stability_of_features, *rows, by=groups_by, **prices, **given)
             results[features.title] = features
         facts = {
             "File": str(source),
@@ -149,42 +155,51 @@ def stability(
             "Risk that counts as broken": f"{call['threshold']:g}",
             "Moves found by": f"the {result.route} route",
         }
-        description = f"{name_of(fitted)} on {result.n_samples:,} rows in {source}."
+        description = f"{_name_of(fitted)} on {result.n_samples:,} rows in {source}."
         context = Context(description=description, facts=facts, rows={str(source): shown})
         return Answer(results=results, title=TITLE, context=context, notes=[*notes, *sample.notes])
 
     return Job(inputs=[source], compute=compute)
 
 
-def _costs(texts: Sequence[str]) -> dict[str, float]:
-    """Read ``ill=10`` as the cost of an error on rows of a label."""
-    costs: dict[str, float] = {}
-    for text in texts:
-        label, _, cost = text.rpartition("=")
-        try:
-            costs[label] = float(cost)
-        except ValueError:
-            raise ValueError(
-                f"--error-costs must be LABEL=COST, got {text!r}. An example is ill=10."
-            ) from None
-    return costs
-
-
 def _read(
-    source: Source, id_column: str | None, beside: dict[str, str | None], leave_out: Sequence[str | None]
+    source: Source,
+    id_column: str | None,
+    beside: dict[str, str | None],
+    leave_out: Sequence[str | None],
+    *,
+    as_table: bool = False,
 ) -> Sample:
-    """Read the file with its ids and the values that stand beside its rows; the table is without ``leave_out``."""
+    """Read the file with its ids and the values that stand beside its rows; the table is without ``leave_out``.
+
+    ``as_table`` names the columns of an array by their places.
+    """
     content = read_source(source)
+    if as_table and not hasattr(content, "columns"):
+        content = _table_of(content, source)
     if hasattr(content, "columns"):
         ids = None
         if id_column is not None:
-            ids = [str(name) for name in content[require_column(content, id_column, "--id", "FILE")]]
+            ids = [str(name) for name in content[require_column(content.columns, id_column, "--id", "FILE")]]
         left_out = [name for name in (id_column, *leave_out) if name in content.columns]
         table, beside_rows = content.drop(columns=left_out), read_rows(content, beside, required=True)
         return Sample(source=source, values=content, ids=ids, table=table, **beside_rows)
     if id_column is not None:
         raise ValueError(f"--id must name a column of a table, but FILE is {source}, an array.")
     return Sample(source=source, values=content, **read_rows(None, beside))
+
+
+def _table_of(content: Any, source: Source) -> Any:
+    import pandas as pd
+
+    values = np.asarray(content)
+    if values.ndim > 2:
+        raise ValueError(
+            f"FILE must be a table or an array of rows and columns, got shape {values.shape}. "
+            f"Choose a part, such as {source.example}."
+        )
+    frame = pd.DataFrame(values)
+    return frame.set_axis(list(map(str, getattr(content, "names", None) or frame.columns)), axis=1)
 
 
 def _of_numbers(
@@ -203,8 +218,10 @@ def _of_numbers(
             "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are."
         )
     what, column = ("distances", str(distances)) if losses is None else ("losses", losses)
-    sample = _read(parse_source(file, "FILE"), id_column, beside, leave_out=[column, *beside.values()])
-    values, name = _one_value_a_row(sample, what, column), str(sample.source)
+    sample = _read(parse_source(file, "FILE"), id_column, beside, [column, *beside.values()], as_table=True)
+    chosen = sample.values[[require_column(sample.values.columns, column, f"--{what}", "FILE")]]
+    refuse_text(chosen, f"--{what}")
+    values, name = np.asarray(as_array(chosen[column], f"--{what}")), str(sample.source)
 
     def compute() -> Answer:
         loss = call(ZeroOneLoss, values) if what == "distances" else call(FixedLoss, values)
@@ -224,41 +241,6 @@ def _of_numbers(
     return Job(inputs=[sample.source], compute=compute)
 
 
-def _one_value_a_row(sample: Sample, what: str, column: str) -> Any:
-    """Return the column of losses or distances; in an array, that at a place.
-
-    Raises
-    ------
-    ValueError
-        If the file has no such column.
-    """
-    source, content = sample.source, sample.values
-    if sample.is_table:
-        column = require_column(content, column, f"--{what}", "FILE")
-        refuse_text(content[[column]], f"--{what}")
-        return np.asarray(as_array(content[column], f"--{what}"))
-    values = sample.numbers()
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2:
-        raise ValueError(
-            f"FILE must be a table or an array of rows and columns, got shape {values.shape}. "
-            f"Choose a part, such as {source.example}."
-        )
-    if not (column.isdecimal() and int(column) < values.shape[1]):
-        raise ValueError(
-            f"--{what} must be a place below {values.shape[1]} in the array {source}, got {column!r}. "
-            "The first column is 0."
-        )
-    return values[:, int(column)]
-
-
-def _named(values: Any, by: str | None) -> Any:
-    """Return the group of each row with the name that groups get, such as ``SEX = 2``."""
-    import pandas as pd
-
-    return None if values is None else pd.Series(np.asarray(values), name=by)
-
-
 def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:
     """Return the stability over thresholds, from the base risk to beyond the threshold."""
     start, threshold = result.base_risk, call["threshold"]
@@ -267,3 +249,44 @@ def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:
         stability_curve, rows.loss, [*thresholds, threshold], sample_weight=rows.sample_weight, groups=groups
     )
     return {curve.title: curve}
+
+
+def _name_of(model: Any) -> str:
+    """Return what kind of model this is; of a pipeline, its steps."""
+    steps = [step for _, step in getattr(model, "steps", [])]
+    return " then ".join(type(step).__name__ for step in steps) or type(model).__name__
+
+
+def _columns_of(model: Any, frame: Any, target: str, aside: Sequence[str | None]) -> tuple[Any, list[Any]]:
+    """Return what the model predicts on, and the names of the other columns.
+
+    A model that was fitted on a table names its columns; any other gets all of them, as an array if it was fitted on
+    one. Columns of ``aside``, those of ``--groups`` and ``--by``, are left out until the number of columns is right.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks a column of the model, or the target is one of them.
+    """
+    model = estimator_of(model)
+    known = getattr(model, "feature_names_in_", None)
+    if known is not None:
+        if target in set(known):
+            raise ValueError(
+                f"--target must name what --model predicts, got {target!r}, which it predicts from."
+            )
+        missing = [str(name) for name in known if name not in set(frame.columns)]
+        if missing:
+            raise ValueError(
+                f"FILE must have the columns that --model was fitted on, got none called {first_few(missing, 8)}; "
+                f"it has {first_few(map(str, frame.columns), 8)}."
+            )
+        return frame[list(known)], [name for name in frame.columns if name not in set(known)]
+    width = getattr(model, "n_features_in_", None)
+    unseen: list[Any] = []
+    for name in dict.fromkeys(aside):
+        if name in frame.columns and frame.shape[1] - len(unseen) != width:
+            unseen.append(name)
+    rest = frame.drop(columns=unseen)
+    numeric = all(rest[name].dtype.kind in "iuf" for name in rest.columns)
+    return (rest.to_numpy(dtype=np.float64) if width is not None and numeric else rest), unseen
