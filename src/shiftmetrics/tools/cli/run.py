@@ -217,9 +217,9 @@ class Session:
                 with reader_may_leave():
                     show_outcomes(checked)
             failures |= {f"rule {outcome.rule.name!r}": outcome.text for outcome in checked.errors}
-        for what, file in {"JUnit": JUNIT, "Report": REPORT, "Results": ""}.items():
-            if (self.folder / file).exists():
-                self.say(f"{what}: {self.place / file}")
+        for what, name in {"JUnit": JUNIT, "Report": REPORT, "Results": ""}.items():
+            if (self.folder / name).exists():
+                self.say(f"{what}: {self.place / name}")
         for name, message in failures.items():
             say_error(f"{name}: {message}")
         return EXIT_ERROR if failures else 0 if checked is None else checked.exit_code

@@ -10,7 +10,7 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.tools.rules.fields import Place, Reading, find, matches, read, rows_of
-from shiftmetrics.tools.rules.outcomes import Outcome, RulesResult
+from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.tools.rules.rule import Rule, nearest_names, printed
 
 NO_DIRECTION = ("comparison", "novelty.")
@@ -109,6 +109,7 @@ def _outcomes(rule: Rule, name: str, result: Result) -> Iterator[Outcome]:
         return
     for content, words in rows:
         counted: dict[str, Any] = {}
+        ended: Ended
         try:
             place = find(content, rule.field)
             text = _unmet_status(rule, result, place)
