@@ -21,7 +21,7 @@ from shiftmetrics import Resampling
 from shiftmetrics.agreement import (
     agreement_contributions,
     agreement_curves,
-    agreement_transfer,
+    posterior_agreement,
     prediction_rates,
 )
 from shiftmetrics.views import plot
@@ -80,13 +80,18 @@ plot(split, axes[0])
 plot(split, axes[1], kind="contributions")
 
 # %%
-# Some kinds of things are lost in the noise; the intervals are exact, the worst one holds for all kinds together.
+# Some kinds of things are lost in the noise; the intervals are exact.
 rates = prediction_rates(outputs["alexnet"][3], outputs["alexnet"][0], labels, groups=kinds)
 print(rates.summary())
 rates.plot(rate="afr_t")
 
 # %%
 # A confidence that fits mild noise is too much for strong noise: beta from level 95 loses nats at 125.
-alexnet = {str(level): scores for level, scores in zip(levels[1:], outputs["alexnet"][1:], strict=True)}
-print(agreement_transfer(alexnet, outputs["alexnet"][0], fit_on=str(levels[1])).summary())
+clean, mild, *stronger = outputs["alexnet"]
+found = posterior_agreement(mild, clean)
+for level, scores in zip(levels[2:], stronger, strict=True):
+    there, best = posterior_agreement(scores, clean, beta=found.beta), posterior_agreement(scores, clean)
+    print(
+        f"noise {level}: {there.value:.3f} nats with the beta of noise {levels[1]}, {best.value:.3f} with its own"
+    )
 plt.show()

@@ -1,7 +1,7 @@
 """Posterior agreement: do a model's predictions survive this shift? Paired scores, no labels."""
 
 from shiftmetrics.agreement.curves import AgreementCurvesResult, agreement_curves
-from shiftmetrics.agreement.matrix import AgreementMatrixResult, agreement_matrix, agreement_transfer
+from shiftmetrics.agreement.matrix import AgreementMatrixResult, agreement_matrix
 from shiftmetrics.agreement.pairing import pair_samples
 from shiftmetrics.agreement.posterior import agreement_contributions, posterior_agreement
 from shiftmetrics.agreement.rates import PredictionRatesResult, prediction_rates
@@ -15,7 +15,6 @@ __all__ = [
     "agreement_contributions",
     "agreement_curves",
     "agreement_matrix",
-    "agreement_transfer",
     "pair_samples",
     "posterior_agreement",
     "prediction_rates",

@@ -35,13 +35,10 @@ class Rate(Record):
         The rate among the rows.
     interval : Interval or None
         What other samples of this size would plausibly give; None where the sample cannot tell.
-    group : str or None
-        The group it was found in, where it is that of the worst group.
     """
 
     value: float
     interval: Interval | None
-    group: str | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,12 +85,10 @@ class PredictionRates(Record):
 RATES = tuple(part.name for part in fields(PredictionRates) if part.name != "n_samples")
 """The rates, in the order of tables."""
 
-LOWER_IS_BETTER = ("delta_afr", "misled", "attack_success_rate")
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PredictionRatesResult(Drawn, Result):
-    """How many predictions survive a shift, over all rows, in each group and in the worst one.
+    """How many predictions survive a shift, over all rows and in each group.
 
     Attributes
     ----------
@@ -104,10 +99,8 @@ class PredictionRatesResult(Drawn, Result):
     overall : PredictionRates
         Over all rows.
     groups : dict of str to PredictionRates
-        In each group of rows; empty without ``groups``.
-    worst : dict of str to Rate
-        The least favourable group for each rate, named in ``Rate.group``. Its interval covers the worst rate of all
-        groups together (each group's interval at level ``1 - (1 - level) / n_groups``).
+        In each group of rows; empty without ``groups``. Their intervals hold together with those of the other groups
+        at the level ``1 - (1 - level) / n_groups``.
     n_classes : int
         Classes seen in any of the inputs.
     """
@@ -119,7 +112,6 @@ class PredictionRatesResult(Drawn, Result):
 
     overall: PredictionRates
     groups: dict[str, PredictionRates] = field(default_factory=dict)
-    worst: dict[str, Rate] = field(default_factory=dict)
     n_classes: int
 
     def headline(self) -> str:
@@ -131,14 +123,14 @@ class PredictionRatesResult(Drawn, Result):
         return f"{kept}; {_percent(before)} were right before it and {_percent(after)} after it (AFR_T)."
 
     def notes(self) -> list[str]:
-        """Return the sentences on the worst groups, and those of every measure."""
-        names = {"afr_p": "AFR_P", "afr_t": "AFR_T"}
-        worst = [
-            f"{label} is lowest in group {self.worst[name].group!r}: {_percent(self.worst[name].value)}"
-            for name, label in names.items()
-            if name in self.worst
-        ]
-        return [*([f"{'; '.join(worst)}."] if worst else []), *super().notes()]
+        """Return the sentence on the lowest groups, and those of every measure."""
+        lowest = []
+        names = ["afr_p"] if self.overall.afr_t is None else ["afr_p", "afr_t"]
+        for name in names if self.groups else []:
+            values = {group: getattr(rates, name).value for group, rates in self.groups.items()}
+            group = min(values, key=values.__getitem__)
+            lowest.append(f"{name.upper()} is lowest in group {group!r}: {_percent(values[group])}")
+        return [*([f"{'; '.join(lowest)}."] if lowest else []), *super().notes()]
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row for each rate: over "all" rows, then in each group."""
@@ -173,7 +165,7 @@ def prediction_rates(
     """Count how many predictions survive a shift, and how many are right before and after it.
 
     AFR_P, AFR_T (attack failure rates by predictions and by labels [1]_), the loss DeltaAFR, the attack success rate,
-    accuracy and macro F1; for all rows, each group and the worst group.
+    accuracy and macro F1; for all rows and each group.
 
     Parameters
     ----------
@@ -234,12 +226,12 @@ def prediction_rates(
     if labels is not None:
         inputs.append((check_labels(labels, "labels", length=len(shifted)), "labels"))
     codes, classes = label_codes(*inputs)
-    by_group: dict[str, IntArray] = {}
+    by_group: dict[str, PredictionRates] = {}
     if groups is not None:
-        names, places = np.unique(check_labels(groups, "groups", length=len(shifted)), return_inverse=True)
-        by_group = {str(name): np.flatnonzero(places.ravel() == k) for k, name in enumerate(names)}
+        names = check_labels(groups, "groups", length=len(shifted))
+        for name in np.unique(names):
+            by_group[str(name)] = _rates_of([part[names == name] for part in codes], len(classes), level)
     overall = _rates_of(codes, len(classes), level)
-    parts = {name: [part[rows] for part in codes] for name, rows in by_group.items()}
     return PredictionRatesResult(
         value=overall.afr_p.value,
         error_bound=0.0,
@@ -247,8 +239,7 @@ def prediction_rates(
         status=COUNTED,
         n_samples=len(shifted),
         overall=overall,
-        groups={name: _rates_of(part, len(classes), level) for name, part in parts.items()},
-        worst=_worst(parts, len(classes), level),
+        groups=by_group,
         n_classes=len(classes),
         settings=settings_of(
             labels=labels is not None, groups=groups is not None, level=level, pairing=pairing
@@ -287,11 +278,8 @@ def _rate(count: int, n: int, level: float) -> Rate:
     return _bounded(count / n, *binomial_interval(count / n, n, level), level, EXACT)
 
 
-def _bounded(
-    value: float, low: float, high: float, level: float, method: str, group: str | None = None
-) -> Rate:
-    interval = Interval(low=low, high=high, level=level, method=method)
-    return Rate(value=value, interval=interval, group=group)
+def _bounded(value: float, low: float, high: float, level: float, method: str) -> Rate:
+    return Rate(value=value, interval=Interval(low=low, high=high, level=level, method=method))
 
 
 def _difference(lost: int, gained: int, n: int, level: float) -> Rate:
@@ -326,26 +314,6 @@ def _macro_f1(predicted: IntArray, labels: IntArray, n_classes: int, level: floa
     reach = float(ndtri((1.0 + level) / 2.0)) * error
     low, high = max(0.0, value - reach), min(1.0, value + reach)
     return _bounded(value, low, high, level, "normal, by the delta method")
-
-
-def _worst(parts: dict[str, list[IntArray]], n_classes: int, level: float) -> dict[str, Rate]:
-    """Find the least favourable group of each rate; intervals hold for all groups together."""
-    if not parts:
-        return {}
-    joint = 1.0 - (1.0 - level) / len(parts)
-    together = {name: dict(_rates_of(part, n_classes, joint).items()) for name, part in parts.items()}
-    found: dict[str, Rate] = {}
-    for name in next(iter(together.values())):
-        sign = -1.0 if name in LOWER_IS_BETTER else 1.0
-        rates = {group: rates[name] for group, rates in together.items()}
-        group = min(rates, key=lambda key: sign * rates[key].value)
-        value, extreme = rates[group].value, max if sign < 0 else min
-        known = [rate.interval for rate in rates.values() if rate.interval is not None]
-        found[name] = Rate(value=value, interval=None, group=group)
-        if len(known) == len(rates):
-            low, high = extreme(part.low for part in known), extreme(part.high for part in known)
-            found[name] = _bounded(value, low, high, level, f"{len(parts)} groups together", group)
-    return found
 
 
 def _percent(value: float) -> str:

@@ -111,8 +111,7 @@ def draw_matrix(result: Any, ax: Any = None, *, sort: bool = True) -> Any:
     """Draw the normalized agreement of all pairs as a heat map; ``sort`` puts names that agree side by side."""
     values = np.asarray(result.normalized, dtype=np.float64)
     n = len(result.names)
-    symmetric = np.array_equal(values, values.T)
-    order = _similar_side_by_side(values) if sort and n > 2 and symmetric else np.arange(n)
+    order = _similar_side_by_side(values) if sort and n > 2 else np.arange(n)
     diagonal = np.eye(n, dtype=bool)  # a name with itself says nothing
     shown, names = values[np.ix_(order, order)], [result.names[k] for k in order]
     apart = shown[~diagonal]
