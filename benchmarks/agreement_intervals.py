@@ -10,7 +10,7 @@ import numpy as np
 from _machine import best_of, header, table
 
 from shiftmetrics import Resampling, posterior_agreement
-from shiftmetrics._core.resampling import Draws
+from shiftmetrics._core.confidence import Draws
 
 N_RESAMPLES = 1000
 N_SOLVED = 10
@@ -25,7 +25,7 @@ def main() -> None:
         scores = reference + 2.0 * rng.normal(size=reference.shape)
         draws = Draws(n_samples, N_RESAMPLES, 0)
         weights = np.concatenate(
-            [draws.counts(block)[:N_SOLVED] for block in range(len(draws.blocks))], axis=1
+            [draws.weights(block)[:N_SOLVED] for block in range(len(draws.blocks))], axis=1
         )
 
         def interval(scores: np.ndarray = scores, reference: np.ndarray = reference) -> np.ndarray:

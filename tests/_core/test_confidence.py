@@ -5,9 +5,12 @@ import pytest
 from scipy import stats
 
 from shiftmetrics._core.confidence import (
+    Draws,
+    Units,
     binomial_interval,
     drawn_interval,
     drawn_p_value,
+    resampled_sums,
     simultaneous_p_values,
 )
 
@@ -51,7 +54,7 @@ def test_simultaneous_p_values_control_the_whole_family():
         sample = rng.normal(size=(80, 10))
         draws = rng.multinomial(80, np.full(80, 1 / 80), size=300) @ sample / 80
         values = sample.mean(axis=0)
-        family += simultaneous_p_values(values, draws).min() <= 0.1
+        family += simultaneous_p_values(values, draws)[0].min() <= 0.1
         single += min(drawn_p_value(part, part) for part in draws.T) <= 0.1
     assert 0.04 < family / 300 < 0.16
     assert single / 300 > 0.4
@@ -61,5 +64,46 @@ def test_what_does_not_vary_is_certain():
     draws = np.zeros((99, 3))
     draws[:, 1] = 1.0
     draws[:, 2] = np.random.default_rng(0).normal(size=99)
-    p = simultaneous_p_values(np.array([0.0, 1.0, 0.0]), draws)
+    p, _ = simultaneous_p_values(np.array([0.0, 1.0, 0.0]), draws)
     assert p.tolist() == [1.0, 0.01, 1.0]
+
+
+def all_weights(draws: Draws) -> np.ndarray:
+    return np.concatenate([draws.weights(block) for block in range(len(draws.blocks))], axis=1)
+
+
+@pytest.mark.parametrize("draws", [Draws(70, 4000, 3), Draws(1000, 400, 3)], ids=["one block", "several"])
+def test_weights_follow_their_law(draws):
+    weights = all_weights(draws)
+    assert weights.shape == (draws.n_resamples, draws.n_units)
+    assert np.array_equal(weights, all_weights(draws))
+    error = 6 / np.sqrt(draws.n_resamples)
+    assert weights.mean(axis=0) == pytest.approx(1.0, abs=error)
+    assert weights.var(axis=0).mean() == pytest.approx(1.0, rel=0.03)
+    # Units are independent, across blocks as well as within them.
+    assert np.cov(weights[:, 0], weights[:, 1])[0, 1] == pytest.approx(0.0, abs=error)
+    assert np.cov(weights[:, 0], weights[:, -1])[0, 1] == pytest.approx(0.0, abs=error)
+
+
+def test_several_blocks_are_tried():
+    assert len(Draws(1000, 400, 3).blocks) > 1
+
+
+def test_sums_are_those_of_the_weights():
+    rng = np.random.default_rng(0)
+    values, groups = rng.normal(size=(900, 3)), rng.integers(0, 50, 900)
+    for labels in (None, groups):
+        units = Units.of(labels, 900)
+        draws = Draws(units.n_units, 500, 1)
+        weights = all_weights(draws) if units.codes is None else all_weights(draws)[:, units.codes]
+        assert resampled_sums(lambda rows: values[rows], draws, units) == pytest.approx(weights @ values)
+
+
+def test_another_seed_is_another_draw():
+    assert not np.array_equal(all_weights(Draws(50, 10, 0)), all_weights(Draws(50, 10, 1)))
+
+
+def test_units_add_up_their_rows():
+    units = Units.of(["b", "a", "b"], 3)
+    assert units.n_units == 2
+    assert units.sums(np.array([1.0, 2.0, 4.0])).tolist() == [2.0, 5.0]

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics._core.branching import Nodes, Samples, Tail
-from shiftmetrics._core.maximum import Maximum, maximize_difference, upper_bounds
+from shiftmetrics._core.maximum import Maximum, Nodes, Samples, Tail, maximize_difference, upper_bounds
 
 
 def softplus(z: np.ndarray) -> np.ndarray:

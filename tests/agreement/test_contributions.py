@@ -74,7 +74,7 @@ def test_entropy_is_the_mean_over_right_rows() -> None:
     ):
         assert change.before == pytest.approx(entropy(scores, 1.0), rel=1e-12)
         assert change.after == pytest.approx(entropy(scores, split.beta), rel=1e-12)
-        assert change.change_bits == pytest.approx((change.after - change.before) / math.log(2))
+        assert change.change == change.after - change.before
 
 
 def test_entropy_falls_where_one_class_is_right_with_more_confidence() -> None:

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from shiftmetrics import Resampling, Result
-from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics._core.resampling import Draws, Units
+from shiftmetrics._core.confidence import Draws, Units, binomial_interval
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.channel import SymmetricChannel
 
@@ -26,8 +25,8 @@ def margins(*groups: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drawn_weights(n_units: int, n_resamples: int, seed: int) -> np.ndarray:
-    draws = Draws(n_units, n_resamples, seed, smooth=True)
-    return np.concatenate([draws.counts(block) for block in range(len(draws.blocks))], axis=1)
+    draws = Draws(n_units, n_resamples, seed)
+    return np.concatenate([draws.weights(block) for block in range(len(draws.blocks))], axis=1)
 
 
 CASES = {

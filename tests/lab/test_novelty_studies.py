@@ -101,7 +101,7 @@ def test_columns_of_different_units_are_divided_where_no_bandwidth_is_given() ->
 
 
 def test_distances_that_do_not_fit_in_memory_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shiftmetrics._core.memory.available_memory", lambda: 1 << 18)
+    monkeypatch.setattr("shiftmetrics._core.options.available_memory", lambda: 1 << 18)
     x, y = two_samples()
     with pytest.raises(MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"):
         bandwidth_sweep(x, y, bandwidths=[1.0])

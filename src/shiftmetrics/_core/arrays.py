@@ -133,6 +133,12 @@ def float64_rows(array: Array, rows: slice) -> Array:
     return xp.astype(block, xp.float64, copy=False)
 
 
+def as_like(values: npt.NDArray[Any], like: Array) -> Array:
+    """Return ``values`` in the library and on the device of ``like``."""
+    xp = namespace(like)
+    return values if xp is namespace(values) else xp.asarray(values, device=like.device)
+
+
 def take_rows(sample: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Return the rows at these positions, in this order: of an array of any library, a table or a list."""
     if isinstance(sample, np.ndarray):

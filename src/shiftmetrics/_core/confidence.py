@@ -1,14 +1,141 @@
-"""Confidence: intervals and p-values from resampled values, and exact ones for counts of successes."""
+"""Confidence: repeatable draws of the rows, and intervals and p-values, from draws or exact.
+
+A draw gives each unit (a row, or a group of rows that belong together) a weight. Whatever a measure sums over its
+rows it can sum with those weights; all draws of a block of units are one matrix product, and blocks add up. The same
+seed gives the same draws, so statistics of several models, or of further parameters, stay paired.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.result import Interval
+from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe
+
+WEIGHTS_IN_BLOCK = 1 << 18
+"""Weights that are drawn at a time."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Repeatable draws: a standard exponential weight for each unit.
+
+    This is the Bayesian bootstrap (D. Rubin, Annals of Statistics 9, 1981, doi:10.1214/aos/1176345338).
+
+    Attributes
+    ----------
+    n_units : int
+        Rows, or groups of rows.
+    n_resamples : int
+        Number of draws.
+    seed : int
+        Gives the same draws each time.
+    """
+
+    n_units: int
+    n_resamples: int
+    seed: int
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Slices of units whose weights are drawn at a time."""
+        return row_blocks(self.n_units, self.n_resamples, block_bytes=WEIGHTS_IN_BLOCK)
+
+    def weights(self, block: int) -> FloatArray:
+        """Return the weights of the units of one of the `blocks`, of shape (n_resamples, n_units)."""
+        units = self.blocks[block]
+        rng = np.random.default_rng([self.seed, 1, block])
+        return rng.standard_exponential((self.n_resamples, units.stop - units.start))
+
+
+@dataclass(frozen=True)
+class Units:
+    """Which rows are drawn together.
+
+    Attributes
+    ----------
+    n_rows, n_units : int
+        Rows, and groups of them: as many where every row stands for itself.
+    codes : ndarray of shape (n_rows,) or None
+        The group of each row, from 0; None where every row stands for itself.
+    """
+
+    n_rows: int
+    n_units: int
+    codes: IntArray | None = None
+
+    @classmethod
+    def of(cls, groups: Any, n_rows: int) -> Units:
+        """Return the units of ``groups``: one label for each row, or None.
+
+        Raises
+        ------
+        ValueError
+            If labels are missing, their number is another one, or there is only one group.
+        """
+        if groups is None:
+            return cls(n_rows, n_rows)
+        labels, codes = np.unique(check_labels(groups, "groups", length=n_rows), return_inverse=True)
+        if len(labels) < 2:
+            got = f"only {labels.tolist()[0]!r}"
+            remedy = "Groups are drawn as a whole: give each cluster of rows its own label."
+            raise ValueError(describe("groups", "of at least two different labels", got, remedy))
+        return cls(n_rows, len(labels), codes.astype(np.int64))
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum of ``values`` over the rows of each unit."""
+        if self.codes is None:
+            return values
+        sums = np.zeros((self.n_units, *values.shape[1:]))
+        np.add.at(sums, self.codes, values)
+        return sums
+
+
+def resampled_sums(
+    values_of: Callable[[slice], FloatArray], draws: Draws, units: Units, *, executor: Executor | None = None
+) -> FloatArray:
+    """Sum columns of values over the rows of each draw.
+
+    Parameters
+    ----------
+    values_of : callable
+        Maps a slice of rows to their values, of shape (n_rows, n_columns). It must be thread-safe.
+    draws : Draws
+        Of the units.
+    units : Units
+        Which rows are drawn together. Without groups the memory is bounded by the block size; with them the sums of
+        each group are kept.
+    executor : concurrent.futures.Executor, optional
+        Where blocks are worked off.
+
+    Returns
+    -------
+    ndarray of shape (n_resamples, n_columns)
+    """
+    blocks = draws.blocks
+    numbers = [slice(block, block + 1) for block in range(len(blocks))]
+    of_units = values_of
+    if units.codes is not None:
+        slices = row_blocks(units.n_rows, 1, block_bytes=1 << 10)
+        first = values_of(slices[0])
+        sums = np.zeros((units.n_units, first.shape[1]))
+        for rows in slices:
+            np.add.at(sums, units.codes[rows], values_of(rows) if rows.start else first)
+        of_units = sums.__getitem__
+    return map_reduce(
+        lambda number: draws.weights(number.start) @ of_units(blocks[number.start]),
+        numbers,
+        executor=executor,
+    )
 
 
 def drawn_interval(low: FloatArray, high: FloatArray, level: float) -> tuple[float, float]:
@@ -137,8 +264,10 @@ def rate_ratio_p_value(having: float, other_having: float, n: float, n_other: fl
     return float(betainc(having, other_having + 1.0, ratio * n / (ratio * n + n_other)))
 
 
-def simultaneous_p_values(values: FloatArray, draws: FloatArray) -> FloatArray:
-    """Return p-values of several values, each against 0, that hold together.
+def simultaneous_p_values(
+    values: FloatArray, draws: FloatArray, sides: tuple[FloatArray, FloatArray] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return p-values of several values, each against 0, that hold together, and what they rest on.
 
     Single-step studentised maxima: the p-value of a value is the share of draws in which the largest deviation of
     any of them, in its own standard errors, is as large (J. Romano and M. Wolf, Econometrica 73, 2005,
@@ -150,15 +279,27 @@ def simultaneous_p_values(values: FloatArray, draws: FloatArray) -> FloatArray:
         The sample's own.
     draws : ndarray of shape (n_resamples, n_values)
         Theirs in each draw.
+    sides : tuple of ndarray of shape (n_values,), optional
+        Standard errors below and above each value. Default: those of the draws, around their mean.
 
     Returns
     -------
-    ndarray of shape (n_values,)
+    p_values : ndarray of shape (n_values,)
         1 where a value and all its draws are 0.
+    largest : ndarray of shape (n_resamples,)
+        The largest deviation in each draw.
     """
-    errors = draws.std(axis=0)
-    moves = errors > 0.0
-    scale = np.where(moves, errors, 1.0)
-    largest = (np.abs(draws - draws.mean(axis=0)) / scale).max(axis=1, initial=0.0)
-    sizes = np.where(moves, np.abs(values) / scale, np.where(values == 0.0, 0.0, np.inf))
-    return np.asarray((1.0 + (largest[:, None] >= sizes).sum(axis=0)) / (1.0 + len(draws)))
+    centre = draws.mean(axis=0) if sides is None else values
+    down, up = (draws.std(axis=0),) * 2 if sides is None else sides
+    error = np.where(draws < centre, down, up)
+    with np.errstate(invalid="ignore"):
+        deviations = np.abs(draws - centre) / np.where(error > 0.0, error, np.inf)
+    largest = np.nan_to_num(deviations).max(axis=1, initial=0.0)
+    far = in_errors(values, down, up)
+    return (1.0 + (largest[:, None] >= far).sum(axis=0)) / (1.0 + len(draws)), largest
+
+
+def in_errors(values: FloatArray, down: FloatArray, up: FloatArray) -> FloatArray:
+    """Return how far values are from 0, in standard errors of the side on which 0 lies."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(values == 0.0, 0.0, np.abs(values) / np.where(values > 0.0, down, up))

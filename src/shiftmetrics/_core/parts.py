@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray, as_array, is_in_parts, to_numpy
 from shiftmetrics._core.blocks import PlacedBlocks, cpu_count, map_blocks
-from shiftmetrics._core.memory import check_memory
-from shiftmetrics._core.options import Computing
+from shiftmetrics._core.options import Computing, check_memory
 from shiftmetrics._core.validation import check_finite, describe
 
 COPIES = 4

@@ -95,11 +95,6 @@ class EntropyChange(Record):
         """What a row gains in entropy on average, ``after - before``, in nats: negative when posteriors sharpen."""
         return None if self.before is None or self.after is None else self.after - self.before
 
-    @property
-    def change_bits(self) -> float | None:
-        """The same in bits."""
-        return None if self.change is None else self.change / math.log(2.0)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgreementContributions(Record):
@@ -131,12 +126,12 @@ class AgreementContributions(Record):
                 f"{100 * lost[worst] / total:.3g} % of what is missing to its maximum comes from the "
                 f"{self.groups[worst].n_samples} pairs that are {GROUPS[worst]}."
             ]
-        change, bits = self.reference_entropy.change, self.reference_entropy.change_bits
-        if change is not None and bits is not None:
+        change = self.reference_entropy.change
+        if change is not None:
             texts.append(
                 f"From beta = 1 to beta = {format_number(beta)} the entropy of the posterior of a right reference "
-                f"row {'falls' if change < 0 else 'rises'} by {format_number(abs(change))} nats "
-                f"({format_number(abs(bits))} bits) on average."
+                f"row {'falls' if change < 0 else 'rises'} by {format_number(abs(change))} nats on "
+                "average."
             )
         return texts
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, namespace
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, as_like, namespace
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.options import Computing, Resampling, always_resampling, computing_of
 from shiftmetrics._core.result import Result, format_number, settings_of
 from shiftmetrics._core.status import Status
@@ -129,17 +129,14 @@ class AgreementCurvesResult(Drawn, Result):
 
         shape = self.agreement.shape
         places = [part.ravel() for part in np.indices(shape)]
-        names = ["agreement", "agreement_low", "agreement_high", "errors", "beta", "normalized"]
-        names += ["equivalent_error", "afr_p", "afr_p_low", "afr_p_high", "afr_t", "afr_t_low", "afr_t_high"]
         columns: dict[str, Any] = {
             "model": [self.models[k] for k in places[0]],
             "power": [self.powers[k] for k in places[1]],
             "ratio": self.ratios[places[2]],
+            "normalized": self.normalized.ravel(),
         }
-        for name in names:
-            part = getattr(self, name)
-            if part is not None:
-                columns[name] = part.ravel()
+        fields = {name: part for name, part in vars(self).items() if np.shape(part) == shape}
+        columns |= {name: part.ravel() for name, part in fields.items()}
         return pd.DataFrame(columns)
 
 
@@ -228,7 +225,7 @@ def agreement_curves(
     shares = np.unique(check_vector(ratios, "ratios", low=0.0))
     check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
     grid = ShiftGrid.of(scores, reference_scores, pairing)
-    curves: list[_Curve] = []
+    points: list[dict[str, Any]] = []
     n_samples = 0
     n_curves, quiet = len(grid.models) * len(grid.powers), not computing.progress
     with tqdm(total=n_curves, desc="curves", delay=2.0, disable=quiet or None, leave=False) as bar:
@@ -242,23 +239,23 @@ def agreement_curves(
             for p, pairs in enumerate(samples):
                 rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), drawn.rng)
                 segment = np.searchsorted(_row_counts(shares, n_samples), rank, side="right")
-                curves.append(_solve_ratios(pairs, segment, len(shares), truth, drawn, computing))
+                points += _solve_ratios(pairs, segment, len(shares), truth, drawn, computing)
                 bar.update()
     shape = (len(grid.models), len(grid.powers), len(shares))
     found: dict[str, Any] = {
-        name: np.stack([curve.columns[name] for curve in curves]).reshape(shape) for name in curves[0].columns
+        name: np.array([point[name] for point in points]).reshape(shape) for name in points[0]
     }
     where = found["ceiling"] > 0.0
     over = {name: found[name][where] / found["ceiling"][where] for name in ("agreement", "errors")}
     return AgreementCurvesResult(
         value=float(over["agreement"].min()) if where.all() else 0.0,
         error_bound=float(over["errors"].max(initial=0.0)),
-        status=SOLVED if all(curve.converged for curve in curves) else SOME_UNSOLVED,
+        status=SOLVED if found.pop("converged").all() else SOME_UNSOLVED,
         n_samples=n_samples,
         models=grid.models,
         powers=grid.powers,
         ratios=shares,
-        n_evaluations=sum(curve.n_evaluations for curve in curves),
+        n_evaluations=int(found.pop("n_evaluations").sum()),
         settings=settings_of(
             kind=kind,
             prior=prior_setting(prior),
@@ -291,14 +288,6 @@ def _shift_rank(sizes: FloatArray, seed: int) -> IntArray:
     return rank
 
 
-class _Curve(NamedTuple):
-    """All points of one model at one power; columns are of shape (n_ratios,)."""
-
-    columns: dict[str, FloatArray]
-    n_evaluations: int
-    converged: bool
-
-
 def _solve_ratios(
     pairs: ScorePairs,
     segment: IntArray,
@@ -306,25 +295,29 @@ def _solve_ratios(
     truth: IntArray | None,
     resampling: Resampling,
     computing: Computing,
-) -> _Curve:
+) -> Iterator[dict[str, Any]]:
     """Solve at every ratio: row i is shifted from the ratio at position ``segment[i]`` on."""
-    columns: dict[str, list[float]] = {}
     guesses: list[float] = []
-    n_evaluations, converged = 0, True
     shifted, reference = predicted_columns(pairs)
     for j in range(n_ratios):
         moved = segment <= j
         some = _shifted_in_part(pairs, moved)
         limits = limits_of(some, executor=computing.executor)
-        if moved.any():
-            evaluate = evaluator(some, executor=computing.executor)
-            best = search_beta(evaluate, limits, pairs.prior, None, computing, guesses=guesses)
-        else:
-            best = _at_infinity(limits.value)
+        # Rows with themselves cannot disagree, and rise without end: f' = 2 (E_2beta[b] - E_beta[b]) >= 0.
+        beta = None if moved.any() else math.inf
+        evaluate = evaluator(some, executor=computing.executor)
+        best = search_beta(evaluate, limits, pairs.prior, beta, computing, guesses=guesses)
         guesses = [best.x] if 0.0 < best.x < math.inf else []
-        n_evaluations, converged = n_evaluations + best.n_evaluations, converged and best.converged
+        low = high = best.value
+        if beta is None:  # to first order, beta may stay where it is
+            options: dict[str, Any] = {
+                "resampling": resampling,
+                "anew": False,
+                "executor": computing.executor,
+            }
+            interval, _ = sample_agreement(some, best, value=best.value, **options)
+            low, high = (low, high) if interval is None else (interval.low, interval.high)
         channel = channel_of(pairs.prior, limits.shares)
-        low, high = _sampling_ends(some, best, bool(moved.any()), resampling, computing)
         point = {
             "agreement": best.value,
             "agreement_low": low,
@@ -333,6 +326,8 @@ def _solve_ratios(
             "ceiling": channel.ceiling,
             "equivalent_error": channel.error(best.value),
             "beta": best.x * pairs.scale,
+            "n_evaluations": best.n_evaluations if beta is None else 0,
+            "converged": best.converged,
         }
         predicted = np.where(moved, shifted, reference)
         for name, expected in (("afr_p", reference), ("afr_t", truth)):
@@ -340,35 +335,11 @@ def _solve_ratios(
                 rate = float(np.mean(predicted == expected))
                 ends = binomial_interval(rate, pairs.n_samples, resampling.level)
                 point |= {name: rate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
-        for name, value in point.items():
-            columns.setdefault(name, []).append(value)
-    arrays = {name: np.asarray(part) for name, part in columns.items()}
-    return _Curve(arrays, n_evaluations, converged)
+        yield point
 
 
 def _shifted_in_part(pairs: ScorePairs, moved: BoolArray) -> ScorePairs:
     """Return the pairs in which only some rows are shifted; the others are paired with themselves."""
-    xp = namespace(pairs.scores)
-    mask = moved if pairs.scores.ndim == 1 else moved[:, None]
-    if xp is not namespace(mask):
-        mask = xp.asarray(mask, device=pairs.scores.device)
-    return pairs.replace(scores=xp.where(mask, pairs.scores, pairs.reference_scores))
-
-
-def _at_infinity(value: float) -> Maximum:
-    """Return the maximum of pairs of a row with itself, which rise without end: 2 (E_2beta[b] - E_beta[b]) >= 0."""
-    zero = np.zeros(1)
-    return Maximum(
-        math.inf, value, 0.0, 1e-15 * abs(value), zero, zero, np.full(1, value), 0, 0, converged=True
-    )
-
-
-def _sampling_ends(
-    pairs: ScorePairs, best: Maximum, moved: bool, resampling: Resampling, computing: Computing
-) -> tuple[float, float]:
-    """Return the sampling interval of a maximum: to first order, beta may stay where it is."""
-    if not moved:
-        return best.value, best.value  # rows paired with themselves cannot disagree
-    options: dict[str, Any] = {"resampling": resampling, "anew": False, "executor": computing.executor}
-    interval, _ = sample_agreement(pairs, best, value=best.value, **options)
-    return (best.value, best.value) if interval is None else (interval.low, interval.high)
+    scores, reference = pairs.scores, pairs.reference_scores
+    mask = as_like(moved if scores.ndim == 1 else moved[:, None], scores)
+    return pairs.replace(scores=namespace(scores).where(mask, scores, reference))

@@ -37,11 +37,8 @@ POINTS_PER_OCTAVE = 2
 """Betas for each factor of 2. The agreement errs by about 1e-9 nats; by more, which the error bound says, where
 hundreds of classes share one score exactly."""
 
-SAMPLES = 17
-"""Points at which each interval of the grid is evaluated, its ends included."""
-
 NEIGHBOURS = 3
-"""Grid points on either side of the best interval that the final polynomial goes through."""
+"""Grid points on either side of the maximum that the final polynomial goes through."""
 
 LEAST_EXPONENT = -707.0
 """Below it exponentials are next to nothing, and ten times as slow."""
@@ -166,32 +163,21 @@ def maximum_between(
 ) -> tuple[float, float, float]:
     """Return the beta of largest agreement between the ends of a logarithmic grid, its value and estimated error.
 
-    Quintics find the interval; there, one polynomial through the values and derivatives at several points on either
+    Quintics find the place; there, one polynomial through the values and derivatives at several points on either
     side takes over. How far it departs from the quintic tells how far to trust it.
     """
-    from scipy.interpolate import BPoly, KroghInterpolator
-    from scipy.optimize import minimize_scalar
+    from scipy.interpolate import BPoly, KroghInterpolator, PPoly
 
     # In the logarithm of beta the agreement has one scale everywhere.
     x = np.log(betas)
     derivatives = np.stack([value, betas * slope, betas * (betas * curvature + slope)], axis=1)
-    places = np.linspace(x[:-1], x[1:], SAMPLES, axis=1)
-    tried = BPoly.from_derivatives(x, derivatives)(places)
-    interval, column = (int(i) for i in np.unravel_index(int(np.argmax(tried)), tried.shape))
-    top, step = places[interval, column], places[0, 1] - places[0, 0]
-    found = []
-    for reach in (1, NEIGHBOURS):
-        part = slice(max(0, interval + 1 - reach), interval + 1 + reach)
-        polynomial = KroghInterpolator(np.repeat(x[part] - top, 3), derivatives[part].ravel())
-        best = minimize_scalar(
-            lambda shift, polynomial=polynomial: -float(polynomial(shift)),
-            bounds=(max(x[0] - top, -step), min(x[-1] - top, step)),
-            method="bounded",
-            options={"xatol": 1e-9},
-        )
-        found.append((float(top + best.x), -float(best.fun)))
-    place, best_value = found[-1]
-    return math.exp(place), best_value, abs(best_value - found[0][1])
+    quintic = PPoly.from_bernstein_basis(BPoly.from_derivatives(x, derivatives))
+    tried = np.concatenate([x, quintic.derivative().roots(extrapolate=False)])
+    place = float(tried[np.nanargmax(quintic(tried))])
+    after = int(np.searchsorted(x, place))
+    part = slice(max(0, after - NEIGHBOURS), after + NEIGHBOURS)
+    best = float(KroghInterpolator(np.repeat(x[part] - place, 3), derivatives[part].ravel())(0.0))
+    return math.exp(place), best, abs(best - float(quintic(place)))
 
 
 def grid_statistic(

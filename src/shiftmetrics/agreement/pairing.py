@@ -9,9 +9,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, take_rows, to_float64
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.neighbours import nearest_neighbours, pairwise_distances
-from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import align_tables, check_labels, label_codes
 from shiftmetrics._core.validation import (
@@ -235,10 +234,12 @@ def pair_samples(
             remedy = "Compute both by the same features."
             raise ValueError(describe("reference", expected, f"{second.shape[1]}", remedy))
     within_label = bool(within_label) or method == "label"
-    codes = shared_classes(labels, reference_labels, counts, method, unmatched) if within_label else None
+    groups = [(np.arange(counts[0]), np.arange(counts[1]))]
+    if within_label:
+        groups = rows_of_classes(labels, reference_labels, counts, method, unmatched)
     generator = check_rng(rng)
     found: list[tuple[IntArray, IntArray]] = []
-    for rows, partners in groups_of(codes, counts):
+    for rows, partners in groups:
         if method == "label":
             found.append(draw_partners(rows, partners, one_to_one, generator))
         elif one_to_one:
@@ -267,50 +268,35 @@ def as_columns(values: Any, argument: str) -> Array:
     return check_matrix(array[:, None] if array.ndim == 1 else array, argument)
 
 
-def shared_classes(
+def rows_of_classes(
     labels: Any, reference_labels: Any, counts: tuple[int, int], method: str, unmatched: str
-) -> tuple[IntArray, IntArray]:
-    """Return the classes of both samples as numbers, -1 for rows that are left out.
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the rows of each class in both samples, for the classes that are in both.
 
     Raises
     ------
     ValueError
         If a label is missing, or a class is in one sample only and ``unmatched`` is "raise".
     """
-    named = ((labels, "labels"), (reference_labels, "reference_labels"))
-    for value, name in named:
+    checked = []
+    for value, name, count in zip(
+        (labels, reference_labels), ("labels", "reference_labels"), counts, strict=True
+    ):
         if value is None:
             expected = f"given for method={method!r}" + (" within labels" if method == "neighbour" else "")
             raise ValueError(describe(name, expected, "None", "Give a label for each row."))
-    checked = [
-        (check_labels(value, name, length=count), name)
-        for (value, name), count in zip(named, counts, strict=True)
-    ]
+        checked.append((check_labels(value, name, length=count), name))
     (mine, theirs), classes = label_codes(*checked)
     for codes, others, name in ((mine, theirs, "labels"), (theirs, mine, "reference_labels")):
-        alone = ~np.isin(codes, others)
-        if alone.any() and unmatched == "raise":
-            got = f"{first_few(classes[code].item() for code in np.unique(codes[alone]))} in {name} only"
+        alone = np.setdiff1d(codes, others)
+        if len(alone) and unmatched == "raise":
+            got = f"{first_few(classes[alone].tolist())} in {name} only"
             remedy = 'Drop these rows, or pass unmatched="drop".'
             raise ValueError(describe("labels and reference_labels", "of the same classes", got, remedy))
     shared = np.intersect1d(mine, theirs)
     if not len(shared):
         raise ValueError(describe("labels and reference_labels", "of the same classes", "no class in common"))
-    if unmatched == "drop":
-        place = np.full(len(classes), -1)
-        place[shared] = np.arange(len(shared))
-        mine, theirs = place[mine], place[theirs]
-    return mine, theirs
-
-
-def groups_of(
-    codes: tuple[IntArray, IntArray] | None, counts: tuple[int, int]
-) -> list[tuple[IntArray, IntArray]]:
-    """Return the rows of both samples among which partners are searched: all, or those of each class."""
-    if codes is None:
-        return [(np.arange(counts[0]), np.arange(counts[1]))]
-    classes = np.intersect1d(codes[0][codes[0] >= 0], codes[1])
-    return [(np.flatnonzero(codes[0] == label), np.flatnonzero(codes[1] == label)) for label in classes]
+    return [(np.flatnonzero(mine == label), np.flatnonzero(theirs == label)) for label in shared]
 
 
 def draw_partners(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import take_rows
-from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.confidence import Units, binomial_interval
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.parts import check_rows_fit
-from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_choice, check_number, describe
@@ -24,7 +23,6 @@ from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
 from shiftmetrics.agreement.solver import changed_fields, is_constant, pilot_betas, solve_beta
 from shiftmetrics.agreement.statistic import (
-    AgreementLimits,
     confident_changes,
     evaluator,
     row_agreement,
@@ -251,7 +249,6 @@ def _solved(
     """Return the fields of the result of pairs, wherever they are."""
     predicted, executor = isinstance(prior, str), computing.executor
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
-    warnings = tuple(input_warnings(pairs, limits))
     best, fields = solve_beta(
         evaluator(pairs, executor=executor),
         limits,
@@ -265,7 +262,12 @@ def _solved(
     fields |= changed_fields(limits, lambda: confident_changes(pairs, best.x, executor=executor))
     if not pairs.elsewhere:
         fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
-    fields["warnings"] = warnings + fields["warnings"]
+    if limits.n_identical == limits.n_rows and not is_constant(limits):
+        identical = (
+            "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
+            "without saying anything about a shift. Check that the shifted sample was given."
+        )
+        fields["warnings"] = (identical, *fields["warnings"])
     if resampling is not None:
         fields["interval"], fields["resampled"] = sample_agreement(
             pairs,
@@ -275,17 +277,15 @@ def _solved(
             predicted=predicted,
             executor=executor,
         )
-        fields["disagreement_interval"] = _changes_interval(pairs, fields["disagreement"], resampling)
+        # As if each pair, or group of pairs, were one draw.
+        units, share = Units.of(resampling.groups, pairs.n_samples), fields["disagreement"]
+        weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
+        n_effective = float(weights.sum() ** 2 / (weights @ weights))
+        ends = binomial_interval(share, n_effective, resampling.level, one_sided=share in (0.0, 1.0))
+        fields["disagreement_interval"] = Interval(
+            low=ends[0], high=ends[1], level=resampling.level, method="Clopper-Pearson"
+        )
     return fields
-
-
-def _changes_interval(pairs: ScorePairs, share: float, resampling: Resampling) -> Interval:
-    """Bound the share of predictions that change, as if each pair, or group of pairs, were one draw."""
-    units = Units.of(resampling.groups, pairs.n_samples)
-    weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
-    n_effective = float(weights.sum() ** 2 / (weights @ weights))
-    low, high = binomial_interval(share, n_effective, resampling.level, one_sided=share in (0.0, 1.0))
-    return Interval(low=low, high=high, level=resampling.level, method="Clopper-Pearson")
 
 
 def _over_pairings(
@@ -349,12 +349,3 @@ def _over_pairings(
 def prior_setting(prior: Any) -> str:
     """Name the prior for the settings of a result, which holds its numbers."""
     return prior if isinstance(prior, str) else "uniform" if prior is None else "given"
-
-
-def input_warnings(pairs: ScorePairs, limits: AgreementLimits) -> Iterator[str]:
-    """Yield what is odd about the input, with the remedy."""
-    if limits.n_identical == limits.n_rows and not is_constant(limits):
-        yield (
-            "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
-            "without saying anything about a shift. Check that the shifted sample was given."
-        )

@@ -70,22 +70,16 @@ def label_columns(labels: Any, argument: str, scores: Any, n_classes: int, n_sam
     """
     codes = check_labels(labels, argument, length=n_samples)
     names = class_names(scores, n_classes)
-    if codes.dtype.kind == "b" and names.dtype.kind in "iu":
-        codes = codes.astype(np.int64)
-    if (codes.dtype.kind in "US") == (names.dtype.kind in "US"):
-        order = np.argsort(names, kind="stable")
-        places = np.minimum(np.searchsorted(names[order], codes), len(names) - 1)
-        columns = order[places]
-        wrong = names[columns] != codes
-    else:
-        columns, wrong = np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), dtype=bool)
+    places = {name: place for place, name in enumerate(names.tolist())}
+    columns = np.array([places.get(code, -1) for code in codes.tolist()], dtype=np.int64)
+    wrong = columns < 0
     if wrong.any():
         row = int(np.argmax(wrong))
         known = ", ".join(str(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")
         where = "column positions" if names.dtype.kind in "iu" else "column names"
         expected = f"classes of the scores ({where} {known})"
         raise ValueError(describe(argument, expected, f"{codes[row]} at row {row}"))
-    return columns.astype(np.int64)
+    return columns
 
 
 def class_names(scores: Any, n_classes: int) -> npt.NDArray[Any]:

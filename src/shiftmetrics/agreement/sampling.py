@@ -27,11 +27,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.confidence import drawn_interval
+from shiftmetrics._core.confidence import Draws, Units, drawn_interval, resampled_sums
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import posteriors
 from shiftmetrics._core.options import Resampling
-from shiftmetrics._core.resampling import Draws, Units, resampled_sums
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import block_agreement, row_agreement
@@ -145,7 +144,7 @@ class _Drawn:
     ) -> None:
         self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
         n = pairs.n_samples
-        self.draws = Draws(units.n_units, resampling.n_draws, resampling.rng, smooth=True)
+        self.draws = Draws(units.n_units, resampling.n_draws, resampling.rng)
         shape = 1.0 if math.isinf(best.x) else HALF
         self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(shape, resampling.n_draws)
         self.weights = np.ones(n) if pairs.weights is None else pairs.weights

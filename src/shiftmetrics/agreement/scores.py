@@ -14,6 +14,7 @@ from shiftmetrics._core.arrays import (
     FloatArray,
     IntArray,
     as_array,
+    as_like,
     float64_rows,
     is_floating,
     is_in_parts,
@@ -179,16 +180,12 @@ class ScorePairs:
 
     def row_weights(self, rows: slice, like: Array) -> Array:
         """Return the weights of a slice of rows in the library and on the device of ``like``."""
-        xp = namespace(like)
-        n_rows = rows.stop - rows.start
-        weights = np.ones(n_rows) if self.weights is None else self.weights[rows]
-        return weights if xp is namespace(weights) else xp.asarray(weights, device=like.device)
+        weights = np.ones(rows.stop - rows.start) if self.weights is None else self.weights[rows]
+        return as_like(weights, like)
 
     def prior_vector(self, like: Array) -> Array:
         """Return the positive part of the prior in the library and on the device of ``like``."""
-        prior = self.prior[self.prior > 0.0]
-        xp = namespace(like)
-        return prior if xp is namespace(prior) else xp.asarray(prior, device=like.device)
+        return as_like(self.prior[self.prior > 0.0], like)
 
     def _side(self, array: Array, rows: slice) -> Array:
         """Return a slice of one sample as scores of shape (n_rows, n_classes), not yet scaled."""
@@ -237,9 +234,6 @@ def prepare_pairs(
     kind = check_choice(kind, "kind", KINDS)
     if floor is not None:
         floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True, open_high=True)
-        if kind == "scores":
-            remedy = "It is for probabilities."
-            raise ValueError(describe("floor", "None for scores", repr(floor), remedy))
     scores, reference_scores = _in_parts(scores, reference_scores)
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", align=pairing, option="pairing"
@@ -260,8 +254,8 @@ def prepare_pairs(
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
     if kind == "auto":
         kind = check_choice(kind_of(first, second), "kind", KINDS)
-        if floor is not None and kind == "scores":
-            raise ValueError(describe("floor", "None for scores", repr(floor), "It is for probabilities."))
+    if floor is not None and kind == "scores":
+        raise ValueError(describe("floor", "None for scores", repr(floor), "It is for probabilities."))
     if kind != "scores":
         named = (first, "scores"), (second, "reference_scores")
         floor = check_probabilities(*named, floor=floor, divide=kind == "proportions")

@@ -52,16 +52,14 @@ class ShiftGrid:
         ValueError
             If models or powers differ, or there are none.
         """
-        if isinstance(reference_scores, Mapping):
-            names = list(reference_scores)
-            if not isinstance(scores, Mapping) or set(scores) != set(names) or not names:
-                got = _keys(scores) if isinstance(scores, Mapping) else type(scores).__name__
-                expected = f"a mapping with the models of reference_scores, {_keys(names)}"
-                raise ValueError(describe("scores", expected, got))
-            by_model = [scores[name] for name in names]
-            references = [reference_scores[name] for name in names]
-        else:
-            names, by_model, references = ["model"], [scores], [reference_scores]
+        if not isinstance(reference_scores, Mapping):
+            scores, reference_scores = {"model": scores}, {"model": reference_scores}
+        names = list(reference_scores)
+        if not isinstance(scores, Mapping) or set(scores) != set(names) or not names:
+            got = _keys(scores) if isinstance(scores, Mapping) else type(scores).__name__
+            expected = f"a mapping with the models of reference_scores, {_keys(names)}"
+            raise ValueError(describe("scores", expected, got))
+        by_model = [scores[name] for name in names]
         tables = [part if isinstance(part, Mapping) else {ONE_POWER: part} for part in by_model]
         keys = list(tables[0])
         for name, table in zip(names, tables, strict=True):
@@ -71,7 +69,9 @@ class ShiftGrid:
         if all(isinstance(key, numbers.Real) for key in keys):
             keys = sorted(keys)
         tables = [{_power(key): table[key] for key in keys} for table in tables]
-        return cls(tuple(map(str, names)), tuple(map(_power, keys)), tables, references, pairing)
+        return cls(
+            tuple(map(str, names)), tuple(map(_power, keys)), tables, list(reference_scores.values()), pairing
+        )
 
     def pairs(
         self, m: int, *, kind: str, prior: Any, floor: float | None, executor: Executor | None
@@ -102,16 +102,13 @@ class ShiftGrid:
         ValueError
             If a mapping lacks the model or power, or an array has another length.
         """
-        name = "perturbation_sizes"
-        model, power = self.models[m], self.powers[p]
+        name, keys = "perturbation_sizes", (self.models[m], self.powers[p])
+        for key in keys:
+            if isinstance(sizes, Mapping):
+                sizes = {_power(key): part for key, part in sizes.items()}.get(key, sizes)
         if isinstance(sizes, Mapping):
-            sizes = {_power(key): part for key, part in sizes.items()}.get(model, sizes)
-        if isinstance(sizes, Mapping):
-            by_power = {_power(key): part for key, part in sizes.items()}
-            if power not in by_power:
-                expected = f"given for model {model!r} and power {power!r}"
-                raise ValueError(describe(name, expected, _keys(by_power)))
-            sizes = by_power[power]
+            expected = f"given for model {keys[0]!r} and power {keys[1]!r}"
+            raise ValueError(describe(name, expected, _keys(sizes)))
         if sizes is None:
             return np.zeros(n_samples)
         reference = self.reference_scores[m]

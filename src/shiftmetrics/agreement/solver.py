@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.branching import Samples, Tail
-from shiftmetrics._core.maximum import Maximum, maximize_difference
+from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import describe

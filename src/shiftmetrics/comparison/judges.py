@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
-from shiftmetrics._core.confidence import drawn_interval
+from shiftmetrics._core.confidence import Units, drawn_interval
 from shiftmetrics._core.options import Resampling
-from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.scores import ScorePairs

@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.confidence import (
-    drawn_interval,
-    drawn_p_value,
-    simultaneous_p_values,
-)
+from shiftmetrics._core.confidence import drawn_interval, drawn_p_value, in_errors, simultaneous_p_values
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.sampling import HALF
@@ -130,6 +126,9 @@ def paired_differences(
     names: Sequence[str], paired: PairedValues, pairs: Sequence[tuple[int, int]], level: float
 ) -> tuple[ModelDifference, ...]:
     """Return the difference of each pair of models, alone and together with all others."""
+    from scipy.special import ndtr, ndtri
+
+    normal = float(ndtri(0.5 + 0.5 * level))
     first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
     floor = paired.bounds[first] + paired.bounds[second]
     gaps = _above(paired.values[first] - paired.values[second], floor)
@@ -137,35 +136,30 @@ def paired_differences(
     with np.errstate(invalid="ignore"):  # inf less inf: nothing is known
         draws = paired.draws[:, first] - paired.draws[:, second]
     if influence is None:
-        draws = _above(draws, floor)
+        draws, sides = _above(draws, floor), None
         errors = draws.std(axis=0)
-        down, up, together = errors, errors, simultaneous_p_values(gaps, draws)
-        quantile = _simultaneous_quantile(draws, level)
+        down, up = errors, errors
     else:
         errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
-        down, up = _sides(draws, gaps, level)
-        sides = np.where(draws < gaps, down, up)
-        with np.errstate(invalid="ignore"):
-            largest = np.nan_to_num(np.abs(draws - gaps) / np.where(sides > 0.0, sides, np.inf)).max(axis=1)
-        quantile = float(np.quantile(largest, level, method="higher"))
-        far = _in_errors(gaps, down, up)
-        together = (1.0 + (largest[:, None] >= far).sum(axis=0)) / (1.0 + len(draws))
-    drawn_by = "subsampling" if "subsampling" in paired.intervals[0].method else "bootstrap"
+        down, up = sides = _sides(draws, gaps, level)
+    together, largest = simultaneous_p_values(gaps, draws, sides)
+    quantile = float(np.quantile(largest, level, method="higher"))
+    alone = 2.0 * ndtr(-in_errors(gaps, down, up))
     method = "studentised maxima over all pairs"
     differences = []
     for p, (i, j) in enumerate(pairs):
         gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
-        sides_of = float(down[p]), float(up[p])
+        below, above = float(down[p]), float(up[p])
         if influence is None:
-            interval, p_value = _by_draws(draws[:, p], float(paired.one_more[i, j]), level, drawn_by)
+            interval, p_value = _by_draws(draws[:, p], float(paired.one_more[i, j]), level)
         else:
-            interval, p_value = _by_sides(gap, *sides_of, level)
+            low, high = gap - normal * below, gap + normal * above
+            interval = Interval(low=low, high=high, level=level, method="paired intervals")
+            p_value = float(alone[p])
             # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
             adjusted = min(adjusted, p_value * len(pairs))
         # Alone a difference is known no worse than together with the others.
-        below, above = (
-            quantile * side if side < np.inf else np.inf for side in sides_of
-        )  # 0 times inf is none
+        below, above = (quantile * side if side < np.inf else np.inf for side in (below, above))
         low, high = min(gap - below, interval.low), max(gap + above, interval.high)
         differences.append(
             ModelDifference(
@@ -193,23 +187,6 @@ def _sides(draws: FloatArray, gaps: FloatArray, level: float) -> tuple[FloatArra
     return np.where(unknown, np.inf, sides[0]), np.where(unknown, np.inf, sides[1])
 
 
-def _in_errors(gaps: Any, down: Any, up: Any) -> Any:
-    """Return how far differences are from 0, in standard errors of the side on which 0 lies."""
-    side = np.where(np.asarray(gaps) > 0.0, down, up)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(gaps) == 0.0, 0.0, np.abs(gaps) / side)
-
-
-def _by_sides(gap: float, down: float, up: float, level: float) -> tuple[Interval, float]:
-    from scipy.special import ndtr, ndtri
-
-    quantile = float(ndtri(0.5 + 0.5 * level))
-    interval = Interval(
-        low=gap - quantile * down, high=gap + quantile * up, level=level, method="paired intervals"
-    )
-    return interval, float(2.0 * ndtr(-_in_errors(gap, down, up)))
-
-
 def check_paired(results: Mapping[str, Any]) -> list[str]:
     """Check that results are of one measure, of the same rows and settings; return warnings about how far they are.
 
@@ -223,9 +200,7 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     for name, result in results.items():
         if not isinstance(result, Result):
             raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
-    _check_shared(results, lambda result: {"measure": (result.measure, "")})
-    _check_shared(results, lambda result: getattr(result, "comparable", {}))
-    _check_shared(results, _nats_of)
+    _check_shared(results, _comparable)
     listed = list(results.values())
     by_draws = any(map(_has_draws, listed)) or not all(hasattr(result, "influence") for result in listed)
     warnings: list[str] = []
@@ -266,12 +241,13 @@ def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
             raise ValueError(f"results must share the {what}, got {got}. {remedy}".rstrip())
 
 
-def _nats_of(result: Any) -> dict[str, tuple[Any, str]]:
-    """Agreement in nats grows with the number of classes."""
-    remedy = 'Agreement over its ceiling can be compared: criterion="agreement_over_ceiling".'
-    return (
-        {"number of classes": (result.n_classes, remedy)} if result.measure == "posterior_agreement" else {}
-    )
+def _comparable(result: Any) -> dict[str, tuple[Any, str]]:
+    """Return what results must share whatever pairs them; agreement in nats grows with the number of classes."""
+    shared = {"measure": (result.measure, ""), **getattr(result, "comparable", {})}
+    if result.measure == "posterior_agreement":
+        remedy = 'Agreement over its ceiling can be compared: criterion="agreement_over_ceiling".'
+        shared["number of classes"] = (result.n_classes, remedy)
+    return shared
 
 
 def _check_influence(name: str, result: Any) -> list[str]:
@@ -312,16 +288,9 @@ def _one_more(first: Any, second: Any) -> float:
     return float(np.abs(sides[0] - sides[1]).max()) / int(drawn["n_units"])
 
 
-def _by_draws(draws: FloatArray, one_more: float, level: float, drawn_by: str) -> tuple[Interval, float]:
+def _by_draws(draws: FloatArray, one_more: float, level: float) -> tuple[Interval, float]:
     """Return the interval of a difference and the p-value of 0, with half a row more against either model."""
     more = one_more * np.random.default_rng(0).standard_gamma(HALF, len(draws))
     low, high = drawn_interval(draws - more, draws + more, level)
-    interval = Interval(low=low, high=high, level=level, method=f"paired {drawn_by}, {len(draws)} draws")
+    interval = Interval(low=low, high=high, level=level, method=f"paired bootstrap, {len(draws)} draws")
     return interval, drawn_p_value(draws - more, draws + more)
-
-
-def _simultaneous_quantile(draws: FloatArray, level: float) -> float:
-    """Return how many standard errors the largest deviation of any difference stays within, at a level."""
-    errors = draws.std(axis=0)
-    scaled = np.abs(draws - draws.mean(axis=0)) / np.where(errors > 0.0, errors, np.inf)
-    return float(np.quantile(scaled.max(axis=1), level, method="higher"))

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.memory import check_memory_limit, format_bytes
+from shiftmetrics._core.options import check_memory_limit, format_bytes
 from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import CandidateLoss, Loss

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
-from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.neighbours import pairwise_distances
+from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import (
     check_choice,

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import is_labelled, is_table
-from shiftmetrics._core.memory import check_memory_limit
-from shiftmetrics._core.options import Computing, Resampling, computing_of
+from shiftmetrics._core.options import Computing, Resampling, check_memory_limit, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
 from shiftmetrics.novelty.detection import check_groups, detect

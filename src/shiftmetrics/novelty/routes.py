@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import cpu_count
-from shiftmetrics._core.memory import check_memory
+from shiftmetrics._core.options import check_memory
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import TILE_ROWS

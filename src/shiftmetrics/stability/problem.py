@@ -13,9 +13,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.confidence import Units
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.parts import check_rows_fit
-from shiftmetrics._core.resampling import Units
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
-from shiftmetrics._core.memory import check_memory, check_memory_limit
 from shiftmetrics._core.neighbours import pairwise_distances
-from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
 from shiftmetrics._core.result import format_number, settings_of
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.tables import Align, align_tables

@@ -14,7 +14,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, take_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
 from shiftmetrics._core.validation import check_magnitude, check_matrix, check_number, describe
-from shiftmetrics.agreement.pairing import shared_classes
+from shiftmetrics.agreement.pairing import rows_of_classes
 
 _NEGLIGIBLE = 1e-8
 """Canonical correlations below this share of the largest are rounding."""
@@ -102,18 +102,15 @@ def canonical_coordinates(
         known = _check_seeds(seeds, counts)
         space = fit_pairs(first, second, known, ridge=ridge)
     else:
-        codes = shared_classes(labels, reference_labels, counts, "correlation", "drop")
-        if int(codes[0].max()) < 1:
+        classes = rows_of_classes(labels, reference_labels, counts, "correlation", "drop")
+        if len(classes) < 2:
             remedy = "Give seeds instead."
             raise ValueError(describe("labels", "of at least two classes", "one class", remedy))
-        kept = [np.flatnonzero(part >= 0) for part in codes]
-        space = fit_class_means(
-            take_rows(first, kept[0]),
-            codes[0][kept[0]],
-            take_rows(second, kept[1]),
-            codes[1][kept[1]],
-            ridge=ridge,
-        )
+        arguments: list[Any] = []
+        for array, rows in zip((first, second), zip(*classes, strict=True), strict=True):
+            codes = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+            arguments += [take_rows(array, np.concatenate(rows)), codes]
+        space = fit_class_means(*arguments, ridge=ridge)
     return CanonicalCoordinates(
         space.coordinates(first), space.coordinates(second, reference=True), space.correlations
     )
