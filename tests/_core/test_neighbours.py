@@ -45,10 +45,11 @@ def test_neighbours_are_those_of_a_tree(n_neighbours, monkeypatch):
     np.testing.assert_array_equal(indices, expected[1])
 
 
-def test_a_row_is_not_its_own_neighbour():
+def test_the_first_neighbour_of_a_row_of_the_sample_is_itself():
     a = np.random.default_rng(0).normal(size=(50, 3))
-    distances, indices = nearest_neighbours(a, a, 2, exclude_self=True)
-    expected = KDTree(a).query(a, k=[2, 3])
+    distances, indices = nearest_neighbours(a, a, 3)
+    assert not distances[:, 0].any()
+    expected = KDTree(a).query(a, k=[1, 2, 3])
     np.testing.assert_array_equal(indices, expected[1])
     np.testing.assert_allclose(distances, expected[0])
 

@@ -148,41 +148,29 @@ def test_everything_that_has_rows_can_be_paired(networks):
 # --- agreement of unpaired samples -------------------------------------------------------------------------
 
 
-def test_agreement_by_label_is_the_mean_over_its_pairings(networks):
+def test_agreement_by_label_is_that_of_its_pairs(networks):
     scores, reference, labels, reference_labels, _ = networks
-    pairings = by_label(scores, reference[:200], labels, reference_labels[:200])
-    result = posterior_agreement(scores, reference[:200], pairing=pairings)
-    values = result.pairing_values
-    assert len(values) == 20
-    assert result.value == pytest.approx(values.mean())
-    assert result.pairing_spread == pytest.approx(values.std(ddof=1))
-    assert 0.0 < result.pairing_spread < 0.1
-    pairs = result.pairing.apply(scores, reference[:200])
-    assert posterior_agreement(*pairs).value == pytest.approx(values[0], abs=result.error_bound)
-    assert "over 20 pairings" in result.summary()
+    known = {"labels": labels, "reference_labels": reference_labels[:200]}
+    pairing = pair_samples(scores, reference[:200], method="label", rng=0, **known)
+    result = posterior_agreement(scores, reference[:200], pairing=pairing)
+    pairs = pairing.apply(scores, reference[:200])
+    assert posterior_agreement(*pairs).value == result.value
+    assert result.pairing.equals(pairing)
     assert "240 pairs by random partners of the same label" in result.summary()
     assert Result.from_json(result.to_json()).equals(result)
-    one = posterior_agreement(scores, reference[:200], pairing=pairings[0])
-    assert one.value == pytest.approx(values[0])
-    assert one.pairing_spread == 0.0
-
-
-def by_label(scores, reference, labels, reference_labels):
-    return [
-        pair_samples(
-            scores, reference, method="label", labels=labels, reference_labels=reference_labels, rng=seed
-        )
-        for seed in range(20)
-    ]
 
 
 def test_nearest_pairs_agree_more_than_pairs_of_a_class(networks):
     scores, reference, labels, reference_labels, _ = networks
-    random = posterior_agreement(
-        scores, reference, pairing=by_label(scores, reference, labels, reference_labels)
-    )
+    known = {"labels": labels, "reference_labels": reference_labels}
+    random = [
+        posterior_agreement(
+            scores, reference, pairing=pair_samples(scores, reference, method="label", rng=seed, **known)
+        )
+        for seed in range(20)
+    ]
     nearest = posterior_agreement(scores, reference, pairing=pair_samples(scores, reference))
-    assert random.pairing_values.max() < nearest.value
+    assert max(result.value for result in random) < nearest.value
     assert any("Pair by features of an earlier layer" in warning for warning in nearest.warnings)
     elsewhere = posterior_agreement(scores, reference, pairing=pair_samples(scores[:, :2], reference[:, :2]))
     assert not any("earlier layer" in warning for warning in elsewhere.warnings)

@@ -6,7 +6,6 @@ by the size of a tile.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from concurrent.futures import Executor
 
@@ -52,22 +51,13 @@ def pairwise_distances(rows: Array, points: Array) -> FloatArray:
     return distances
 
 
-def distance_tiles(
-    features: Array, rows: slice, reference: Array, *, exclude_self: bool = False
-) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield slices of ``reference`` with the distances of a block of ``features`` to them.
-
-    With ``exclude_self`` both are one sample, and the distance of a row to itself is infinite.
-    """
+def distance_tiles(features: Array, rows: slice, reference: Array) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield slices of ``reference`` with the distances of a block of ``features`` to them."""
     block = float64_rows(features, rows)
     columns = int(reference.shape[1])
     size = max(1, min(TILE_POINTS, TILE_BYTES // (8 * max(1, columns))))
     for tile in row_blocks(int(reference.shape[0]), 1, block_bytes=size):
-        distances = pairwise_distances(block, float64_rows(reference, tile))
-        if exclude_self:
-            own = np.arange(max(rows.start, tile.start), min(rows.stop, tile.stop))
-            distances[own - rows.start, own - tile.start] = math.inf
-        yield tile, distances
+        yield tile, pairwise_distances(block, float64_rows(reference, tile))
 
 
 def distance_blocks(features: Array) -> list[slice]:
@@ -82,7 +72,6 @@ def nearest_neighbours(
     reference: Array,
     n_neighbours: int = 1,
     *,
-    exclude_self: bool = False,
     executor: Executor | None = None,
 ) -> tuple[FloatArray, IntArray]:
     """Find the nearest rows of ``reference`` to each row of ``features``.
@@ -92,11 +81,9 @@ def nearest_neighbours(
     features : array of shape (n_samples, n_columns)
         Finite.
     reference : array of shape (n_reference, n_columns)
-        Of the same library, with at least ``n_neighbours`` rows (one more with ``exclude_self``).
+        Of the same library, with at least ``n_neighbours`` rows.
     n_neighbours : int, default 1
         How many.
-    exclude_self : bool, default False
-        Both arrays are one sample, whose rows are no neighbours of themselves.
     executor : concurrent.futures.Executor, optional
         Where blocks of rows run. Default: a thread for each CPU.
 
@@ -111,7 +98,7 @@ def nearest_neighbours(
     def search(rows: slice) -> None:
         best = np.empty((rows.stop - rows.start, 0))
         place = np.empty(best.shape, dtype=np.int64)
-        for tile, found in distance_tiles(features, rows, reference, exclude_self=exclude_self):
+        for tile, found in distance_tiles(features, rows, reference):
             positions = np.broadcast_to(np.arange(tile.start, tile.stop), found.shape)
             best = np.concatenate([best, found], axis=1)
             place = np.concatenate([place, positions], axis=1)

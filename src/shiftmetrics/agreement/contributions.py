@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
+from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.numerics import posteriors
 from shiftmetrics._core.record import Record
@@ -194,32 +194,26 @@ def split_agreement(
             plain_confidence=_confidence(plain_lack[0, rows], own),
             plain_reference_confidence=_confidence(plain_lack[1, rows], own),
         )
-    changes = [_entropy_change(plain_entropy[side], entropy[side], right[side], weights) for side in (0, 1)]
+    changes = []
+    for side, rows in enumerate(right):
+        before, after = (_mean(part[side, rows], weights[rows]) for part in (plain_entropy, entropy))
+        changes.append(EntropyChange(before=before, after=after))
     return AgreementContributions(
         groups=groups, per_sample_group=places, entropy=changes[0], reference_entropy=changes[1]
     )
 
 
 def _confidence(lack: FloatArray, weights: FloatArray) -> Confidence:
-    if not weights.sum() > 0.0:
-        return Confidence(lack=None, standard_error=None)
-    mean, error = float(np.average(lack, weights=weights)), None
-    effective = float(
-        weights.sum() ** 2 / (weights**2).sum()
-    )  # rows that equal weights need to be as precise
-    if effective > 1.0 + 1e-9:
-        spread = float(np.linalg.norm(weights * (lack - mean)) / weights.sum())
-        error = spread / math.sqrt(1.0 - 1.0 / effective)
+    mean, error = _mean(lack, weights), None
+    if mean is not None:
+        # Rows that equal weights need to be as precise.
+        effective = float(weights.sum() ** 2 / (weights**2).sum())
+        if effective > 1.0 + 1e-9:
+            spread = float(np.linalg.norm(weights * (lack - mean)) / weights.sum())
+            error = spread / math.sqrt(1.0 - 1.0 / effective)
     return Confidence(lack=mean, standard_error=error)
 
 
-def _entropy_change(
-    before: FloatArray, after: FloatArray, right: BoolArray, weights: FloatArray
-) -> EntropyChange:
-    own = weights[right]
-    if not own.sum() > 0.0:
-        return EntropyChange(before=None, after=None)
-    return EntropyChange(
-        before=float(np.average(before[right], weights=own)),
-        after=float(np.average(after[right], weights=own)),
-    )
+def _mean(values: FloatArray, weights: FloatArray) -> float | None:
+    """Return the weighted mean; None where nothing has weight."""
+    return float(np.average(values, weights=weights)) if weights.sum() > 0.0 else None

@@ -199,7 +199,7 @@ def pair_samples(
 
     See Also
     --------
-    posterior_agreement : Its ``pairing`` takes the result, or several of them for the spread over random pairings.
+    posterior_agreement : Its ``pairing`` takes the result. Several seeds tell what a draw of partners decides.
 
     Notes
     -----

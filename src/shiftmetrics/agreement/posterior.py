@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from shiftmetrics._core.validation import check_choice, check_number, describe
 from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.predictions import label_columns
-from shiftmetrics.agreement.result import PosteriorAgreementResult, value_fields
+from shiftmetrics.agreement.result import PosteriorAgreementResult
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
 from shiftmetrics.agreement.solver import changed_fields, is_constant, pilot_betas, solve_beta
@@ -79,14 +78,13 @@ def posterior_agreement(
     beta : float, optional
         A given inverse temperature, infinity included: nothing is searched. Take it, and ``prior``, from the result
         of other pairs to measure the agreement of these at it. Default: the beta of largest agreement.
-    pairing : {"labels", "position"}, Pairing or sequence of Pairing, default "labels"
+    pairing : {"labels", "position"} or Pairing, default "labels"
         Whether two DataFrames are matched by row and column labels or as they stand. Samples of different
-        observations are paired by `pair_samples`; of several such pairings (random partners) the mean is taken.
+        observations are paired by `pair_samples`.
     resampling : Resampling or float, optional
         Compute a sampling interval, of this level: by the bootstrap, with beta found anew in each draw; where no pair
         disagrees, by the exact binomial bound on contradictions that were not seen. ``groups`` are pairs that are
-        drawn together, such as several versions of one picture. Only for one pairing and ``beta=None``, not for
-        batches and Dask.
+        drawn together, such as several versions of one picture. Only for ``beta=None``, not for batches and Dask.
     computing : Computing, optional
         ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6); ``max_iter``, the most betas to
         evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0); ``memory_limit``, the bytes that
@@ -132,7 +130,7 @@ def posterior_agreement(
         raise ValueError(describe("resampling", "None where beta is given", repr(resampling)))
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     if not isinstance(pairing, str):
-        return _over_pairings(
+        return _of_pairing(
             scores,
             reference_scores,
             pairing,
@@ -288,7 +286,7 @@ def _solved(
     return fields
 
 
-def _over_pairings(
+def _of_pairing(
     scores: Any,
     reference_scores: Any,
     pairing: Any,
@@ -297,53 +295,34 @@ def _over_pairings(
     resampling: Resampling | None,
     **options: Any,
 ) -> PosteriorAgreementResult:
-    """Measure the pairs of one pairing, or the mean over several; weights and groups are those of the sample."""
-    pairings = [pairing] if isinstance(pairing, Pairing) else pairing
-    several = isinstance(pairings, Sequence) and len(pairings) > 0
-    if not several or not all(isinstance(part, Pairing) for part in pairings):
-        expected = '"labels", "position", a Pairing, or a sequence of them'
+    """Measure the pairs of a pairing; weights and groups are those of the sample."""
+    if not isinstance(pairing, Pairing):
+        expected = '"labels", "position" or a Pairing'
         raise TypeError(describe("pairing", expected, repr(pairing), "Make one with pair_samples."))
-    if resampling is not None and len(pairings) > 1:
-        raise ValueError(describe("resampling", "None for several pairings", repr(resampling)))
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", rows=False, option=None
     )
-    results = []
-    for part in pairings:
-        if resampling is not None and resampling.groups is not None:
-            resampling = dataclasses.replace(resampling, groups=take_rows(resampling.groups, part.rows))
-        results.append(
-            posterior_agreement(
-                *part.apply(scores, reference_scores),
-                sample_weight=None if sample_weight is None else take_rows(sample_weight, part.rows),
-                pairing="position",
-                resampling=resampling,
-                **options,
-            )
-        )
-    first, values = results[0], np.array([result.value for result in results])
-    shares = np.mean([result.shares for result in results], axis=0)
-    warnings = list(first.warnings)
-    if pairings[0].measured_on(scores, reference_scores):
+    if resampling is not None and resampling.groups is not None:
+        resampling = dataclasses.replace(resampling, groups=take_rows(resampling.groups, pairing.rows))
+    result = posterior_agreement(
+        *pairing.apply(scores, reference_scores),
+        sample_weight=None if sample_weight is None else take_rows(sample_weight, pairing.rows),
+        pairing="position",
+        resampling=resampling,
+        **options,
+    )
+    warnings = list(result.warnings)
+    if pairing.measured_on(scores, reference_scores):
         warnings.append(
             "Neighbours were searched among the scores that are compared, so they agree by construction. "
             "Pair by features of an earlier layer."
         )
-    if pairings[0].identical:
+    if pairing.identical:
         warnings.append(
             "All pairs are identical: the two samples are one. Check that the shifted sample was given."
         )
-    worst = next((result for result in results if not result.status.ok), first)
-    return dataclasses.replace(
-        first,
-        **value_fields(float(values.mean()), first.n_samples, first.prior, shares),
-        error_bound=max(result.error_bound for result in results),
-        status=worst.status,
-        pairing=pairings[0],
-        pairing_values=values if len(values) > 1 else None,
-        settings={**first.settings, "pairing": pairings[0].method},
-        warnings=tuple(warnings),
-    )
+    settings = {**result.settings, "pairing": pairing.method}
+    return dataclasses.replace(result, pairing=pairing, settings=settings, warnings=tuple(warnings))
 
 
 def prior_setting(prior: Any) -> str:

@@ -12,9 +12,7 @@ from shiftmetrics._core.arrays import (
     as_array,
     float64_rows,
     is_table,
-    namespace,
     to_float64,
-    to_numpy,
 )
 from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.parts import placed
@@ -38,7 +36,7 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
     if is_table(value) or _dimensions(value) == 2:
         array = check_matrix(value, argument, min_columns=2)
         slices = placed(row_blocks(int(array.shape[0]), 8 * int(array.shape[1])), (array,))
-        largest = map_blocks(lambda rows: _largest(float64_rows(array, rows)), slices)
+        largest = map_blocks(lambda rows: to_float64(float64_rows(array, rows)).argmax(axis=1), slices)
         names = class_names(value, int(array.shape[1]))
         return np.asarray(names[np.concatenate(list(largest))])
     labels = check_labels(value, argument)
@@ -94,7 +92,3 @@ def _dimensions(value: Any) -> int:
     first: Any = value[0] if isinstance(value, list | tuple) and value else 0
     nested = isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
     return int(as_array(value, "scores").ndim) if nested else 1
-
-
-def _largest(block: Any) -> IntArray:
-    return np.asarray(to_numpy(namespace(block).argmax(block, axis=1)), dtype=np.int64)

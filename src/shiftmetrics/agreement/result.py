@@ -99,9 +99,7 @@ class PosteriorAgreementResult(Drawn, Result):
     n_evaluations, n_passes : int
         Betas evaluated on all pairs, and passes over the pairs that they took.
     pairing : Pairing or None
-        How unpaired samples were paired; of several pairings, the first.
-    pairing_values : ndarray of shape (n_pairings,) or None
-        The agreement of each of several pairings, whose mean is ``value``; rows, beta and curve are of the first.
+        How unpaired samples were paired.
     contributions : AgreementContributions or None
         Of `agreement_contributions`: the split by what happened to each pair.
     """
@@ -130,7 +128,6 @@ class PosteriorAgreementResult(Drawn, Result):
     n_evaluations: int
     n_passes: int
     pairing: Pairing | None = None
-    pairing_values: FloatArray | None = None
     contributions: AgreementContributions | None = None
 
     @property
@@ -163,12 +160,6 @@ class PosteriorAgreementResult(Drawn, Result):
     def equivalent_error_interval(self) -> Interval | None:
         """Sampling interval of ``equivalent_error``, where there is one of the value."""
         return self._interval_by(self._channel.error)
-
-    @property
-    def pairing_spread(self) -> float:
-        """Standard deviation over several pairings: what the choice of partners decides. 0 for one pairing."""
-        values = self.pairing_values
-        return 0.0 if values is None or len(values) < 2 else float(values.std(ddof=1))
 
     @property
     def _channel(self) -> SymmetricChannel:
@@ -222,12 +213,6 @@ class PosteriorAgreementResult(Drawn, Result):
             )
         if self.pairing is not None:
             sentences.append(str(self.pairing))
-        if self.pairing_values is not None:
-            low, high = (format_number(float(part)) for part in np.quantile(self.pairing_values, (0, 1)))
-            sentences.append(
-                f"The spread over {len(self.pairing_values)} pairings is {format_number(self.pairing_spread)} nats "
-                f"(from {low} to {high})."
-            )
         if self.contributions is not None:
             sentences.extend(self.contributions.sentences(self.beta))
         return [*sentences, *super().notes()]

@@ -145,5 +145,5 @@ def manifold_scores(
 
 
 def _radii(array: Array, n_neighbours: int, executor: Executor | None) -> FloatArray:
-    """Return the distance of each row to its last neighbour in its own sample."""
-    return nearest_neighbours(array, array, n_neighbours, exclude_self=True, executor=executor)[0][:, -1]
+    """Return the distance of each row to its last neighbour in its own sample, of which the first is itself."""
+    return nearest_neighbours(array, array, n_neighbours + 1, executor=executor)[0][:, -1]
