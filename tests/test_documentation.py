@@ -22,7 +22,9 @@ from shiftmetrics.tools.cli import main
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 WITH_CODE = [
-    page for page in PAGES if re.search(r"^```(python|console)$", page.read_text("utf-8"), re.MULTILINE)
+    pytest.param(page, marks=() if page.name == "README.md" else pytest.mark.slow)
+    for page in PAGES
+    if re.search(r"^```(python|console)$", page.read_text("utf-8"), re.MULTILINE)
 ]
 
 

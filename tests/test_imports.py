@@ -16,6 +16,7 @@ def loaded_after(code: str) -> set[str]:
     return set(json.loads(ended.stdout.splitlines()[-1]))
 
 
+@pytest.mark.slow
 def test_the_question_can_be_answered_yes() -> None:
     assert loaded_after("import torch, pandas") >= {"torch", "pandas"}
 
@@ -39,6 +40,7 @@ def test_looking_at_the_public_names_loads_no_framework() -> None:
     assert loaded_after(code) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [

@@ -63,6 +63,7 @@ def imports_from_the_top(source: str) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_no_module_imports_names_from_the_top_package() -> None:
     assert imports_from_the_top("def later():\n    from shiftmetrics import posterior_agreement")
     modules = (ROOT / "src").rglob("*.py")

@@ -128,6 +128,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values)
 def test_every_value_comes_back_from_json(value: Any) -> None:
     record = Whole(value=value, parts=(Part(weights=value), Part(name="inf", status=Outcome.STUCK)))

@@ -27,6 +27,7 @@ def agree(labels: np.ndarray, kinds: np.ndarray) -> float:
     return float(np.mean([label == renamed.get(kind, -1) for label, kind in zip(labels, kinds, strict=True)]))
 
 
+@pytest.mark.slow
 def test_new_kinds_are_clusters_and_the_known_one_is_none() -> None:
     x, y, kinds = samples()
     model = DifferentialClustering(bandwidth=2.0).fit(x, reference=y)
@@ -41,6 +42,7 @@ def test_new_kinds_are_clusters_and_the_known_one_is_none() -> None:
     assert model.predict([[100.0, 100.0]]).tolist() == [-1]
 
 
+@pytest.mark.slow
 def test_one_array_with_the_origin_of_each_row_gives_the_same() -> None:
     x, y, _ = samples()
     both, origin = np.concatenate([y, x]), np.r_[np.zeros(150, dtype=int), np.ones(200, dtype=int)]
@@ -60,6 +62,7 @@ def test_two_samples_of_one_kind_have_no_clusters() -> None:
     np.testing.assert_array_equal(model.predict(np.zeros((3, 2))), -1)
 
 
+@pytest.mark.slow
 def test_it_is_cloned_and_works_in_a_pipeline_with_names() -> None:
     x, y, kinds = samples()
     table = pd.DataFrame(np.concatenate([y, x]), columns=["length", "width"])

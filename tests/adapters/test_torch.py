@@ -129,6 +129,7 @@ def test_beta_stays_in_the_bracket() -> None:
     assert beta_of(-reference, reference) == 0.1  # no agreement: it would be 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_the_largest_of_several_maxima_is_found(seed: int) -> None:
     scores, reference = (torch.as_tensor(part) for part in oracles.hard_pairs(seed))
@@ -191,6 +192,7 @@ def train(weight: float, *, epochs: int = 15) -> tuple[float, float]:
     return metric.compute().item(), right / len(held_out)
 
 
+@pytest.mark.slow
 def test_it_raises_agreement_under_noise_in_a_plain_loop() -> None:
     plain, regularised = train(0.0), train(0.5)
     assert regularised[0] > plain[0] + 0.05

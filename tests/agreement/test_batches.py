@@ -30,6 +30,7 @@ class Loader:
             yield scores + self.noise * torch.randn(scores.shape), reference
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 50), cuts=st.lists(st.integers(1, 299), max_size=4))
 def test_batches_do_not_matter(seed: int, cuts: list[int]) -> None:
     scores, reference = oracles.hard_pairs(seed)

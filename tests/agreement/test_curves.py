@@ -149,6 +149,7 @@ def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
     assert none.agreement_high.item() < 0.02
 
 
+@pytest.mark.slow
 def test_coverage_of_the_intervals() -> None:
     """K = 2, margins 1, a share 0.2 of contradictions: PA is known."""
     truth = math.log(2) + 0.8 * math.log(0.8) + 0.2 * math.log(0.2)

@@ -18,6 +18,7 @@ def arrays(seed: int, chunks: object = (70, -1)) -> tuple[object, object]:
     return tuple(da.from_array(part, chunks=chunks) for part in oracles.hard_pairs(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["scores", "probabilities"])
 @given(cuts=st.lists(st.integers(0, 4000), max_size=6))
 @settings(max_examples=10)

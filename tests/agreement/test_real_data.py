@@ -51,6 +51,7 @@ def test_networks_on_one_sample(data_folder: Path) -> None:
             assert near <= result.value + result.error_bound
 
 
+@pytest.mark.slow
 def test_curves_of_networks_and_people(data_folder: Path) -> None:
     """Agreement falls with the noise and with its ratio; every point is what a single call gives."""
     with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False) as stored:

@@ -28,6 +28,7 @@ def test_the_model_sees_what_pillow_decodes():
         assert np.abs(seen[0].numpy() - x[0].numpy()).max() > 0.005
 
 
+@pytest.mark.slow
 def test_attacks_pass_straight_through_or_are_refused(digits):
     x, y = digits.x[:40], digits.y[:40]
     options = {"strength": 0.2, "n_steps": 10, "options": AttackOptions(bounds=(0, 1))}

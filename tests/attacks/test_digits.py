@@ -42,6 +42,7 @@ def test_fmn_is_at_most_five_percent_above_ddn_and_deepfool(rows):
     assert (deepfool(*rows, norm="l2", **BOX).distance <= plain.distance + 1e-6).all()
 
 
+@pytest.mark.slow
 def test_the_nearest_error_is_nearest(rows):
     best = nearest_error(*rows, **BOX)
     for attack in (fmn(*rows, **BOX), ddn(*rows, **BOX), deepfool(*rows, **BOX)):
@@ -60,6 +61,7 @@ def test_apgd_leaves_at_most_the_robust_accuracy_of_pgd(rows, norm, strength):
     assert pgd(*rows, n_steps=50, loss="margin", **options).robust_accuracy <= of_pgd + 0.05
 
 
+@pytest.mark.slow
 def test_a_row_falls_within_a_strength_iff_its_distance_is_below(rows):
     distance = nearest_error(*rows, norm="linf", **BOX).distance_to_error
     fallen = apgd(*rows, strength=0.1, loss="dlr-targeted", n_steps=30, **BOX).success
@@ -111,6 +113,7 @@ def test_results_are_recomputed_from_the_model(rows, name, norm):
         result.distance[0] = 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FIXED, *NEAREST])
 def test_a_seed_repeats_an_attack(rows, name):
     model, x, y = rows

@@ -55,6 +55,7 @@ def grid(plane):
     return distances
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_minimum_norm_attacks_are_within_five_percent_of_the_grid(plane, grid, setting, norm):
@@ -101,6 +102,7 @@ def test_the_distance_is_zero_when_wrong_and_inf_where_no_error_is_in_reach(plan
     assert result.distance_to_error.tolist() == [np.inf]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("name", ["pgd", "apgd"])
 def test_fixed_strength_attacks_are_within_five_percent_of_the_grid(plane, norm, name):

@@ -257,6 +257,7 @@ def of_batches(folder, name, values):
     return [values[:130], values[130:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", [of_parquet, of_dask, of_batches])
 def test_rows_in_parts_are_ranked_as_in_memory(store, tmp_path):
     scores, reference = models({"good": 0.5, "middle": 2.0, "poor": 5.0})

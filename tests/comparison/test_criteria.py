@@ -114,6 +114,7 @@ def test_labels_of_the_pairs_are_used_as_they_are():
     assert Result.from_json(found.to_json()).equals(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scorer", "n_classes"), [("roc_auc", 2), ("neg_log_loss", 3), ("f1", 2), ("roc_auc_ovr", 3)]
 )
@@ -251,6 +252,7 @@ def test_classes_are_those_of_named_columns():
         compare_agreement(*tables, labels=labels, resampling=FEW)
 
 
+@pytest.mark.slow
 def test_margins_groups_and_weights():
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=120)
@@ -304,6 +306,7 @@ def test_a_perfect_score_of_few_rows_is_not_certain():
     assert pair.p_value == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_draws", [100, 1000])
 def test_p_values_and_intervals_never_contradict_each_other(n_draws):
     rng = np.random.default_rng(0)

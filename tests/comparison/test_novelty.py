@@ -24,6 +24,7 @@ def samples(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return {"same": same, "one": one, "three": three}, reference
 
 
+@pytest.mark.slow
 def test_samples_are_ranked_by_the_share_that_is_new() -> None:
     named, reference = samples()
     comparison = compare_novelty(named, reference, **OPTIONS)
@@ -42,6 +43,7 @@ def test_samples_are_ranked_by_the_share_that_is_new() -> None:
     assert [model.name for model in again.models] == [model.name for model in comparison.models]
 
 
+@pytest.mark.slow
 def test_the_sample_with_a_third_new_ranks_first() -> None:
     """The example of the documentation: the score in nats ranks it last."""
     rng = np.random.default_rng(0)
@@ -88,6 +90,7 @@ def test_other_questions_are_refused(option: str, value: float) -> None:
         compare_results({"first": first, "second": second})
 
 
+@pytest.mark.slow
 def test_samples_of_unequal_size_are_drawn_down() -> None:
     named, reference = samples()
     comparison = compare_novelty({**named, "same": named["same"][:90]}, reference, **OPTIONS)
@@ -105,6 +108,7 @@ def test_samples_of_unequal_size_are_drawn_down() -> None:
     assert cosine.settings["bandwidth"] == "auto"
 
 
+@pytest.mark.slow
 def test_columns_of_different_units_are_divided_by_common_ones() -> None:
     named, reference = samples()
     wide = {name: rows * [1.0, 1e4] for name, rows in named.items()}
@@ -120,6 +124,7 @@ def test_columns_of_different_units_are_divided_by_common_ones() -> None:
     assert not any("spread" in warning for warning in alike.warnings)
 
 
+@pytest.mark.slow
 def test_it_travels_through_json(tmp_path) -> None:
     named, reference = samples()
     comparison = compare_novelty(named, reference, **OPTIONS)

@@ -74,6 +74,7 @@ def test_a_copy_of_a_model_differs_by_nothing() -> None:
     assert sum(model.probability_best for model in comparison.models) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prices", [(0.4, 0.4), (0.3, INF), (INF, 0.4)])
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 def test_the_error_of_a_difference_is_that_of_the_paired_bootstrap(

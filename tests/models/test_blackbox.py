@@ -115,6 +115,7 @@ def test_a_callable_sees_the_table_with_its_own_columns() -> None:
     assert max(seen) > 1000  # all rows ask at once
 
 
+@pytest.mark.slow
 def test_pipelines_with_categories_flip_them_in_the_raw_columns() -> None:
     rng = np.random.default_rng(3)
     X = pd.DataFrame({"a": rng.standard_normal(150), "kind": rng.choice(["x", "y", "z"], 150)})

@@ -73,6 +73,7 @@ def test_the_grid_says_what_the_library_says(name) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 0.15])
 @pytest.mark.parametrize("name", NAMES)
 def test_nearest_errors_are_those_of_all_combinations(name, share) -> None:
@@ -103,6 +104,7 @@ def test_nearest_errors_are_those_of_all_combinations(name, share) -> None:
         assert found.loss.distances[row] == pytest.approx(nearest, rel=1e-7, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
 @pytest.mark.parametrize("name", NAMES)
 def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:

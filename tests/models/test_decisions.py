@@ -91,6 +91,7 @@ def test_a_calibration_of_one_linear_model_is_exact(sample: Sample, logistic: An
         assert result.value == pytest.approx(expected.value, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_an_average_of_calibrated_models_is_searched(sample: Sample, logistic: Any) -> None:
     X, y = sample
     model = CalibratedClassifierCV(logistic, cv=3).fit(X, np.where(y == "ill", "sick", "fine"))
@@ -287,6 +288,7 @@ def test_a_loss_that_outgrows_the_distance_has_no_stability(model: Any) -> None:
 # --- the log loss of forests --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_log_loss_of_a_forest_counts_half_a_vote_where_no_tree_votes(sample: Sample) -> None:
     X, y = sample
     forest = RandomForestClassifier(25, random_state=0).fit(X, y)

@@ -67,6 +67,7 @@ class Wrapped:
         self.predict, self.predict_proba = model.predict, model.predict_proba
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
 @pytest.mark.parametrize(
     "model",
@@ -116,6 +117,7 @@ def worst_mixture(risks: np.ndarray, shares: np.ndarray) -> float:
     return float(tilted(low) @ risks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
 @pytest.mark.parametrize("is_read", [True, False], ids=["trees", "any model"])
 def test_the_ranking_is_the_worst_mixture_of_redrawn_values(loss, is_read, iris, boosted) -> None:
@@ -145,6 +147,7 @@ def test_the_ranking_is_the_worst_mixture_of_redrawn_values(loss, is_read, iris,
         assert part.worst_case_risk == pytest.approx(worst_mixture(np.array(risks), shares), rel=1e-7)
 
 
+@pytest.mark.slow
 def test_many_values_are_tried_at_quantiles(town) -> None:
     table, y, model = town
     exactly, tried = (feature_stability(m, table, y, 0.3) for m in (model, Wrapped(model)))
@@ -166,6 +169,7 @@ def test_permutation_importance_is_that_of_scikit_learn(town) -> None:
         assert part.permutation_importance == pytest.approx(theirs.importances_mean[column], abs=3 * error)
 
 
+@pytest.mark.slow
 def test_features_that_can_do_nothing_are_named_and_win_nothing(town) -> None:
     table, y, model = town
     wider = table.assign(idle=np.arange(200.0), same=1.0)[["same", "idle", *table.columns]]
@@ -266,6 +270,7 @@ def test_a_grid_respects_bounds_and_whole_steps(iris, boosted) -> None:
         np.testing.assert_allclose(found.loss.distances[row] * question.domain.unit[2], nearest)
 
 
+@pytest.mark.slow
 def test_categories_are_one_feature_and_flip(town) -> None:
     table, y, model = town
     result = feature_stability(model, table, y, 0.3)
@@ -299,6 +304,7 @@ def test_groups_move_together(iris, boosted) -> None:
     assert next(part for part in result.features if part.feature == "petal").value <= best * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_subgroups_are_the_model_on_their_rows(town) -> None:
     table, y, model = town
     result = feature_stability(
@@ -323,6 +329,7 @@ def test_subgroups_are_the_model_on_their_rows(town) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
     table, y, model = town
     for by in ("age", table["age"].to_numpy()):
@@ -342,6 +349,7 @@ def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
     assert "Subgroups of fewer than 30 rows are left out: few (12)." in told.warnings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
 @pytest.mark.parametrize(
     "model",
@@ -489,6 +497,7 @@ def test_intervals_cover() -> None:
     assert 0.85 <= hits / 200 <= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_age_is_what_the_hospital_model_depends_on(data_folder) -> None:
     table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz").sample(1600, random_state=0)

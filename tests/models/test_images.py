@@ -47,6 +47,7 @@ def digits() -> tuple[nn.Sequential, np.ndarray, np.ndarray]:
     return module.eval(), images[1200:1260], y[1200:1260]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", THRESHOLDS)
 def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> None:
     module, images, y = digits
@@ -73,6 +74,7 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
     assert result.split_rows().shape[1:] == (1, 8, 8)
 
 
+@pytest.mark.slow
 def test_tensors_travel_and_are_shown(digits: Any) -> None:
     module, images, y = digits
     tensor, module = torch.tensor(images, dtype=torch.float32), copy.deepcopy(module).float()
@@ -88,6 +90,7 @@ def test_tensors_travel_and_are_shown(digits: Any) -> None:
     assert re.search(r">0,\d,\d<", render_report(result))
 
 
+@pytest.mark.slow
 def test_any_function_of_images(digits: Any) -> None:
     module, images, y = digits
 
@@ -109,6 +112,7 @@ def test_any_function_of_images(digits: Any) -> None:
     assert centre.features[0].feature == "0,3,4"
 
 
+@pytest.mark.slow
 def test_costs_of_images(digits: Any) -> None:
     module, images, y = digits
     result = model_stability(

@@ -27,6 +27,7 @@ def town() -> tuple[pd.DataFrame, np.ndarray]:
     return table, np.where(y, "ill", "well")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "last",
     [GradientBoostingClassifier(n_estimators=10, random_state=0), LogisticRegression()],

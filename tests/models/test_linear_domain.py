@@ -126,6 +126,7 @@ def test_exact_answers_are_those_of_dense_candidates(mixed: Mixed, loss: str) ->
     assert exact.value == pytest.approx(dense, rel=0.08 if loss == "zero_one" else 0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss", "squared"])
 def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed

@@ -134,6 +134,7 @@ def test_imputers_that_look_at_other_columns_are_no_sum(wine) -> None:
         assert (model.predict(moved)[away] != y[away]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoded", ["missing is a category", "the commonest"])
 def test_missing_categories_behind_encoders(encoded) -> None:
     rng = np.random.default_rng(0)

@@ -161,6 +161,7 @@ def test_results_tables_and_curves_of_rows_with_holes(wine) -> None:
     assert stability_criterion(result.loss, 0.4).value == pytest.approx(result.value)
 
 
+@pytest.mark.slow
 def test_subgroups_and_labels_that_flip(wine) -> None:
     X, y = wine
     model = HistGradientBoostingClassifier(max_iter=10).fit(X, y)
@@ -172,6 +173,7 @@ def test_subgroups_and_labels_that_flip(wine) -> None:
         pd.testing.assert_frame_equal(flipped.moved_rows().isna(), X.isna())
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(seed=st.integers(0, 1000))
 def test_order_and_scale_of_rows_with_holes_do_not_matter(seed) -> None:

@@ -255,6 +255,7 @@ def test_losses_that_the_model_does_not_have(mixed: Mixed) -> None:
         model_stability(regression, numbers, X["age"], 0.6)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bars_at_once")
 @pytest.mark.parametrize(
     ("loss", "threshold", "bar"), [("zero_one", 0.4, "counter-examples"), ("log_loss", 1.2, "search")]

@@ -54,6 +54,7 @@ def check(
     return float(result.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "threshold"), [("zero_one", 0.4), ("log_loss", 0.8)])
 def test_patients_in_their_own_columns(patients: Fitted, loss: str, threshold: float) -> None:
     model, X, y = patients
@@ -65,6 +66,7 @@ def test_patients_in_their_own_columns(patients: Fitted, loss: str, threshold: f
     assert 0.0 < numbers < within < flips < years
 
 
+@pytest.mark.slow
 def test_people_of_a_later_year(data_folder: Path) -> None:
     table = pd.read_parquet(data_folder / "acs_employment_ma_2015_2018" / "employment.parquet")
     X = table.drop(columns=["employed", "year", "prediction", "predicted_probability"])

@@ -125,6 +125,7 @@ def test_float32_network_is_measured_where_it_sees_the_points() -> None:
     )
 
 
+@pytest.mark.slow
 def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
     X, y = sample(4)
     module = network(X, y)
@@ -139,6 +140,7 @@ def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
         assert result.value >= model_stability(module, X, y, threshold, loss=loss).value * (1 - 1e-6)
 
 
+@pytest.mark.slow
 def test_categories_and_whole_numbers_move_as_a_whole() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal(100), rng.integers(0, 2, 100), rng.integers(0, 5, 100)]).astype(
@@ -218,6 +220,7 @@ class Ending(nn.Module):
         return torch.sigmoid(scores) if scores.shape[1] == 1 else torch.softmax(scores, dim=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
 @pytest.mark.parametrize(
     ("n_outputs", "end"), [(1, nn.Sigmoid()), (2, nn.Softmax(dim=1)), (2, nn.LogSoftmax(dim=1))]
@@ -315,6 +318,7 @@ def test_memory_ends_a_search_in_words() -> None:
     assert np.isfinite(result.value)
 
 
+@pytest.mark.slow
 def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
     from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.pipeline import make_pipeline

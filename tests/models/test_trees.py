@@ -174,6 +174,7 @@ def test_searched_distances_are_near_the_exact_ones(monkeypatch) -> None:
     assert lower.value.shape == (150,)
 
 
+@pytest.mark.slow
 def test_several_classes_and_a_certificate() -> None:
     X, y = load_iris(return_X_y=True)
     for name in ("boosting", "histogram", "forest"):
@@ -256,6 +257,7 @@ def test_whole_steps_cross_a_threshold_beside_a_whole_number(library) -> None:
     np.testing.assert_allclose(result.loss.distances * x[:7].std(), steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypatch) -> None:

@@ -47,6 +47,7 @@ def test_a_higher_limit_is_a_narrower_kernel() -> None:
     assert (np.diff(widths) < 0).all()
 
 
+@pytest.mark.slow
 def test_modes_in_high_dimension_are_resolved_where_the_median_is_too_wide() -> None:
     """20 Gaussians in 512 dimensions, 5 of them new: the range that works is about 10 to 15."""
     centers = np.random.default_rng(0).normal(size=(20, 512)) * 0.5

@@ -51,6 +51,7 @@ def same(first: NoveltyResult, second: NoveltyResult) -> None:
     np.testing.assert_allclose(first.row_scores, second.row_scores, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -66,6 +67,7 @@ def test_batches_give_what_one_array_gives(options: dict) -> None:
         same(novelty(x, y, **options), expected)
 
 
+@pytest.mark.slow
 def test_few_rows_are_joined_for_every_route() -> None:
     for method in ("auto", "dense", "landmarks"):
         same(
@@ -74,6 +76,7 @@ def test_few_rows_are_joined_for_every_route() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_are_many")
 def test_auto_takes_a_feature_map_and_dense_is_refused() -> None:
     result = novelty(Reader(X, 64), Reader(Y, 64), bandwidth=2.0)
@@ -86,6 +89,7 @@ def test_auto_takes_a_feature_map_and_dense_is_refused() -> None:
         novelty(Reader(X, 64), Reader(Y, 64), kernel="precomputed")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_are_many")
 def test_weights_tensors_and_single_precision() -> None:
     weights = np.random.default_rng(0).uniform(0.1, 2.0, size=900)
@@ -96,6 +100,7 @@ def test_weights_tensors_and_single_precision() -> None:
     same(novelty(*tensors, sample_weight=weights, **options), expected)
 
 
+@pytest.mark.slow
 def test_a_memory_map_is_an_array(tmp_path) -> None:
     np.save(tmp_path / "x.npy", X)
     same(novelty(np.load(tmp_path / "x.npy", mmap_mode="r"), Y, bandwidth=1.0), novelty(X, Y, bandwidth=1.0))

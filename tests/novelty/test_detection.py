@@ -27,6 +27,7 @@ def test_p_values_are_uniform_where_nothing_is_new() -> None:
         assert (share <= level + 3.0 * np.sqrt(level * (1.0 - level) / 150)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(200, 200), (60, 1200), (1200, 100)])
 def test_unequal_sizes(n: int, m: int) -> None:
     x, y = planted(1, n, m, 0.25)
@@ -37,6 +38,7 @@ def test_unequal_sizes(n: int, m: int) -> None:
     assert found.lost_p_value > 0.01
 
 
+@pytest.mark.slow
 def test_seeds_give_one_verdict() -> None:
     x, y = planted(2, 150, 150, 0.2)
     found = [novelty(x, y, n_draws=199, rng=seed) for seed in range(5)]
@@ -53,6 +55,7 @@ def test_weights_count_as_copies_of_rows() -> None:
     assert none.share < 0.05
 
 
+@pytest.mark.slow
 def test_groups_are_relabelled_together() -> None:
     rng = np.random.default_rng(4)
     patients = np.repeat(rng.normal(size=(40, 3)), 10, axis=0)  # rows of one patient are nearly the same
@@ -78,6 +81,7 @@ def test_pairs_are_swapped() -> None:
     assert np.mean(found.modes[0].members() < 60) > 0.9
 
 
+@pytest.mark.slow
 def test_a_kind_that_is_not_more_than_eta_times_as_frequent_is_not_new() -> None:
     rng = np.random.default_rng(6)
     x, y = rng.normal(size=(600, 3)), rng.normal(size=(600, 3))
@@ -87,6 +91,7 @@ def test_a_kind_that_is_not_more_than_eta_times_as_frequent_is_not_new() -> None
     assert novelty(x, y, eta=5.0).modes == ()
 
 
+@pytest.mark.slow
 def test_a_planner_says_what_would_be_seen() -> None:
     x, y = planted(7, 120, 120, 0.0, columns=2)
     found = novelty(x, y)
@@ -106,6 +111,7 @@ def test_one_new_kind_brings_no_second_one() -> None:
     assert false <= 9  # at a rate of 5 % more have a chance of 1 in 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"eta": 2.0}, {"paired": True}, {"groups": True}])
 def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
     options: dict, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
     ).mean()
 
 
+@pytest.mark.slow
 def test_nothing_is_new_where_nothing_is_withheld(halves: Halves) -> None:
     train, test, train_labels, _ = halves
     same = novelty(test, train, n_draws=99)
@@ -50,6 +51,7 @@ def test_nothing_is_new_where_nothing_is_withheld(halves: Halves) -> None:
     assert same.total < novelty(test, train[train_labels != 0], bandwidth=same.bandwidth).total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eta", [1.0, 2.0])
 def test_two_withheld_digits_are_two_kinds(halves: Halves, eta: float) -> None:
     train, test, train_labels, test_labels = halves
@@ -60,6 +62,7 @@ def test_two_withheld_digits_are_two_kinds(halves: Halves, eta: float) -> None:
     assert found.share <= np.isin(test_labels, (3, 7)).mean() + 0.05
 
 
+@pytest.mark.slow
 def test_new_rows_rank_first(halves: Halves) -> None:
     from sklearn.metrics import average_precision_score
 

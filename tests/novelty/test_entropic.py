@@ -75,6 +75,7 @@ def test_far_points_score_log_n(method: str) -> None:
     assert any("mode of its own" in warning for warning in result.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("novel", "value", "tolerance"), [([1, 5], 0.74, 0.01), ([1, 3, 5, 7], 1.40, 0.005)])
 def test_figure_1_without_shared_modes(novel: list[int], value: float, tolerance: float) -> None:
     result = novelty(ring(5000, novel, 0), ring(5000, [0, 2, 4, 6], 1), bandwidth=0.4)
@@ -88,6 +89,7 @@ def test_figure_1_without_shared_modes(novel: list[int], value: float, tolerance
     assert (result.eigenvalues[len(novel) :] < 0.05).all()
 
 
+@pytest.mark.slow
 def test_figure_1_with_shared_modes() -> None:
     result = novelty(ring(5000, [0, 2, 1, 3, 5, 7], 0), ring(5000, [0, 2, 4, 6], 1), bandwidth=0.4)
     assert result.value == pytest.approx(0.94, abs=0.015)
@@ -130,6 +132,7 @@ def test_the_generalised_eigenproblem_agrees(seed: int) -> None:
 # --- against the oracle ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 25),
@@ -208,6 +211,7 @@ def oracles_novelty(values: list, mpmath) -> object:
     return sum((value * mpmath.log(total / value) for value in values), mpmath.mpf(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4, 1e-7, 1e-12])
 @pytest.mark.parametrize("eta", [1.0, 10.0])
 def test_the_routes_agree_within_the_certificate(rtol: float, eta: float) -> None:
@@ -225,6 +229,7 @@ def test_the_routes_agree_within_the_certificate(rtol: float, eta: float) -> Non
     assert (short.status, full.status) == (CERTIFIED, EXACT)
 
 
+@pytest.mark.slow
 def test_the_bound_shrinks_with_the_tolerance() -> None:
     x, y = ring(500, [1, 5], 0), ring(500, [0, 2], 1)
     bounds = [

@@ -176,6 +176,7 @@ def mixed_units(n_rows: int = 150) -> tuple:
     return x, y, np.array([1.0, 0.01, 0.1, 5000.0])
 
 
+@pytest.mark.slow
 def test_columns_in_units_of_their_own_are_divided_by_their_spread() -> None:
     x, y, units = mixed_units()
     assert DIVIDED not in novelty(x, y).warnings
@@ -192,6 +193,7 @@ def test_columns_in_units_of_their_own_are_divided_by_their_spread() -> None:
     np.testing.assert_allclose(result.row_scores, by_hand.row_scores, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dense", "landmarks"])
 def test_new_points_are_divided_like_the_samples(method: str) -> None:
     x, y, units = mixed_units()
@@ -207,6 +209,7 @@ def test_new_points_are_divided_like_the_samples(method: str) -> None:
     np.testing.assert_allclose(result.modes[0].score(raw), by_hand.modes[0].score(divided), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_batches_are_divided_too() -> None:
     x, y, units = mixed_units(8300)
     batches = [np.array_split(part * units, 3) for part in (x, y)]
@@ -227,6 +230,7 @@ def test_a_bandwidth_that_is_given_is_in_the_units_of_the_features() -> None:
     assert not any("Columns differ in units" in warning for warning in cosine.warnings)
 
 
+@pytest.mark.slow
 def test_two_columns_and_constant_ones() -> None:
     x, y, units = mixed_units()
     pair = novelty(x[:, 2:] * units[2:], y[:, 2:] * units[2:])

@@ -62,6 +62,7 @@ def test_gained_and_lost_weight_balance(seed: int, n: int, m: int, method: str) 
     assert turned.reverse == pytest.approx(result.value, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ROUTES)
 def test_the_order_of_rows_is_irrelevant(method: str) -> None:
     x, y = two_samples(0, 200, 150)
@@ -72,6 +73,7 @@ def test_the_order_of_rows_is_irrelevant(method: str) -> None:
     assert first.value == pytest.approx(second.value, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ROUTES)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -105,6 +107,7 @@ def test_integer_weights_are_repeated_rows(method: str) -> None:
     np.testing.assert_allclose(weighted.eigenvalues[:5], repeated.eigenvalues[:5], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_novelty_falls_with_eta() -> None:
     x, y = two_samples(0, 300, 200)
     totals = [novelty(x, y, bandwidth=1.0, eta=eta).total for eta in (1.0, 1.5, 3.0, 10.0)]
@@ -132,6 +135,7 @@ def test_every_way_to_give_a_kernel_gives_the_same(method: str) -> None:
     assert second.kernel == "gaussian"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ROUTES)
 def test_the_cosine_kernel_is_a_problem_of_the_columns(method: str) -> None:
     x, y = two_samples(0, 200, 150, columns=4)

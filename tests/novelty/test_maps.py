@@ -26,6 +26,7 @@ def samples(seed: int, n: int, m: int, columns: int) -> tuple[np.ndarray, np.nda
     return rng.normal(size=(n, columns)), rng.normal(size=(m, columns)) + 0.5
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     columns=st.integers(1, 6),
@@ -47,6 +48,7 @@ def test_the_exact_value_lies_within_the_certificate(
     assert (result.eigenvalues[:k] <= exact.eigenvalues[:k] + 1e-7).all()
 
 
+@pytest.mark.slow
 def test_all_rows_as_landmarks_are_exact_and_few_are_not() -> None:
     x, y = samples(0, 300, 200, 2)
     exact = novelty(x, y, bandwidth=0.8, method="dense")
@@ -58,6 +60,7 @@ def test_all_rows_as_landmarks_are_exact_and_few_are_not() -> None:
     assert few.value < exact.value <= few.value + few.error_bound
 
 
+@pytest.mark.slow
 def test_landmarks_of_a_part_serve_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """More rows than landmarks are chosen from: all others meet them in the pass alone."""
     x, y = samples(1, 9000, 6000, 2)
@@ -81,6 +84,7 @@ def test_weights_are_repeated_rows() -> None:
     assert weighted.value == pytest.approx(repeated.value, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["function", "precomputed", "torch"])
 def test_every_way_to_give_a_kernel(way: str) -> None:
     x, y = samples(3, 120, 80, 3)
@@ -132,6 +136,7 @@ def angles(seed: int, n: int, m: int, columns: int) -> tuple[np.ndarray, np.ndar
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eta", [1.0, 4.0])
 def test_columns_and_rows_give_the_same(eta: float) -> None:
     x, y = angles(0, 80, 60, 7)

@@ -70,6 +70,7 @@ def test_diluted_kinds_are_not_lost() -> None:
     assert result.lost_p_value > 0.05
 
 
+@pytest.mark.slow
 def test_tables_name_the_columns_in_which_members_differ() -> None:
     rng = np.random.default_rng(0)
     x, y = (pd.DataFrame(rng.normal(size=(200, 3)), columns=["age", "height", "dose"]) for _ in range(2))
@@ -126,6 +127,7 @@ def test_new_points_in_any_array_library(options: dict) -> None:
     np.testing.assert_allclose(result.score_rows(points), scores, atol=0.03)
 
 
+@pytest.mark.slow
 def test_a_precomputed_kernel_finds_the_same_rows() -> None:
     x, y, labels = clusters(0)
     joint = np.concatenate([x, y])

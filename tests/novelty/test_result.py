@@ -44,6 +44,7 @@ def test_auto_says_why() -> None:
     assert asked.settings["reason"] == "chosen by name"
 
 
+@pytest.mark.slow
 def test_auto_goes_dense_when_the_rank_is_full() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(700, 40)), rng.normal(size=(600, 40))
@@ -52,6 +53,7 @@ def test_auto_goes_dense_when_the_rank_is_full() -> None:
     assert "325 landmarks leave out" in result.settings["reason"]
 
 
+@pytest.mark.slow
 def test_auto_scores_a_part_of_the_rows_where_all_would_take_long() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(1600, 30)), rng.normal(size=(1400, 30)) + 0.3
@@ -62,6 +64,7 @@ def test_auto_scores_a_part_of_the_rows_where_all_would_take_long() -> None:
     assert result.total < 1.0
 
 
+@pytest.mark.slow
 def test_a_rank_limit_is_a_lower_bound() -> None:
     x, y = two_samples(0, 300, 200)
     exactly = novelty(x, y, bandwidth=0.5, method="dense")
@@ -94,6 +97,7 @@ def test_what_does_not_fit_is_refused_before_it_is_tried(arguments: dict, messag
         novelty(x, x, **{"bandwidth": 1.0, "memory_limit": 100_000 << 10, **arguments})
 
 
+@pytest.mark.slow
 def test_points_are_scored_by_all_modes_of_a_large_rank() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(700, 30)), rng.normal(size=(500, 30))

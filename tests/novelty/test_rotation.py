@@ -37,6 +37,7 @@ def test_rows_without_weight_do_not_turn_the_rotation() -> None:
     np.testing.assert_allclose(np.abs(varimax(odd, weights)).max(axis=0), 1.0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_modes_show_five_of_five_new_kinds(seed: int) -> None:
     x, y, kinds = five_new_kinds(seed, n_rows=450)

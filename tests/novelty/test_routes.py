@@ -59,6 +59,7 @@ def test_a_score_alone_takes_the_place_of_the_factor_and_stays_the_same(eta: flo
     assert alone.mode_counts == pytest.approx(beside.mode_counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [0, 10])
 def test_the_dense_route_holds_two_matrices_and_blocks_of_them(copies: int) -> None:
     x, y = samples(1, 1100, 900, 30)
@@ -100,6 +101,7 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "DENSE_ROWS", 500)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_are_many")
 def test_auto_chooses_by_what_landmarks_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = samples(3, 500, 400, 2)

@@ -19,6 +19,7 @@ def samples() -> dict[str, np.ndarray]:
     return {"poor": poor, "middle": middle, "rich": rich}
 
 
+@pytest.mark.slow
 def test_a_table_holds_what_each_pair_gives() -> None:
     named = samples()
     table = novelty_table(named, bandwidth=1.0, **QUICK)

@@ -99,6 +99,7 @@ def test_the_page_is_built_from_the_kept_results() -> None:
     assert script("papers/page.py", "--check").stdout == "the page is up to date\n"
 
 
+@pytest.mark.slow
 def test_an_unknown_experiment_lists_those_there_are() -> None:
     ended = script("papers/run.py", "agreement_noyse")
     assert ended.returncode == 2

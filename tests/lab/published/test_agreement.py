@@ -12,6 +12,7 @@ REFERENCE = RNG.normal(size=(60, 3))
 SCORES = REFERENCE + 0.5 * RNG.normal(size=(60, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reduction", "beta"), [("sum", 12.331), ("mean", 12.339)])
 def test_table_4_1(reduction: str, beta: float) -> None:
     """Perfect and constant classifier: beta = 12.33 is where 100 epochs end, not an optimum."""

@@ -41,6 +41,7 @@ def test_no_pair_of_betas_on_a_grid_agrees_more(seed: int) -> None:
         assert result.value == pytest.approx(at, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-180, 1e-3, 1e3, 1e180])
 def test_scales_of_either_model_do_not_matter(scale: float) -> None:
     plain = model_agreement(NOISY, CLEAN)

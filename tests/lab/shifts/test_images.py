@@ -162,6 +162,7 @@ def test_a_tensor_is_refused_with_a_remedy():
         Blur()(torch.zeros(1, 4, 4), strength=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", CORRUPTIONS)
 def test_real_photographs_and_digits_are_corrupted(name, data_folder):

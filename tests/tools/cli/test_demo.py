@@ -18,6 +18,7 @@ def small(monkeypatch) -> None:
     )
 
 
+@pytest.mark.slow
 def test_it_writes_a_report_and_results_and_says_where(run, small, tmp_path):
     output = tmp_path / "new" / "folder"
     result = run("demo", "--output", output, "--digit", "0")
@@ -36,6 +37,7 @@ def test_it_writes_a_report_and_results_and_says_where(run, small, tmp_path):
         assert value.headline() in result.stdout
 
 
+@pytest.mark.slow
 def test_its_configuration_measures_the_same(run, small, tmp_path):
     assert run("demo", "--output", tmp_path, "--seed", "1", "--quiet").exit_code == 0
     done = run("run", tmp_path / "config.toml")
@@ -47,6 +49,7 @@ def test_its_configuration_measures_the_same(run, small, tmp_path):
         assert again.status == result.status
 
 
+@pytest.mark.slow
 def test_quiet_means_quiet(run, small, tmp_path):
     result = run("demo", "--output", tmp_path, "--quiet")
     assert (result.exit_code, result.output) == (0, "")

@@ -96,6 +96,7 @@ def test_tracebacks_on_request(run, monkeypatch):
     assert isinstance(result.exception, ValueError)
 
 
+@pytest.mark.slow
 def test_files_are_written_even_when_the_reader_leaves(folder):
     arguments = "agreement runs.npz:noisy runs.npz:clean --json o.json --report r.html"
     command = f"{sys.executable} -m shiftmetrics {arguments} | head -1"
@@ -113,6 +114,7 @@ def test_an_error_that_nobody_reads_is_still_an_error(tmp_path):
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a POSIX shell")
 @pytest.mark.parametrize(
     "arguments", ["--help", "agreement --help", "agreement runs.npz:noisy runs.npz:clean"]

@@ -186,6 +186,7 @@ def test_the_curve_comes_beside(run, place, tmp_path):
     assert "Stability over risk thresholds" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     arguments = [*asked(place / "model.joblib"), "--id", "patient"]
     result = run(
@@ -252,6 +253,7 @@ def test_groups_and_subgroups_stand_aside_of_a_model_of_arrays(run, place, rows,
     assert {part.subgroup for part in features.subgroups} >= {"ward = north", "ward = south"}
 
 
+@pytest.mark.slow
 def test_numbers_make_ranges_and_too_many_words_are_refused(run, fails, place, rows, tmp_path):
     arguments = [
         *asked(place / "model.joblib"),

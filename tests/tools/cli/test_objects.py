@@ -101,6 +101,7 @@ def test_tensors_are_content():
     assert as_content(torch.tensor([1.0], requires_grad=True), "A").tolist() == [1.0]
 
 
+@pytest.mark.slow
 def test_an_object_in_a_run(run, place, folder):
     table = (
         f'[[agreement]]\nname = "a"\nshifted = "{place}:noisy"\nreference = "clean.joblib"\nid = "image"\n'

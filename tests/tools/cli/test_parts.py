@@ -35,6 +35,7 @@ def value_of(path: Path) -> float:
     return float(json.loads(path.read_text())["value"])
 
 
+@pytest.mark.slow
 def test_folders_and_patterns_give_the_number_of_arrays(run: Callable, folders: tuple[Path, Path]) -> None:
     shifted, original = folders
     json, report = shifted.parent / "r.json", shifted.parent / "r.html"
@@ -112,6 +113,7 @@ def test_an_interrupt_in_the_middle_ends_with_130_and_leaves_nothing(folders: tu
     assert sorted(folder.rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 def test_a_disk_that_fills_up_under_the_arrays_ends_in_one_line(folders: tuple[Path, Path]) -> None:
     folder = folders[0].parent

@@ -144,6 +144,7 @@ def opening():
     OPENING.reset(token)
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns(tmp_path):
     values = np.random.default_rng(0).normal(size=(100, 10_000))
     pd.DataFrame(values).add_prefix("c").to_csv(tmp_path / "s.csv", index=False)

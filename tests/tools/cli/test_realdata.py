@@ -13,6 +13,7 @@ def value_of(path) -> float:
     return float(json.loads(path.read_text())["value"])
 
 
+@pytest.mark.slow
 def test_five_networks_under_noise(run, data_folder, tmp_path):
     source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
     with np.load(source) as arrays:
@@ -88,6 +89,7 @@ def test_a_release_of_networks_in_one_run(run, data_folder, tmp_path):
     assert "Five networks under noise" in page
 
 
+@pytest.mark.slow
 def test_patients_of_a_logistic_regression(run, data_folder, tmp_path):
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -120,6 +122,7 @@ def test_patients_of_a_logistic_regression(run, data_folder, tmp_path):
     assert "Who moves, by column" in page or "Who gains weight, by column" in page
 
 
+@pytest.mark.slow
 def test_generations_of_a_generator_trained_on_itself(run, data_folder, tmp_path):
     from sklearn.decomposition import PCA
 
@@ -149,6 +152,7 @@ def test_generations_of_a_generator_trained_on_itself(run, data_folder, tmp_path
     assert len(page.encode()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_a_pipeline_of_patients_from_its_file(run, data_folder, tmp_path):
     """From raw columns, categories as words, to the report: what moves, who gains weight, which features matter."""
     import joblib
@@ -186,6 +190,7 @@ def test_a_pipeline_of_patients_from_its_file(run, data_folder, tmp_path):
         assert part in page
 
 
+@pytest.mark.slow
 def test_employment_of_people_from_a_forest(run, data_folder, tmp_path):
     """A forest on numbers and codes: bounds on both sides, whole steps, and who gains weight."""
     import joblib

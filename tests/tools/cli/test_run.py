@@ -15,6 +15,7 @@ from shiftmetrics.tools.cli.results import read_result_files
 # --- what it writes ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_results_are_those_of_the_commands_alone(run, write, folder, monkeypatch):
     done = run("run", write(CONFIG))
     assert done.exit_code == 0, done.output
@@ -42,6 +43,7 @@ def test_results_are_those_of_the_commands_alone(run, write, folder, monkeypatch
     assert names == ["noise", "patients", "patients: Stability over risk thresholds", "points"]
 
 
+@pytest.mark.slow
 def test_the_page_shows_everything_with_its_rows(run, write, folder):
     run("run", write(CONFIG))
     page = (folder / "results" / "report.html").read_text(encoding="utf-8")
@@ -63,6 +65,7 @@ def test_the_page_shows_everything_with_its_rows(run, write, folder):
     assert page.count("<svg") > pairs > 0  # the drawings of the command, and those of the others
 
 
+@pytest.mark.slow
 def test_a_line_for_each_measurement_and_none_when_quiet(run, write):
     done = run("run", write(CONFIG))
     for line in ("[1/3] noise: agreement", "[2/3] patients: stability", "[3/3] points: novelty", "Report: "):
@@ -224,6 +227,7 @@ def test_what_succeeded_is_kept_when_one_fails(run, write, folder):
     assert "<dt>Failed</dt><dd>b</dd>" in page
 
 
+@pytest.mark.slow
 def test_an_old_result_does_not_stand_for_one_that_failed(run, write, folder):
     assert run("run", write(FAILING.replace('kind = "probabilities"\n', ""))).exit_code == 0
     assert (folder / "results" / "b.json").exists()
@@ -241,6 +245,7 @@ def test_when_all_fail_no_page_stays(run, write, folder):
     assert list((folder / "results").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_only_our_own_files_are_replaced(fails, run, write, folder):
     results = folder / "results"
     results.mkdir()

@@ -68,6 +68,7 @@ def page(results, context) -> str:
     return render_report(results, title="Pets", context=context)
 
 
+@pytest.mark.slow
 def test_elements_nest_and_identifiers_are_unique(page):
     parsed = Page(page)
     assert parsed.open == []
@@ -153,6 +154,7 @@ def test_style_for(page, scheme):
     assert wanted[scheme] in page
 
 
+@pytest.mark.slow
 def test_everything_a_user_writes_is_escaped(results):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(20, 2))
@@ -243,6 +245,7 @@ def test_results_of_one_kind_are_numbered(results):
     assert "Posterior agreement 2" in text
 
 
+@pytest.mark.slow
 def test_a_page_that_grows_too_large_shows_less(results, context, monkeypatch):
     large = len(render_report(results, context=context).encode())
     monkeypatch.setattr(document, "MAXIMUM_BYTES", large - 1)

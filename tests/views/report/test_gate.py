@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from shiftmetrics.tools.rules import Rule, check_results
 from shiftmetrics.views import Context
 from shiftmetrics.views.report import document, render_report
@@ -11,6 +13,7 @@ def page_of(results, *rules):
     return render_report(results, context=Context(rules=check_results(results, rules)))
 
 
+@pytest.mark.slow
 def test_rules_stand_before_the_cards(results):
     page = page_of(
         results,
@@ -27,6 +30,7 @@ def test_rules_stand_before_the_cards(results):
     assert "No rule looks at strong, break, new." in gate
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_passed_says_so(results):
     assert 'class="gate passed"' in page_of(results, Rule(measure="posterior_agreement", at_least=0.0))
     assert 'class="gate failed"' in page_of(results, Rule(measure="posterior_agreement", at_least=9))

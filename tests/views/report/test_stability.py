@@ -67,6 +67,7 @@ def test_rows_that_move_are_listed_from_the_nearest(people, result):
     assert re.findall(r"<td>(age|pulse)</td>", moved) == ["age", "pulse"]
 
 
+@pytest.mark.slow
 def test_results_without_rows_or_moves_have_less_to_say(people):
     def texts(result):
         page = render_report(result)
@@ -93,6 +94,7 @@ def test_the_card_holds_the_yardsticks(result):
         assert sentence in page
 
 
+@pytest.mark.slow
 def test_features_and_groups(people):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*people)
     result = feature_stability(

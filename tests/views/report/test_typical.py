@@ -113,6 +113,7 @@ def test_an_excerpt_is_one_line_cut_between_words(text, wanted):
     assert excerpt(text) == wanted
 
 
+@pytest.mark.slow
 def test_what_is_missing_shows_itself_in_the_reference(result, rows):
     rng = np.random.default_rng(0)
     known = np.concatenate([rng.normal(size=(30, 2)), rng.normal(9.0, 0.3, size=(20, 2))])
