@@ -130,8 +130,8 @@ class AgreementContributions(Record):
         if change is not None:
             texts.append(
                 f"From beta = 1 to beta = {format_number(beta)} the entropy of the posterior of a right reference "
-                f"row {'falls' if change < 0 else 'rises'} by {format_number(abs(change))} nats on "
-                "average."
+                f"row {'falls' if change < 0 else 'rises'} by {format_number(abs(change))} nats "
+                f"({format_number(abs(change) / math.log(2.0))} bits) on average."
             )
         return texts
 
