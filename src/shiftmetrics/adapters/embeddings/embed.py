@@ -17,10 +17,8 @@ from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import check_finite, check_integer, describe
 from shiftmetrics.adapters.embeddings.encoders import (
     LEARNERS,
-    PREFIX,
     LearnedEncoder,
     PixelEncoder,
-    SentenceEncoder,
     TorchEncoder,
     check_kind,
     is_module,
@@ -47,7 +45,7 @@ def embed(
         or an array of shape (n, n_columns).
     encoder : str, callable or torch module
         "pixels" takes images as they are; principal components, TF-IDF and the scales of tables are learned first, by
-        `fit_encoder`; "sentence-transformers/NAME" is a sentence transformer. A callable maps a block of items
+        `fit_encoder`. A callable, such as the method ``encode`` of a sentence transformer, maps a block of items
         (images as an array, texts as a list of str, tables as they are) to an array of shape (n_items, n_columns); a
         torch module gets float32 images of shape (n, channels, height, width) in 0..1. Embeddings by a callable are
         kept under its attribute ``identity``, its name and version, and not without one: nothing tells when it
@@ -76,8 +74,6 @@ def embed(
         If the items are of a kind that the encoder does not take.
     FileNotFoundError
         If an image file is missing.
-    ImportError
-        If a sentence transformer is asked for and its package is missing.
 
     See Also
     --------
@@ -112,10 +108,8 @@ def _encoder(encoder: Any, items: Items) -> Any:
     if isinstance(encoder, str):
         if encoder == "pixels":
             return PixelEncoder()
-        if encoder.startswith(PREFIX):
-            return SentenceEncoder(encoder)
         remedy = f"Pass fit_encoder({encoder!r}, both samples)." if encoder in LEARNERS else ""
-        expected = f"'pixels', '{PREFIX}NAME', or what fit_encoder returns"
+        expected = "'pixels', a callable, or what fit_encoder returns"
         raise ValueError(describe("encoder", expected, repr(encoder), remedy))
     if isinstance(encoder, type) or not callable(encoder):
         raise TypeError(describe("encoder", "a name, a callable or a torch module", repr(encoder)))
@@ -169,8 +163,8 @@ class EmbeddingCache:
     >>> import tempfile
     >>> cache = EmbeddingCache(folder=tempfile.mkdtemp())
     >>> cache.put("0a", np.ones((2, 3)))
-    >>> cache.get("0a").shape, cache.get("0b") is None, len(cache)
-    ((2, 3), True, 1)
+    >>> cache.get("0a").shape, cache.get("0b") is None
+    ((2, 3), True)
     """
 
     folder: str | os.PathLike[str] | None = None
@@ -188,12 +182,9 @@ class EmbeddingCache:
 
         return data_home() / "embeddings"
 
-    def __len__(self) -> int:
-        return len(self._files())
-
     def get(self, key: str) -> FloatArray | None:
         """Return the embeddings of this key, or None where there are none that can be read."""
-        file = self._file(key)
+        file = self.path / f"{key}.npz"
         try:
             with np.load(file, allow_pickle=False) as arrays:
                 features: FloatArray = np.asarray(arrays["features"], dtype=np.float64)
@@ -209,34 +200,17 @@ class EmbeddingCache:
             return
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            with atomic_path(self._file(key)) as temporary, temporary.open("wb") as file:
+            with atomic_path(self.path / f"{key}.npz") as temporary, temporary.open("wb") as file:
                 np.savez(file, features=features)
-            self._shrink(keep=self._file(key))
         except (OSError, ValueError) as error:
             warnings.warn(f"Embeddings are not kept: {error} cache=False says so on purpose.", stacklevel=3)
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
+            self._shrink()
 
-    def clear(self) -> None:
-        """Delete all embeddings."""
-        for file in self._files():
-            file.unlink(missing_ok=True)
-
-    def _file(self, key: str) -> Path:
-        return self.path / f"{key}.npz"
-
-    def _files(self) -> list[Path]:
-        return [file for file in self.path.glob("*.npz") if not file.name.startswith(".")]
-
-    def _shrink(self, *, keep: Path) -> None:
-        known = []
-        for file in self._files():
-            try:
-                known.append((file.stat().st_mtime_ns, file.stat().st_size, file))
-            except FileNotFoundError:
-                continue  # another process was faster
-        total = sum(size for _, size, _ in known)
-        for _, size, file in sorted(known):
-            if total <= self.max_bytes:
-                break
-            if file != keep:
+    def _shrink(self) -> None:
+        known = [(file.stat(), file) for file in self.path.glob("[!.]*.npz")]
+        total = sum(stat.st_size for stat, _ in known)
+        for stat, file in sorted(known, key=lambda pair: pair[0].st_mtime_ns):
+            if total > self.max_bytes:
                 file.unlink(missing_ok=True)
-                total -= size
+                total -= stat.st_size

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -189,8 +188,6 @@ def _fit_table(items: Any) -> Any:
 
 _FITS: dict[str, Callable[..., Any]] = {"pca": _fit_pca, "tfidf": _fit_tfidf, "table": _fit_table}
 
-PREFIX = "sentence-transformers/"
-
 
 def is_module(value: Any) -> bool:
     """Tell whether ``value`` is a torch module, without importing torch."""
@@ -243,7 +240,9 @@ class TorchEncoder:
         from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 
         if isinstance(items, list):
-            remedy = "Pass a callable that tokenises them."
+            remedy = (
+                "Pass a callable that tokenises them, such as the method encode of a sentence transformer."
+            )
             raise TypeError(describe("items", "images or a table for a torch module", "texts", remedy))
         like = parameter_of(self.module)
         batch = _tensor(items).to(torch.device("cpu") if like is None else like.device)
@@ -253,40 +252,6 @@ class TorchEncoder:
             got, remedy = type(features).__name__, "Wrap the module so that it returns the features."
             raise TypeError(describe("The module's output", "a tensor", got, remedy))
         return features.flatten(1) if features.ndim > 2 else features
-
-
-@dataclass(frozen=True, eq=False)
-class SentenceEncoder:
-    """A sentence transformer: texts to vectors of length 1.
-
-    Parameters
-    ----------
-    name : str
-        Its name on the model hub, or a folder that holds it. With ``HF_HUB_OFFLINE=1`` nothing is downloaded.
-    """
-
-    name: str
-
-    @property
-    def identity(self) -> str:
-        """What tells this model apart: its layers and weights."""
-        return f"{TorchEncoder(self._model).identity} normalised"
-
-    @cached_property
-    def _model(self) -> Any:
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise ImportError(
-                "Sentence transformers need the text extra: pip install 'shiftmetrics[text]'."
-            ) from error
-        return SentenceTransformer(self.name)
-
-    def __call__(self, items: Any) -> Any:
-        """Return one vector for each text."""
-        if not isinstance(items, list):
-            raise TypeError(describe("items", "texts for a sentence transformer", type(items).__name__))
-        return self._model.encode(items, normalize_embeddings=True, show_progress_bar=False)
 
 
 def _tensor(items: Any) -> Any:

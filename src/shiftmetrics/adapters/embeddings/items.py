@@ -151,14 +151,17 @@ def _kind(value: Any, argument: str) -> tuple[Kind, Any]:
         remedy = "Put a single text into a list; the name of a folder goes into pathlib.Path."
         raise TypeError(describe(argument, _EXPECTED, repr(value)[:60], remedy))
     if _is_sequence(value):
-        value = value.tolist() if hasattr(value, "tolist") else value  # a Series answers by its index
-        first = value[0] if len(value) else ""
-        if isinstance(first, Path):
-            return "images", _existing(image_class()(Path(), [str(_path(item, argument)) for item in value]))
-        if isinstance(first, str):
-            return "texts", [_text(item, row, argument) for row, item in enumerate(value)]
-        if np.ndim(first) in (2, 3) and not hasattr(value, "ndim"):
-            return "images", as_array(np.stack([to_numpy(item) for item in value]), argument)
+        parts = value.tolist() if hasattr(value, "tolist") else list(value)  # a Series answers by its index
+        for cls, what in ((str, "texts"), (Path, "image files (Path)")):
+            if not isinstance(next(iter(parts), ""), cls):
+                continue
+            for row, item in enumerate(parts):
+                if not isinstance(item, cls):
+                    got, remedy = f"{item!r} at row {row}", "Drop or fill such rows first."
+                    raise TypeError(describe(argument, f"{what} only", got, remedy))
+            if cls is str:
+                return "texts", parts
+            return "images", _existing(image_class()(Path(), [str(file.absolute()) for file in parts]))
     array = as_array(value, argument)
     if array.ndim == 2:
         return "table", array
@@ -175,20 +178,6 @@ def _is_sequence(value: Any) -> bool:
         numeric = getattr(value.dtype, "kind", "f") in "biufc"
         return hasattr(value, "tolist") and not numeric and getattr(value, "ndim", 0) == 1
     return isinstance(value, Sequence)
-
-
-def _text(item: Any, row: int, argument: str) -> str:
-    if not isinstance(item, str):
-        raise TypeError(
-            describe(argument, "texts only", f"{item!r} at row {row}", "Drop or fill such rows first.")
-        )
-    return str(item)
-
-
-def _path(item: Any, argument: str) -> Path:
-    if not isinstance(item, Path):
-        raise TypeError(describe(argument, "image files (Path) only", repr(item)[:60]))
-    return item.absolute()
 
 
 def _existing(files: Any) -> Any:

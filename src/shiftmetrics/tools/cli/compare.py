@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,14 @@ def compare(
             "SHIFTED must be at least two files, got one. For one model there is `shiftmetrics agreement`."
         )
     named = [_name_and_source(text) for text in shifted]
-    if all(source.endswith(".json") for _, source in named):
-        names = _distinct([name or source for name, source in named], shifted)
+    are_results = all(source.endswith(".json") for _, source in named)
+    names = [name or (source if are_results else Path(source).name) for name, source in named]
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise ValueError(
+            f"SHIFTED must have a name for each model, got {name!r} twice. Write NAME={shifted[0]}."
+        )
+    if are_results:
         return _comparison_of_results(dict(zip(names, (source for _, source in named), strict=True)), call)
     references = reference or []
     if len(references) not in (1, len(shifted)):
@@ -84,18 +91,15 @@ def compare(
         raise ValueError(
             f"--labelled must be given once for each of the {len(shifted)} models, got {len(labelled)} times."
         )
-    columns_and_rows = {
+    beside = {
         "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
     }  # fmt: skip
-    samples = read_scores(typed, align=align, **columns_and_rows)
+    samples = read_scores(typed, align=align, **beside)
     others = [(text, f"--labelled {text}") for text in labelled or []]
-    known = read_scores(others, align=align, **columns_and_rows) if others else []
+    known = read_scores(others, align=align, **beside) if others else []
     for sample in known:
         align_samples(samples[0], sample, align=align, rows=False)
     models, baselines = samples[: len(named)], samples[len(named) :]
-    names = _distinct(
-        [name or str(part.source) for (name, _), part in zip(named, models, strict=True)], shifted
-    )
     labels = _class_places(shared("--label", label, *(known or samples)), samples[0].columns)
     weights, row_groups = shared("--weight", weight, samples[0]), shared("--groups", groups, samples[0])
 
@@ -106,9 +110,7 @@ def compare(
             {name: sample.scores() for name, sample in zip(names, models, strict=True)},
             {name: sample.scores() for name, sample in zip(names, each, strict=True)},
             labels=labels,
-            labelled_scores={name: part.scores() for name, part in zip(names, known, strict=True)}
-            if known
-            else None,
+            labelled_scores={name: part.scores() for name, part in zip(names, known, strict=False)} or None,
             sample_weight=weights,
             groups=row_groups,
         )
@@ -156,16 +158,6 @@ def _class_places(labels: Any, columns: list[str] | None) -> Any:
     if labels is None or columns is None or not set(map(str, labels)) <= set(columns):
         return labels
     return np.array([columns.index(str(label)) for label in labels])
-
-
-def _distinct(names: list[str], shifted: list[str]) -> list[str]:
-    """Refuse two models of one name."""
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(
-            f"SHIFTED must have a name for each model, got {repeated[0]!r} twice. Write NAME={shifted[0]}."
-        )
-    return names
 
 
 def _name_and_source(text: str) -> tuple[str, str]:

@@ -44,47 +44,40 @@ def doctor() -> None:
     """Show versions and devices, and look for known conflicts between installed packages."""
     from rich.text import Text
 
-    from shiftmetrics.tools.cli.outputs import new_console, print_table
-
-    console = new_console()
-    print_table(console, ("", "found", "remark"), [*_machine(), *_packages()])
-    conflicts = []
-    for name, (code, consequence) in CONFLICTS.items():
-        version = _version(name)
-        ran, output = (True, "") if version is None else _probe(code)
-        if not ran:
-            conflicts.append(f"{name} {version} cannot be imported ({output}). {consequence}".rstrip())
-    for conflict in conflicts:
-        console.print(Text(f"Conflict: {conflict}", style="yellow"))
-    missing = [name for name in REQUIRED if _version(name) is None]
-    if missing:
-        raise ImportError(f"shiftmetrics needs {', '.join(missing)}: pip install --upgrade shiftmetrics.")
-    console.print("No known conflicts." if not conflicts else f"{len(conflicts)} known conflict(s).")
-
-
-def _machine() -> list[tuple[str, str, str]]:
     from shiftmetrics._core.blocks import cpu_count
     from shiftmetrics._version import __version__
+    from shiftmetrics.tools.cli.outputs import new_console, print_table
 
     threads = os.environ.get("OMP_NUM_THREADS", "")
-    return [
+    rows = [
         ("shiftmetrics", __version__, ""),
         ("python", platform.python_version(), sys.executable),
         ("platform", f"{platform.system()} {platform.machine()}", ""),
         ("cpus", str(cpu_count()), f"OMP_NUM_THREADS={threads}" if threads else ""),
     ]
-
-
-def _packages() -> list[tuple[str, str, str]]:
-    rows = [(name, _version(name) or "missing", "" if _version(name) else "required") for name in REQUIRED]
-    for name, extra in OPTIONAL.items():
-        version = _version(name)
-        remark = f"optional: pip install 'shiftmetrics[{extra}]'" if version is None else ""
-        if name == "torch" and version is not None:
+    versions = {name: _version(name) for name in (*REQUIRED, *OPTIONAL, *CONFLICTS)}
+    missing = [name for name in REQUIRED if versions[name] is None]
+    for name in (*REQUIRED, *OPTIONAL):
+        version, remark = versions[name], ""
+        if version is None:
+            extra = OPTIONAL.get(name)
+            remark = f"optional: pip install 'shiftmetrics[{extra}]'" if extra else "required"
+        elif name == "torch":
             ran, output = _probe(_TORCH_PROBE)
             remark = f"devices: {output}" if ran else f"cannot be imported: {output}"
         rows.append((name, version or "not installed", remark))
-    return rows
+    console = new_console()
+    print_table(console, ("", "found", "remark"), rows)
+    conflicts = 0
+    for name, (code, consequence) in CONFLICTS.items():
+        ran, output = (True, "") if versions[name] is None else _probe(code)
+        if not ran:
+            conflicts += 1
+            text = f"Conflict: {name} {versions[name]} cannot be imported ({output}). {consequence}".rstrip()
+            console.print(Text(text, style="yellow"))
+    if missing:
+        raise ImportError(f"shiftmetrics needs {', '.join(missing)}: pip install --upgrade shiftmetrics.")
+    console.print(f"{conflicts} known conflict(s)." if conflicts else "No known conflicts.")
 
 
 def _version(name: str) -> str | None:

@@ -187,38 +187,27 @@ def print_table(
 ) -> None:
     """Print a table; when the output is a file or a pipe, tab-separated lines without any decoration.
 
-    ``styles`` colours cells of the first column by their text; without it, the second column holds numbers.
+    ``styles`` colours cells of the first column by their text.
     """
-    if not rows:
-        return
     if not console.is_terminal:
         for row in rows:  # not by rich, which would turn tabs into spaces
             say("\t".join(" ".join(cell.split()) for cell in row).rstrip())
-        return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
+    elif rows:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Column, Table
+        from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
-    for position, name in enumerate(header):
-        is_number = styles is None and position == 1
-        is_remark = styles is None and position > 1
-        table.add_column(
-            name,
-            style="dim" if is_remark else None,
-            justify="right" if is_number else "left",
-            overflow="fold",
-        )
-    for first, *others in rows:
-        table.add_row(Text(first, style=(styles or {}).get(first, "")), *map(Text, others))
-    console.print(table)
+        columns = [Column(name, overflow="fold") for name in header]
+        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
+        for first, *others in rows:
+            table.add_row(Text(first, style=(styles or {}).get(first, "")), *map(Text, others))
+        console.print(table)
 
 
 def new_console() -> Any:
     """Return a console on stdout: colours on a terminal only, and no wrapping in a pipe."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, soft_wrap=True, width=10_000, no_color=True)
+    console = Console(highlight=False)
+    console.soft_wrap = not console.is_terminal
     return console

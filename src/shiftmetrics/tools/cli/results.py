@@ -46,15 +46,18 @@ def read_result_files(paths: Sequence[str | Path]) -> ResultFiles:
     ValueError
         If a path is missing, a file named by the user is no result, one that should be is damaged, or there are none.
     """
-    files, notes = _files(paths)
+    files, notes = _files_of(map(Path, paths))
     found: dict[Path, dict[str, Result]] = {}
     for file in files:
         try:
             results = read_results(file)
         except ValueError as error:
             raise ValueError(f"RESULTS must be files of results, got {str(file)!r}. {error}") from error
-        is_single = "results" not in json.loads(file.read_text(encoding="utf-8"))
-        found[file] = dict(zip([file.stem], results.values(), strict=True)) if is_single else results
+        titles = [result.title for result in results.values()]
+        # The file of a single result gives it its name.
+        found[file] = (
+            {file.stem: results[titles[0]]} if len(results) == 1 and titles == [*results] else results
+        )
     if not any(found.values()):
         where = ", ".join(map(str, paths)) or "nothing"
         raise ValueError(f"RESULTS must hold at least one result, got none in {where}.")
@@ -65,40 +68,37 @@ def read_result_files(paths: Sequence[str | Path]) -> ResultFiles:
             for file in files
             for part in (file, file.with_suffix(".npz"))
         ),
-        notes=notes,
+        notes=tuple(notes),
     )
 
 
-def _files(paths: Iterable[str | Path]) -> tuple[list[Path], tuple[str, ...]]:
+def _files_of(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
     """Return the files to read, each once, and what to say of the others in the folders."""
     files: dict[Path, Path] = {}
     notes = []
-    for path in map(Path, paths):
+    for path in paths:
         if not path.exists():
             raise ValueError(
                 f"RESULTS must be an existing file or folder, got {str(path)!r}, which is not there."
             )
-        if not path.is_dir():
-            files.setdefault(path.resolve(), path)
-            continue
-        for file in sorted(path.glob("*.json")):
-            if file.name.startswith(".") or file.is_dir():  # a file that is being written, or was cut off
-                continue
-            if _holds_results(file):
-                files.setdefault(file.resolve(), file)
-            else:
+        for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+            if path.is_dir() and (file.name.startswith(".") or file.is_dir()):
+                continue  # a file that is being written, or was cut off
+            if path.is_dir() and not _holds_results(file):
                 notes.append(f"{file} holds no results and is left out.")
-    return list(files.values()), tuple(notes)
+            else:
+                files.setdefault(file.resolve(), file)
+    return list(files.values()), notes
 
 
 def _holds_results(file: Path) -> bool:
     """Tell whether a JSON file holds results. A file that is no JSON is damaged: reading it raises."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except ValueError:
         return True
-    is_ours = isinstance(document, Mapping) and "schema_version" in document
-    return is_ours and ("results" in document or "measure" in document)
+    is_versioned = isinstance(document, Mapping) and "schema_version" in document
+    return is_versioned and ("results" in document or "measure" in document)
 
 
 def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result]:
