@@ -135,7 +135,7 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
         (["missing.csv", "clean.csv"], "SHIFTED must be an existing file"),
         (
             ["runs.npz:noisy", "runs.npz"],
-            "REFERENCE must name one of the arrays; runs.npz holds noisy (60, 3) float64",
+            "REFERENCE must name an array of runs.npz, got none; it holds 'noisy', 'clean'",
         ),
         (["runs.npz:noisy", "runs.npz:labels"], "Labels have no scores"),
         (["runs.npz:noisy", "points.npz:new"], "must have the same shape, got (60, 3) and (60, 2)"),
@@ -150,7 +150,10 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
             ["runs.npz:noisy", "runs.npz:clean", "--json", "no/out.json"],
             "--json must be in a folder that exists",
         ),
-        (["runs.npz:noisy", "runs.npz:clean", "--json", "runs.json"], "would overwrite SHIFTED, runs.npz"),
+        (
+            ["runs.npz:noisy", "runs.npz:clean", "--json", "runs.json"],
+            "keeps its arrays in runs.npz, which exists and is not ours",
+        ),
         (["runs.npz:noisy", "runs.npz:clean", "--json", "points.json"], "exists and is not ours"),
         (
             ["runs.npz:noisy", "runs.npz:clean", "--report", "noisy.csv"],

@@ -243,14 +243,10 @@ def _vote(found: list[dict[str, Any]]) -> None:
 
 
 def _candidates(param_grid: Any) -> list[dict[str, Any]]:
-    is_grid = isinstance(param_grid, Mapping) or (
-        isinstance(param_grid, Sequence)
-        and all(isinstance(part, Mapping) for part in param_grid)
-        and any(np.ndim(value) == 1 for part in param_grid for value in part.values())
-    )
-    if not is_grid and not isinstance(param_grid, Iterable):
+    if not isinstance(param_grid, Iterable):
         raise TypeError(describe("param_grid", "a mapping, or an iterable of settings", repr(param_grid)))
-    candidates = [dict(part) for part in (ParameterGrid(param_grid) if is_grid else param_grid)]
+    is_grid = isinstance(param_grid, Mapping | Sequence)
+    candidates = list(ParameterGrid(param_grid) if is_grid else param_grid)
     if not candidates:
         raise ValueError(describe("param_grid", "of at least one candidate", "none"))
     return candidates

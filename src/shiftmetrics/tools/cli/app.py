@@ -54,9 +54,10 @@ class CommandGroup(TyperGroup):
         """Run the command line and leave with its exit code."""
         if sys.stdout is None:  # closed by the shell
             discard_output()
+        code = None
         try:
-            code = super().main(*args, **{**options, "standalone_mode": False})
             with reader_may_leave():
+                code = super().main(*args, **{**options, "standalone_mode": False})
                 sys.stdout.flush()
         except OSError as error:  # a full disk, say
             fail(message_of(error))
@@ -69,19 +70,12 @@ class CommandGroup(TyperGroup):
             sys.exit(EXIT_INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
-    def make_context(self, *args: Any, **options: Any) -> Any:
-        """Parse the command line; help that nobody reads to its end is no error."""
-        with reader_may_leave():
-            return super().make_context(*args, **options)
-        raise typer.Exit(0)
-
     def invoke(self, ctx: Any) -> Any:
         """Run a command; a job that it returns is finished, and an exception becomes a message."""
         try:
-            with reader_may_leave():
-                job = super().invoke(ctx)
-                return None if job is None else job.finish()
-        except (UsageError, typer.Exit, typer.Abort):
+            job = super().invoke(ctx)
+            return None if job is None else job.finish()
+        except (UsageError, typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except SystemExit as error:
             if not error.code:  # by code that was opened, before there is an answer

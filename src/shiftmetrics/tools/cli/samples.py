@@ -253,19 +253,16 @@ def align_samples(first: Sample, second: Sample, *, align: Align, rows: bool) ->
         )
     rows = rows and first.ids is not None  # without ids the rows pair by their place
     names = first.source.argument, second.source.argument
-    if rows and align == "labels":
-        import pandas as pd
-
-        places = pd.Series(np.arange(len(second.values)), index=second.values.index)
-        _, places = align_tables(first.values.iloc[:, 0], places, *names, rows=True, option="--align")
-        order = places.to_numpy()
-        for part in ("label", "weight"):
-            if getattr(second, part) is not None:
-                setattr(second, part, getattr(second, part)[order])
     if first.is_table and second.is_table:
-        _, second.values = align_tables(
+        _, aligned = align_tables(
             first.values, second.values, *names, align=align, rows=rows, option="--align"
         )
+        if rows and align == "labels":
+            order = second.values.index.get_indexer(aligned.index)
+            for part in ("label", "weight"):
+                if getattr(second, part) is not None:
+                    setattr(second, part, getattr(second, part)[order])
+        second.values = aligned
 
 
 def shared(option: str, name: str | None, *samples: Sample) -> Values | None:

@@ -137,13 +137,12 @@ class RulesResult(Record):
         """Return one row for each outcome as a pandas DataFrame."""
         import pandas as pd
 
-        parts = ("result", "measure", "row", "value", "low", "high", "ended", "text")
         rows = [
             {
                 "rule": outcome.rule.name,
                 "field": outcome.rule.field,
                 "bound": outcome.rule.bound_in_words(),
-                **{name: getattr(outcome, name) for name in parts},
+                **{name: part for name, part in vars(outcome).items() if name != "rule"},
             }
             for outcome in self.outcomes
         ]
