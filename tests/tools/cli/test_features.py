@@ -85,7 +85,7 @@ def test_bad_folders_are_named(fails, photos):
     new, old = photos / "new", photos / "old"
     (photos / "empty").mkdir()
     assert "There are no images in" in fails("novelty", new, photos / "empty")
-    assert "both be folders of images or both be files" in fails("novelty", new, old / "00.png")
+    assert f"There is no folder '{old / '00.png'}'" in fails("novelty", new, old / "00.png")
     assert "--id must be left out for folders of images" in fails("novelty", new, old, "--id", "name")
     assert "--text must be left out for folders of images" in fails("novelty", new, old, "--text", "name")
     (old / "broken.png").write_text("not an image")

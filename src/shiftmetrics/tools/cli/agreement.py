@@ -44,10 +44,6 @@ def agreement(
     reference : REFERENCE
         Scores of the same rows, unshifted.
     """
-    if groups is not None and call["confidence"] is None:
-        raise ValueError(
-            "--groups must go with --confidence: groups are for the interval. Add --confidence 0.95."
-        )
     first, second = read_scores(
         [(shifted, "SHIFTED"), (reference, "REFERENCE")],
         align=align, id_column=id_column, columns=columns, label=label, weight=weight, groups=groups,

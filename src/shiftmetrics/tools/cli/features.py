@@ -11,28 +11,11 @@ import numpy as np
 
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import Sample, read_row_values, require_column
-from shiftmetrics.tools.cli.sources import Source, parquet_files, parse_source
+from shiftmetrics.tools.cli.sources import Source, parse_source
 from shiftmetrics.views.report import is_image_batch
 
 COMPONENTS = 20
 """Dimensions of the features."""
-
-
-def is_folder(test: str, reference: str) -> bool:
-    """Tell whether the samples are folders.
-
-    Raises
-    ------
-    ValueError
-        If only one of them is.
-    """
-    folders = tuple(Path(text).is_dir() and not parquet_files(text) for text in (test, reference))
-    if folders[0] != folders[1]:
-        folder, other = (test, reference) if folders[0] else (reference, test)
-        raise ValueError(
-            f"TEST and REFERENCE must both be folders of images or both be files, got {folder!r} and {other!r}."
-        )
-    return folders[0]
 
 
 def read_images(folder: str, argument: str, label: str | None, size: int) -> Sample:

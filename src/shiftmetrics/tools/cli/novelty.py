@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import kernel_entropic_novelty
-from shiftmetrics.tools.cli.features import encode, images_of, is_folder, read_images, read_texts
+from shiftmetrics.tools.cli.features import encode, images_of, read_images, read_texts
 from shiftmetrics.tools.cli.outputs import Answer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_sample, refuse_options, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
-from shiftmetrics.tools.cli.sources import looks_like_source
+from shiftmetrics.tools.cli.sources import looks_like_source, parquet_files
 from shiftmetrics.views import Context, Rows
 
 
@@ -66,7 +67,7 @@ def novelty(
     chosen = {
         "--id": id_column, "--columns": columns, "--images": images, "--reference-images": reference_images,
     }  # fmt: skip
-    folders = is_folder(test, reference)
+    folders = any(Path(text).is_dir() and not parquet_files(text) for text in (test, reference))
     if size is not None and not folders:
         raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
     arguments = [(test, "TEST", label)]
