@@ -57,8 +57,8 @@ class Eigenmode:
 def eigenmodes(result: NoveltyResult, count: int = 10) -> list[Eigenmode]:
     """Return the first eigenfunctions behind a score."""
     assert result.source is not None
-    problem = result.source.problem
-    solution = solve(problem, result.source.method, vectors=True)
+    problem, method = result.source
+    solution = solve(problem, method, vectors=True)
     vectors = solution.vectors[:, :count]
     sides = slice(0, problem.gram.n_test), slice(problem.gram.n_test, problem.gram.n_rows)
     test, reference = (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calls import both_ways, eigenmodes, novelty
 from optional import array_api_strict, torch
 from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.outcome import INDEFINITE
+from shiftmetrics.novelty.solution import INDEFINITE
 
 ROUTES = ("dense", "landmarks")
 
@@ -147,11 +147,12 @@ def test_the_cosine_kernel_is_a_problem_of_the_columns(method: str) -> None:
     assert result.bandwidth is None
 
 
-def test_a_kernel_with_another_diagonal_is_normalised_and_this_is_said() -> None:
+def test_a_kernel_with_another_diagonal_is_refused_with_what_mends_it() -> None:
     x, y = two_samples(0)
-    first = novelty(x, y, kernel=lambda a, b: 3.0 * GaussianKernel(0.9)(a, b))
-    assert first.value == pytest.approx(novelty(x, y, bandwidth=0.9).value, abs=1e-10)
-    assert any("divided by the roots of its diagonal" in warning for warning in first.warnings)
+    with pytest.raises(
+        ValueError, match=r"1 between a row and itself, got 3 .* by sqrt\(k\(x, x\) k\(y, y\)\)"
+    ):
+        novelty(x, y, kernel=lambda a, b: 3.0 * GaussianKernel(0.9)(a, b))
 
 
 @pytest.mark.parametrize("method", ["auto", *ROUTES])

@@ -8,9 +8,8 @@ import pytest
 from calls import both_ways, novelty
 from shiftmetrics.novelty import routes
 from shiftmetrics.novelty.inputs import make_gram
-from shiftmetrics.novelty.outcome import CERTIFIED, EXACT, RANK_LIMITED
 from shiftmetrics.novelty.routes import METHODS
-from shiftmetrics.novelty.solution import Problem
+from shiftmetrics.novelty.solution import CERTIFIED, EXACT, RANK_LIMITED, Problem
 
 GAUSSIAN = [method for method in METHODS if method != "cosine"]
 

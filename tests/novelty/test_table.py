@@ -31,12 +31,13 @@ def test_a_table_holds_what_each_pair_gives() -> None:
                 assert table.shares[i, j] == pytest.approx(one.share, abs=0.01)
                 assert table.scores[i, j] == pytest.approx(one.value, abs=1e-9)
     np.testing.assert_allclose(table.shares[:, 0], [0.0, 1 / 3, 2 / 3], atol=0.02)
-    assert table.ranks.tolist() == [3, 2, 1]
+    assert table.to_frame()["rank"].tolist() == [3, 3, 2, 2, 1, 1]
     assert table.headline().startswith("Most that is new first, mean share against the others: rich (5")
     pairs = table.pairs()
     assert pairs.loc["rich", "poor"] == pytest.approx(table.shares[2, 0])
     assert pairs.loc["rich", "mean"] == pytest.approx(table.row_means[2])
-    assert pairs.loc["mean", "poor"] == pytest.approx(table.column_means[0])
+    assert pairs.loc["mean", "poor"] == pytest.approx(table.shares[1:, 0].mean())
+    assert np.isnan(pairs.loc["mean", "mean"])
     frame = table.to_frame()
     assert len(frame) == 6
     assert (frame["share_low"] <= frame["share"]).all()
@@ -46,7 +47,7 @@ def test_a_table_holds_what_each_pair_gives() -> None:
 def test_columns_of_different_units_are_divided_by_those_of_all_samples() -> None:
     named = {name: rows * [1.0, 1e4] for name, rows in samples().items()}
     table = novelty_table(named, n_rows=100, **QUICK)
-    assert table.drawn_rows == 100
+    assert table.n_rows == 100
     assert any("each is divided by its spread" in warning for warning in table.warnings)
     assert len(table.settings["column_units"]) == 2
     np.testing.assert_allclose(table.shares[:, 0], [0.0, 1 / 3, 2 / 3], atol=0.06)
@@ -56,9 +57,9 @@ def test_columns_of_different_units_are_divided_by_those_of_all_samples() -> Non
 def test_samples_of_one_distribution_share_one_rank() -> None:
     rng = np.random.default_rng(3)
     table = novelty_table({"a": rng.normal(size=(100, 3)), "b": rng.normal(size=(150, 3))}, **QUICK)
-    assert table.drawn_rows == 100
+    assert table.n_rows == 100
     assert table.shares.max() == 0.0
-    assert table.ranks.tolist() == [1, 1]
+    assert table.to_frame()["rank"].tolist() == [1, 1]
     assert table.p_values.min() > 0.05
 
 
@@ -71,7 +72,7 @@ def test_samples_of_one_distribution_share_one_rank() -> None:
         ),
         ({"n_rows": 500}, "n_rows must be at most the rows of the smallest sample, 120, got 500"),
         ({"bandwidth": -1.0}, "bandwidth"),
-        ({"samples": {"a": np.eye(3), "b": np.eye(4)}}, "of as many columns as"),
+        ({"samples": {"a": np.eye(3), "b": np.eye(4)}}, "samples must be of as many columns each"),
     ],
 )
 def test_bad_input_is_named(change: dict, message: str) -> None:

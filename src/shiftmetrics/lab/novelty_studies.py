@@ -14,12 +14,11 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
-from shiftmetrics.novelty.bandwidth import check_distances, choose_bandwidth, squared_distances
+from shiftmetrics.novelty.bandwidth import bandwidth_of, check_distances, choose_bandwidth, squared_distances
 from shiftmetrics.novelty.factor import Factor, dense_factor
 from shiftmetrics.novelty.gram import precomputed_gram, rows_at
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
-    bandwidth_of,
     check_eta,
     check_kernel,
     check_samples,
@@ -212,7 +211,7 @@ def novelty_against_size(
     sizes: Sequence[int] | None = None,
     eta: float = 1.0,
     kernel: KernelChoice = "gaussian",
-    bandwidth: float | Literal["auto", "median"] = "auto",
+    bandwidth: float | Literal["auto"] = "auto",
     n_draws: int = 5,
     n_permutations: int = 20,
     rng: Any = None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,14 @@ from shiftmetrics._core.neighbours import pairwise_distances
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import (
-    check_choice,
     check_integer,
     check_matrix,
     check_number,
     check_rng,
-    check_same_library,
     check_weights,
     describe,
 )
+from shiftmetrics.novelty.inputs import KernelChoice, check_samples
 
 LIMIT = 0.01
 N_RESAMPLES = 50
@@ -47,8 +46,6 @@ class Bandwidth(Record):
     ----------
     value : float
         The bandwidth, in units of the features.
-    rule : str
-        "variance" or "median".
     mode_count : float
         Number of modes, ``1 / |C|_F^2``, of the rows taken together.
     variance : float
@@ -60,24 +57,17 @@ class Bandwidth(Record):
     """
 
     value: float
-    rule: str
     mode_count: float
     variance: float
     n_rows: int
     n_resamples: int
     reason: str
 
-    @property
-    def relative_variance(self) -> float:
-        """Return the variance relative to the squared number of modes."""
-        return self.variance / self.mode_count**2
-
 
 def choose_bandwidth(
     features: Any,
     reference: Any = None,
     *,
-    rule: Literal["variance", "median"] = "variance",
     limit: float = LIMIT,
     n_resamples: int = N_RESAMPLES,
     max_rows: int = MAX_ROWS,
@@ -87,7 +77,7 @@ def choose_bandwidth(
 ) -> Bandwidth:
     """Choose the bandwidth of the Gaussian kernel.
 
-    The variance rule takes the finest bandwidth at which the number of modes varies little from sample to sample. The
+    The rule takes the finest bandwidth at which the number of modes varies little from sample to sample. The
     number of modes is ``1 / |C|_F^2``, the exponential of the order-2 Renyi entropy of the kernel covariance C. Its
     variance over random halves of the rows estimates that of a whole sample. The search goes down from a wide
     bandwidth and stops before the variance passes ``limit``, before fewer than four rows are left for each mode, or
@@ -99,9 +89,6 @@ def choose_bandwidth(
         The sample under test.
     reference : array of shape (n_reference, n_columns), optional
         The reference; both samples are taken together.
-    rule : {"variance", "median"}, default "variance"
-        "median" is the median distance between two different rows: a common heuristic, too wide for data with many
-        modes.
     limit : float, default 0.01
         Largest variance of the number of modes: it is known to 0.1.
     n_resamples : int, default 50
@@ -132,40 +119,57 @@ def choose_bandwidth(
     >>> ring = np.c_[np.cos(angles), np.sin(angles)] + noise
     >>> round(choose_bandwidth(ring).value, 2)
     0.13
-    >>> choose_bandwidth([[0.0], [1.0], [3.0]], rule="median").value
-    2.0
     """
-    rule = check_choice(rule, "rule", ("variance", "median"))
     limit = check_number(limit, "limit", low=0.0, open_low=True)
     n_resamples = check_integer(n_resamples, "n_resamples", low=2)
     max_rows = check_integer(max_rows, "max_rows", low=2)
-    samples = [check_matrix(features, "features", min_rows=1 if reference is not None else 2)]
+    if reference is None:
+        samples = [check_matrix(features, "features", min_rows=2)]
+    else:
+        samples = list(check_samples(features, reference, "gaussian"))
     weights = [check_weights(sample_weight, "sample_weight", int(samples[0].shape[0]))]
     if reference is not None:
-        second = check_matrix(reference, "reference")
-        check_same_library(samples[0], second, "features", "reference")
-        if samples[0].shape[1] != second.shape[1]:
-            expected = f"of as many columns as features, {samples[0].shape[1]}"
-            raise ValueError(describe("reference", expected, f"{second.shape[1]}"))
-        samples.append(second)
-        weights.append(check_weights(reference_weight, "reference_weight", int(second.shape[0])))
+        weights.append(check_weights(reference_weight, "reference_weight", int(samples[1].shape[0])))
+    generator = check_rng(0 if rng is None else rng)
     return bandwidth_by_rule(
-        samples,
-        weights,
-        rule=rule,
-        rng=check_rng(0 if rng is None else rng),
-        limit=limit,
-        n_resamples=n_resamples,
-        max_rows=max_rows,
+        samples, weights, generator, limit=limit, n_resamples=n_resamples, max_rows=max_rows
     )
+
+
+def bandwidth_of(
+    bandwidth: float | str,
+    kernel: KernelChoice,
+    samples: tuple[Array, Array],
+    weights: tuple[FloatArray | None, FloatArray | None],
+    rng: np.random.Generator,
+    units: FloatArray | None = None,
+) -> tuple[float | None, Bandwidth | None]:
+    """Return the bandwidth, and how it was chosen; None for kernels without one.
+
+    Raises
+    ------
+    ValueError
+        If it is neither positive nor "auto", or given for another kernel than the Gaussian.
+    """
+    if kernel != "gaussian":
+        if isinstance(bandwidth, str) and bandwidth == "auto":
+            return None, None
+        place = f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
+        remedy = "Only the Gaussian kernel has one."
+        raise ValueError(describe("bandwidth", f"left out {place}", repr(bandwidth), remedy))
+    if not isinstance(bandwidth, str):
+        return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
+    if bandwidth != "auto":
+        raise ValueError(describe("bandwidth", "a number greater than 0 or 'auto'", repr(bandwidth)))
+    choice = bandwidth_by_rule(list(samples), list(weights), rng, units=1.0 if units is None else units)
+    return choice.value, choice
 
 
 def bandwidth_by_rule(
     samples: list[Array],
     weights: list[FloatArray | None],
-    *,
-    rule: str,
     rng: np.random.Generator,
+    *,
     limit: float = LIMIT,
     n_resamples: int = N_RESAMPLES,
     max_rows: int = MAX_ROWS,
@@ -176,14 +180,11 @@ def bandwidth_by_rule(
         [_draw(part, share, max_rows, rng) for part, share in zip(samples, weights, strict=True)]
     )
     study = _Study.of(rows / units, n_resamples, rng)
-    width, reason = study.median, "it is the median distance between two different rows"
-    if rule == "variance":
-        width, reason = study.search(limit)
+    width, reason = study.search(limit)
     count, variance = study.counts(width)
     limits = np.finfo(np.float64)
     return Bandwidth(
         value=min(max(width * study.unit, float(limits.smallest_subnormal)), float(limits.max)),
-        rule=rule,
         mode_count=count,
         variance=variance,
         n_rows=len(rows),
@@ -200,7 +201,6 @@ class _Study:
     halves: FloatArray
     unit: float
     widest: float
-    median: float
     finest: float | None
 
     @classmethod
@@ -212,10 +212,10 @@ class _Study:
         halves = (np.argsort(rng.random((n_rows, n_resamples)), axis=0) < n_rows // 2).astype(np.float64)
         different = squares[squares > 0.0]
         if not len(different):
-            return cls(squares, halves, 1.0, 1.0, 1.0, None)
+            return cls(squares, halves, 1.0, 1.0, None)
         largest, middle, least = (float(value) for value in np.quantile(different, (1.0, 0.5, 0.0)))
         widest = min(math.sqrt(largest), 64.0 * math.sqrt(middle))
-        return cls(squares, halves, unit, widest, math.sqrt(middle), math.sqrt(least) / 4.0)
+        return cls(squares, halves, unit, widest, math.sqrt(least) / 4.0)
 
     def search(self, limit: float) -> tuple[float, str]:
         """Return the finest bandwidth that the variance rule allows, and what stopped the search."""

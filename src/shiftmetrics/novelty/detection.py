@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.confidence import rate_ratio_p_value
 from shiftmetrics._core.numerics import directions
+from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
+from shiftmetrics.novelty.gram import Gram, rows_at
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
 from shiftmetrics.novelty.kinds import Found, members_of
 from shiftmetrics.novelty.modes import Mode, describe_mode
@@ -20,8 +24,10 @@ from shiftmetrics.novelty.pooled import WIDTHS, Pooled, most_rows
 from shiftmetrics.novelty.relabelling import Units, make_units
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import find_kinds
-from shiftmetrics.novelty.shares import more_than_eta, new_share, share_bound
 from shiftmetrics.novelty.solution import Problem
+
+_N_DRAWS = 99
+"""Relabellings of a trial of `chance_of_seeing`."""
 
 
 def detect(
@@ -159,7 +165,7 @@ def _bandwidth_of_directions(
         rows = np.flatnonzero(weights)
         rows = np.sort(rng.choice(rows, min(len(rows), MAX_ROWS), replace=False))
         parts.append(np.asarray(directions(to_float64(take_rows(sample, rows)))))
-    return bandwidth_by_rule(parts, [None, None], rule="variance", rng=rng).value
+    return bandwidth_by_rule(parts, [None, None], rng).value
 
 
 def _half(units: Units, rng: np.random.Generator) -> Units:
@@ -185,3 +191,103 @@ def _confirmed(
         if p_value <= alpha:
             confirmed.append(replace(found, kind=replace(found.kind, p_value=p_value)))
     return confirmed, p_values
+
+
+def new_share(members: BoolArray, weights: FloatArray, n_test: int, *, lost: bool = False) -> float:
+    """Return (a - b) / (1 - b) of the shares a of a sample and b of the other that are members.
+
+    Were a share s of the sample new and all of it members, and were the other rows like those of the other sample,
+    then a = s + (1 - s) b.
+    """
+    a, b = _shares(members, weights, n_test, lost)
+    return max(0.0, (a - b) / (1.0 - b)) if b < 1.0 else 0.0
+
+
+def share_bound(held_out: BoolArray, weights: FloatArray, n_test: int, level: float) -> Interval:
+    """Return a lower bound of the share that is new, from members by modes of the half of the rows without them.
+
+    Whatever rows are called members before they are seen, a is at most s + (1 - s) b. So ``1 - (1 - a) / (1 - b)`` is
+    at most s, up to chance, and the ratio has a log-normal interval (D. Katz et al., Biometrics 34, 1978).
+    """
+    from scipy.special import ndtri
+
+    method = "held-out halves, lower bound"
+    if not (weights[:n_test].any() and weights[n_test:].any()):  # no row of one sample was held out
+        return Interval(low=0.0, high=1.0, level=level, method=method)
+    a, b = _shares(held_out, weights, n_test, lost=False)
+    n, m = _effective_rows(weights[:n_test]), _effective_rows(weights[n_test:])
+    outside, other = ((1.0 - a) * n + 0.5) / (n + 0.5), ((1.0 - b) * m + 0.5) / (m + 0.5)
+    error = math.sqrt((1.0 - outside) / (outside * n) + (1.0 - other) / (other * m))
+    low = 1.0 - outside / other * math.exp(float(ndtri(level)) * error)
+    return Interval(low=max(low, 0.0), high=1.0, level=level, method=method)
+
+
+def more_than_eta(
+    members: BoolArray, weights: FloatArray, rows: BoolArray, n_test: int, eta: float, *, lost: bool
+) -> float:
+    """Return the p-value of "at most eta times as frequent", from rows that had no part in finding the mode."""
+    sides = rows.copy(), rows.copy()
+    sides[0][n_test:], sides[1][:n_test] = False, False
+    counts, sizes = [], []
+    for side in sides[::-1] if lost else sides:
+        weight = weights[side]
+        sizes.append(_effective_rows(weight))
+        counts.append(float(weight @ members[side] / weight.sum()) * sizes[-1])
+    return rate_ratio_p_value(counts[0], counts[1], sizes[0], sizes[1], eta)
+
+
+def _effective_rows(weights: FloatArray) -> float:
+    """Return how many rows of equal weight would be as uncertain."""
+    scaled = weights / weights.max()  # squares of tiny weights are 0
+    return float(scaled.sum() ** 2 / (scaled @ scaled))
+
+
+def _shares(members: BoolArray, weights: FloatArray, n_test: int, lost: bool) -> tuple[float, float]:
+    sides = [slice(0, n_test), slice(n_test, None)]
+    own, other = (
+        float(weights[side] @ members[side] / weights[side].sum())
+        for side in (sides[::-1] if lost else sides)
+    )
+    return own, other
+
+
+def chance_of_seeing(pooled: Pooled, share: float, *, n_trials: int, alpha: float, seed: int) -> float:
+    """Return how often a kind of this share of the test sample stands out.
+
+    In each trial the rows of both samples are dealt anew; the rows most similar to a row drawn at random are the new
+    kind, which the reference lacks.
+
+    Parameters
+    ----------
+    pooled : Pooled
+        Coordinates of the rows.
+    share : float
+        Of the test sample.
+    n_trials : int
+        Trials.
+    alpha : float
+        Level of the test.
+    seed : int
+        Of the draws.
+    """
+    gram, rng, seen = pooled.gram, np.random.default_rng(seed), 0
+    count = max(1, round(share * gram.n_test))
+    for _ in range(n_trials):
+        center = int(rng.integers(gram.n_rows))
+        similar = gram.between(np.arange(gram.n_rows), gram.take(np.array([center])))[:, 0]
+        order = np.argsort(-similar, kind="stable")
+        rest = rng.permutation(order[count:])
+        test, reference = (
+            np.sort(np.r_[order[:count], rest[: gram.n_test - count]]),
+            np.sort(rest[gram.n_test - count :]),
+        )
+        whole = gram.take(np.arange(gram.n_rows))
+        dealt = Gram(rows_at(whole, test), rows_at(whole, reference), gram.kernel)
+        again = pooled.like(dealt, rng=rng)
+        sides = np.ones(len(test)), np.ones(len(reference))
+        units = make_units(sides, None, paired=False, rng=rng)
+        found = find_kinds(
+            again, units, np.concatenate(sides), alpha=alpha, n_draws=_N_DRAWS, rng=rng, rounds=1
+        )
+        seen += found.p_values[0] <= alpha
+    return seen / n_trials

@@ -11,10 +11,10 @@ from shiftmetrics._core.arrays import is_labelled, is_table
 from shiftmetrics._core.options import Computing, Resampling, check_memory_limit, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
+from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import check_groups, detect
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
-    bandwidth_of,
     check_eta,
     check_kernel,
     check_pairs,
@@ -26,10 +26,9 @@ from shiftmetrics.novelty.inputs import (
 )
 from shiftmetrics.novelty.kernels import CallableKernel
 from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling, novelty_resampling_of
-from shiftmetrics.novelty.outcome import cautions, status_of
 from shiftmetrics.novelty.result import NoveltyResult
-from shiftmetrics.novelty.routes import Method, PointSource, check_method, solve
-from shiftmetrics.novelty.solution import Problem, progress_bar
+from shiftmetrics.novelty.routes import Method, check_method, solve
+from shiftmetrics.novelty.solution import Problem, cautions, progress_bar, status_of
 
 
 def kernel_entropic_novelty(
@@ -38,7 +37,7 @@ def kernel_entropic_novelty(
     *,
     eta: float = 1.0,
     kernel: KernelChoice = "gaussian",
-    bandwidth: float | Literal["auto", "median"] = "auto",
+    bandwidth: float | Literal["auto"] = "auto",
     method: Method | LandmarkMap = "auto",
     sample_weight: Any = None,
     reference_weight: Any = None,
@@ -67,14 +66,14 @@ def kernel_entropic_novelty(
         half of the rows, and counted on the other.
     kernel : {"gaussian", "cosine", "precomputed"} or callable, default "gaussian"
         Similarity of two rows. A callable maps arrays of shape (a, d) and (b, d) to a symmetric similarity of shape
-        (a, b); a diagonal other than 1 is divided out. With "precomputed", ``features`` holds the similarities of
+        (a, b), 1 between a row and itself. With "precomputed", ``features`` holds the similarities of
         the test rows to all rows, those of the test sample first and those of the reference after them, of shape
         ``(n_samples, n_samples + n_reference)``, and ``reference`` those of the reference rows to the same, of shape
         ``(n_reference, n_samples + n_reference)``: the upper and the lower rows of one symmetric matrix.
-    bandwidth : float, "auto" or "median", default "auto"
-        Bandwidth of the Gaussian kernel, in units of the features; "auto" and "median" are the rules of
-        `choose_bandwidth`, of both samples together. Kinds are looked for at half of it and twice it too. Under a
-        rule, where one column spreads over 10 times as far as the median column, each is divided by its standard
+    bandwidth : float or "auto", default "auto"
+        Bandwidth of the Gaussian kernel, in units of the features; "auto" is `choose_bandwidth`
+        of both samples together. Kinds are looked for at half of it and twice it too. With
+        "auto", where one column spreads over 10 times as far as the median column, each is divided by its standard
         deviation in both samples together; a warning says so, and ``settings["column_units"]`` holds them. The score
         is then that of the divided columns.
     method : str or LandmarkMap, default "auto"
@@ -231,7 +230,7 @@ def kernel_entropic_novelty(
         value_rows=None
         if part.gram.n_rows == problem.gram.n_rows
         else (part.gram.n_test, part.gram.n_reference),
-        source=PointSource(part, solution.method),
+        source=(part, solution.method),
         **found,
     )
     result = result.named(*names)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,21 +38,8 @@ from shiftmetrics.novelty.kernels import (
 
 TILE_ROWS = 1024
 _PROBES = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Landmarks:
-    """Some rows of the two samples, to which similarities are computed."""
-
-    rows: Any
-    """float64 rows in the user's array library."""
-    scale: FloatArray | None
-    """1 / sqrt(k(z, z)) of each, where the user's kernel has another diagonal than 1."""
-
-    @property
-    def size(self) -> int:
-        """Return how many there are."""
-        return int(self.rows.shape[0])
+_ROUNDING = 1e-8
+"""Of a user's kernel, such as one in float32."""
 
 
 class Gram:
@@ -63,8 +49,6 @@ class Gram:
     ----------
     n_test, n_reference : int
         Rows of each sample.
-    scale : ndarray of shape (n_rows,) or None
-        Divides a diagonal that is not 1 out of the user's kernel.
     entry_error : float
         Bound on the rounding error of one entry.
     trusted : bool
@@ -85,7 +69,6 @@ class Gram:
         self.units = units
         self.n_test = int(features.shape[0])
         self.n_reference = int(reference.shape[0])
-        self.scale: FloatArray | None = None
         self.trusted = kernel.positive_semidefinite
         self.sequential = is_in_parts(features) or is_in_parts(reference)
         self.on_workers = getattr(features, "delayed", None) is not None
@@ -96,7 +79,7 @@ class Gram:
         if isinstance(kernel, CallableKernel):
             self._examine(kernel)
         if not self.trusted:
-            self._normalise()
+            self._check_diagonal()
 
     @property
     def n_rows(self) -> int:
@@ -108,21 +91,17 @@ class Gram:
         """Return whether each row is of the test sample."""
         return np.arange(self.n_rows) < self.n_test
 
-    def take(self, indices: IntArray) -> Landmarks:
-        """Return the rows at ``indices`` as landmarks."""
+    def take(self, indices: IntArray) -> Array:
+        """Return the rows at ``indices`` as float64, in `units`."""
         indices = np.asarray(indices, dtype=np.int64)
         test = indices < self.n_test
         parts = [
             rows_at(self.features, indices[test]),
             rows_at(self.reference, indices[~test] - self.n_test),
         ]
-        order = np.empty(len(indices), dtype=np.int64)  # where each row stands after the two parts are joined
-        order[test] = np.arange(test.sum())
-        order[~test] = test.sum() + np.arange((~test).sum())
         joined = namespace(*parts).concat(parts, axis=0)
-        return Landmarks(
-            self.in_units(rows_at(joined, order)), None if self.scale is None else self.scale[indices]
-        )
+        place = np.argsort(np.argsort(~test, kind="stable"))  # where each row stands in it
+        return self.in_units(rows_at(joined, place))
 
     def subset(self, indices: IntArray) -> Gram:
         """Return the kernel matrix of the rows at ``indices``, in order: those of the test sample come first."""
@@ -144,14 +123,13 @@ class Gram:
             return rows
         return rows / namespace(rows).asarray(self.units, device=getattr(rows, "device", None))
 
-    def block(self, rows: slice, landmarks: Landmarks) -> FloatArray:
-        """Return the similarities of ``rows``, which lie within one sample, to ``landmarks``."""
-        scale = None if self.scale is None else self.scale[rows]
-        return self._similarities(Landmarks(self.rows(rows), scale), landmarks)
+    def block(self, rows: slice, landmarks: Array) -> FloatArray:
+        """Return the similarities of ``rows``, which lie within one sample, to rows that were taken."""
+        return self.kernel(self.rows(rows), landmarks)
 
-    def between(self, indices: IntArray, landmarks: Landmarks) -> FloatArray:
-        """Return the similarities of the rows at ``indices`` to ``landmarks``."""
-        return self._similarities(self.take(indices), landmarks)
+    def between(self, indices: IntArray, landmarks: Array) -> FloatArray:
+        """Return the similarities of the rows at ``indices`` to rows that were taken."""
+        return self.kernel(self.take(indices), landmarks)
 
     def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
         """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
@@ -166,7 +144,7 @@ class Gram:
     def among(self, indices: IntArray) -> FloatArray:
         """Return the symmetric matrix of the similarities among the rows at ``indices``."""
         landmarks = self.take(indices)
-        matrix = self._similarities(landmarks, landmarks)
+        matrix = self.kernel(landmarks, landmarks)
         matrix = 0.5 * (matrix + matrix.T)
         np.fill_diagonal(matrix, 1.0)
         return matrix
@@ -179,8 +157,7 @@ class Gram:
         def fill(position: slice) -> None:
             rows = tiles[position.start]
             for columns in tiles[: position.stop]:
-                scale = None if self.scale is None else self.scale[columns]
-                block = self.block(rows, Landmarks(self.rows(columns), scale))
+                block = self.block(rows, self.rows(columns))
                 matrix[rows, columns] = block
                 if symmetric and columns.start < rows.start:
                     matrix[columns, rows] = block.T
@@ -212,22 +189,12 @@ class Gram:
             check_directions(array, "points")
         return array
 
-    def against(self, points: Array, rows: slice, landmarks: Landmarks) -> FloatArray:
-        """Return the similarities of a block of new ``points`` to ``landmarks``."""
+    def against(self, points: Array, rows: slice, landmarks: Array) -> FloatArray:
+        """Return the similarities of a block of new ``points`` to rows that were taken."""
         block = self.in_units(float64_rows(points, rows))
-        if isinstance(self.kernel, MatrixKernel):  # the similarity of a point to itself is taken to be 1
-            similarities = to_float64(block)[:, positions_of(landmarks.rows)]
-            return similarities if landmarks.scale is None else similarities * landmarks.scale
-        similarities = self.kernel(block, landmarks.rows)
-        if landmarks.scale is not None:
-            similarities = similarities * landmarks.scale / np.sqrt(_diagonal(self.kernel, block))[:, None]
-        return similarities
-
-    def _similarities(self, rows: Landmarks, landmarks: Landmarks) -> FloatArray:
-        similarities = self.kernel(rows.rows, landmarks.rows)
-        if rows.scale is None or landmarks.scale is None:
-            return similarities
-        return similarities * rows.scale[:, None] * landmarks.scale
+        if isinstance(self.kernel, MatrixKernel):
+            return to_float64(block)[:, positions_of(landmarks)]
+        return self.kernel(block, landmarks)
 
     def _each_block(self, function: Callable[[Array], Any]) -> list[Any]:
         blocks = self.blocks(8 * int(self.features.shape[1]))
@@ -261,23 +228,24 @@ class Gram:
         probes = self.take(
             np.unique(np.linspace(0, self.n_rows - 1, min(_PROBES, self.n_rows)).astype(np.int64))
         )
-        self.entry_error = max(self.entry_error, 4.0 * kernel.precision(probes.rows))
-        among = kernel(probes.rows, probes.rows)
+        self.entry_error = max(self.entry_error, 4.0 * kernel.precision(probes))
+        among = kernel(probes, probes)
         asymmetry = float(np.abs(among - among.T).max())
-        if asymmetry > max(1e-8, 64.0 * self.entry_error) * max(1.0, float(np.abs(among).max())):
+        if asymmetry > max(_ROUNDING, 64.0 * self.entry_error) * max(1.0, float(np.abs(among).max())):
             got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
             raise ValueError(describe("kernel", "symmetric", got))
 
-    def _normalise(self) -> None:
-        """Set `scale` from the diagonal of the user's kernel, unless it is 1 already."""
+    def _check_diagonal(self) -> None:
+        """Raise a ValueError where a user's kernel is not 1 between a row and itself, up to rounding."""
         diagonal = np.concatenate(self._each_block(lambda block: _diagonal(self.kernel, block)))
-        if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
-            row = int(np.argmax(~(diagonal > 0.0)))
+        gap = np.abs(diagonal - 1.0)
+        row = int(gap.argmax())  # NaN is the largest
+        if not gap[row] <= max(_ROUNDING, 64.0 * self.entry_error):
             place = f"row {row} of features" if row < self.n_test else f"row {row - self.n_test} of reference"
+            remedy = "Divide k(x, y) by sqrt(k(x, x) k(y, y))."
             got = f"{diagonal[row]:g} at {place}"
-            raise ValueError(describe("kernel", "positive between a row and itself", got))
-        if np.abs(diagonal - 1.0).max() > 64.0 * self.entry_error:
-            self.scale = 1.0 / np.sqrt(diagonal)
+            raise ValueError(describe("kernel", "1 between a row and itself", got, remedy))
+        self.entry_error = max(self.entry_error, float(gap[row]))
 
 
 def precomputed_gram(features: Array, reference: Array) -> Gram:

@@ -20,7 +20,6 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.rows import pair_in_parts
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
-    check_choice,
     check_directions,
     check_matrix,
     check_number,
@@ -28,7 +27,6 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.novelty.bandwidth import Bandwidth, bandwidth_by_rule
 from shiftmetrics.novelty.gram import Gram, precomputed_gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
@@ -55,10 +53,7 @@ _KERNELS = ("gaussian", "cosine", "precomputed")
 
 def check_eta(eta: Any) -> float:
     """Return the multiplier of the reference as a float from 1 to `MAX_ETA`."""
-    checked = check_number(eta, "eta", low=1.0)
-    if checked > MAX_ETA:
-        raise ValueError(describe("eta", f"at most {MAX_ETA:g}", f"{checked:g}"))
-    return checked
+    return check_number(eta, "eta", low=1.0, high=MAX_ETA)
 
 
 def check_kernel(kernel: Any) -> KernelChoice:
@@ -140,38 +135,6 @@ def shares(weights: Any, argument: str, array: Array) -> FloatArray:
     n_rows = int(array.shape[0])
     checked = check_weights(weights, argument, n_rows)
     return np.full(n_rows, 1.0 / n_rows) if checked is None else checked / n_rows
-
-
-def bandwidth_of(
-    bandwidth: float | str,
-    kernel: KernelChoice,
-    samples: tuple[Array, Array],
-    weights: tuple[FloatArray | None, FloatArray | None],
-    rng: np.random.Generator,
-    units: FloatArray | None = None,
-) -> tuple[float | None, Bandwidth | None]:
-    """Return the bandwidth, and how a rule chose it; None for kernels without one.
-
-    Raises
-    ------
-    ValueError
-        If it is not positive, not a known rule, or given for another kernel than the Gaussian.
-    """
-    if isinstance(bandwidth, str):
-        bandwidth = check_choice(bandwidth, "bandwidth", ("auto", "median"))
-    if kernel != "gaussian":
-        if bandwidth == "auto":
-            return None, None
-        place = f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
-        remedy = "Only the Gaussian kernel has one."
-        raise ValueError(describe("bandwidth", f"left out {place}", repr(bandwidth), remedy))
-    if not isinstance(bandwidth, str):
-        return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
-    rule = "median" if bandwidth == "median" else "variance"
-    choice = bandwidth_by_rule(
-        list(samples), list(weights), rule=rule, rng=rng, units=1.0 if units is None else units
-    )
-    return choice.value, choice
 
 
 def column_units(samples: Sequence[Array], weights: Sequence[FloatArray] | None = None) -> FloatArray | None:

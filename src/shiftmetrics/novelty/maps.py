@@ -16,7 +16,7 @@ from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float6
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics._core.numerics import directions
 from shiftmetrics.novelty.factor import Factor, residual_noise
-from shiftmetrics.novelty.gram import Gram, Landmarks
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.spectrum import Coordinates
 
@@ -32,7 +32,7 @@ class FeatureMap(ABC):
         Name of the route.
     size : int
         How many coordinates a row has.
-    landmarks : Landmarks
+    landmarks : array of shape (size, n_columns)
         The rows whose similarities to a point give its coordinates.
     diagonal : ndarray of shape (size,)
         Lengths that similarities are divided by; ones for a map that does not divide.
@@ -45,7 +45,7 @@ class FeatureMap(ABC):
     gram: Gram
     method: Route
     size: int
-    landmarks: Landmarks
+    landmarks: Array
     diagonal: FloatArray
     entry_error: float = 8.0 * EPSILON
     noise: float = 0.0

@@ -241,7 +241,7 @@ def _nearest(gram: Gram, rows: IntArray, side: slice) -> IntArray:
     """Return for each of some rows the most similar row of a sample."""
     landmarks = gram.take(rows)
     best, place = np.full(len(rows), -np.inf), np.zeros(len(rows), dtype=np.int64)
-    for block in gram.blocks(8 * landmarks.size):
+    for block in gram.blocks(8 * len(rows)):
         if (block.start >= gram.n_test) == (side.start > 0):
             similarities = gram.block(block, landmarks)
             top = similarities.argmax(axis=0)
@@ -259,7 +259,7 @@ def _column_gaps(gram: Gram, members: BoolArray, own: int, names: tuple[str, ...
     for chosen in (members & own_rows, ~members):
         rows = np.flatnonzero(chosen)
         rows = rows[:: len(rows) // _COMPARED_ROWS + 1]
-        parts.append(to_float64(gram.take(rows).rows))
+        parts.append(to_float64(gram.take(rows)))
     if min(map(len, parts)) == 0:
         return {}
     spread = np.concatenate(parts).std(axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from shiftmetrics._core.arrays import FloatArray
@@ -11,11 +12,13 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics.novelty.detection import chance_of_seeing
+from shiftmetrics.novelty.maps import FeatureMap, Route
 from shiftmetrics.novelty.modes import Mode, percent
-from shiftmetrics.novelty.planner import chance_of_seeing
-from shiftmetrics.novelty.routes import PointSource
+from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import near_level
+from shiftmetrics.novelty.solution import Problem
 
 _NOTHING = 1e-9
 """A sum of the eigenvalues below this is rounding."""
@@ -118,7 +121,7 @@ class NoveltyResult(Drawn, Result):
     reverse_error_bound: float | None = None
     reverse_eigenvalues: FloatArray | None = None
     value_rows: tuple[int, int] | None = None
-    source: PointSource | None = field(default=None, repr=False)
+    source: tuple[Problem, Route] | None = field(default=None, repr=False)
     scorer: RowScorer | None = field(default=None, repr=False)
 
     @property
@@ -247,9 +250,16 @@ class NoveltyResult(Drawn, Result):
         -----
         The first call repeats the decomposition, for the eigenvectors this time.
         """
+        basis, coefficients = self._eigenfunctions
+        return basis.membership(points, coefficients)
+
+    @cached_property
+    def _eigenfunctions(self) -> tuple[FeatureMap, FloatArray]:
         if self.source is None:
             raise ValueError(_READ_BACK.format(what="score points"))
-        return self.source.point_novelty(points)
+        solution = solve(*self.source, vectors=True)
+        assert solution.basis is not None  # vectors are of a basis
+        return solution.basis, solution.basis.coefficients(solution.vectors)
 
     def headline(self) -> str:
         """Return what is new and what is lost, in words."""

@@ -6,20 +6,18 @@ allocates, and is refused with the figure and the alternative when it would not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics._core.options import check_memory
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import TILE_ROWS
 from shiftmetrics.novelty.kernels import CosineKernel
-from shiftmetrics.novelty.maps import CosineFeatures, FactorMap, FeatureMap, LandmarkFeatures, Route
+from shiftmetrics.novelty.maps import CosineFeatures, FactorMap, FeatureMap, LandmarkFeatures
 from shiftmetrics.novelty.options import LandmarkMap
 from shiftmetrics.novelty.solution import LANDMARK_RTOL, Problem, Solution, solve_in
 from shiftmetrics.novelty.spectrum import moments_bytes
@@ -93,25 +91,6 @@ def solve(problem: Problem, method: Method, *, vectors: bool = False) -> Solutio
         _refuse(problem, "dense")
         basis = _dense(problem)
     return solve_in(basis, problem, reason, vectors=vectors)
-
-
-@dataclass(eq=False)
-class PointSource:
-    """What scores new points: the problem, and all positive eigenfunctions once they are asked for."""
-
-    problem: Problem
-    method: Route
-
-    def point_novelty(self, points: Any) -> FloatArray:
-        """Return the sum of the squares of the positive eigenfunctions at points."""
-        basis, coefficients = self._functions
-        return basis.membership(points, coefficients)
-
-    @cached_property
-    def _functions(self) -> tuple[FeatureMap, FloatArray]:
-        solution = solve(self.problem, self.method, vectors=True)
-        assert solution.basis is not None  # vectors are of a basis
-        return solution.basis, solution.basis.coefficients(solution.vectors)
 
 
 def _part_of(problem: Problem, size: int) -> Problem:

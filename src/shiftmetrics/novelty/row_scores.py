@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray, float64_rows, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.numerics import directions
-from shiftmetrics.novelty.gram import Gram, Landmarks
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
 from shiftmetrics.novelty.kinds import Kind
 from shiftmetrics.novelty.pooled import Function, Pooled
@@ -153,12 +153,12 @@ class RowScorer:
             np.divide(new, total, out=shares[rows], where=total > 0.0)
         return shares
 
-    def _nearest(self, rows: slice, points: Any, landmarks: Landmarks, count: int) -> IntArray:
+    def _nearest(self, rows: slice, points: Any, landmarks: Array, count: int) -> IntArray:
         """Return which landmarks are nearest to some rows, or new points: by distance where the kernel has one."""
         gram = self._gram
         if isinstance(gram.kernel, GaussianKernel | CosineKernel):
             block = gram.rows(rows) if points is None else gram.in_units(float64_rows(points, rows))
-            pair = to_float64(block), to_float64(landmarks.rows)
+            pair = to_float64(block), to_float64(landmarks)
             if isinstance(gram.kernel, CosineKernel):
                 pair = directions(pair[0]), directions(pair[1])
             return nearest_neighbours(*pair, count)[1]

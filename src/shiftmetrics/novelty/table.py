@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, to_float64
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Result, settings_of
@@ -46,10 +46,8 @@ class NoveltyTable(Drawn, Result):
         Share of the relabellings that show as much.
     scores : ndarray of shape (k, k)
         Kernel entropic novelty of the row's sample against the column's, in nats.
-    drawn_rows : int
-        Rows of each sample: the same for all, since scores depend on it.
-    n_rows : tuple of int
-        Rows of each sample that were there to draw from.
+    n_rows : int
+        Rows drawn of each sample: the same for all, since scores depend on it.
     """
 
     measure: ClassVar[str] = "novelty.table"
@@ -64,8 +62,7 @@ class NoveltyTable(Drawn, Result):
     share_lows: FloatArray
     p_values: FloatArray
     scores: FloatArray
-    drawn_rows: int
-    n_rows: tuple[int, ...]
+    n_rows: int
 
     @property
     def row_means(self) -> FloatArray:
@@ -73,47 +70,28 @@ class NoveltyTable(Drawn, Result):
         means: FloatArray = self.shares.sum(axis=1) / (len(self.names) - 1)
         return means
 
-    @property
-    def column_means(self) -> FloatArray:
-        """Mean share of the others that is new against each sample, of shape (k,): what it misses."""
-        means: FloatArray = self.shares.sum(axis=0) / (len(self.names) - 1)
-        return means
-
-    @property
-    def ranks(self) -> IntArray:
-        """Rank of each sample, of shape (k,); 1 has the most that is new, and ties get the better rank."""
-        from scipy.stats import rankdata
-
-        return np.asarray(rankdata(-self.row_means, method="min"), dtype=np.int64)
-
     def pairs(self) -> Any:
         """Return a DataFrame of the share of rows that is new against columns, with both means."""
         import pandas as pd
 
-        values = self.shares.copy()
-        np.fill_diagonal(values, np.nan)
-        frame = pd.DataFrame(values, index=pd.Index(self.names), columns=pd.Index(self.names))
-        frame["mean"] = self.row_means
-        frame.loc["mean"] = [*self.column_means, np.nan]
+        apart = np.where(np.eye(len(self.names), dtype=bool), np.nan, self.shares)
+        frame = pd.DataFrame(apart, index=pd.Index(self.names), columns=pd.Index(self.names))
+        frame["mean"] = frame.mean(axis=1)
+        frame.loc["mean"] = frame.mean().where(frame.columns != "mean")
         return frame
 
     def to_frame(self) -> Any:
-        """Return a tidy DataFrame: a row for each pair."""
+        """Return a tidy DataFrame: a row for each pair. Rank 1 has the most that is new; ties get the better rank."""
         import pandas as pd
 
-        rows = [
-            {
-                "sample": self.names[i],
-                "reference": self.names[j],
-                "share": self.shares[i, j],
-                "share_low": self.share_lows[i, j],
-                "p_value": self.p_values[i, j],
-                "novelty": self.scores[i, j],
-                "rank": int(self.ranks[i]),
-            }
-            for i, j in itertools.permutations(range(len(self.names)), 2)
-        ]
-        return pd.DataFrame(rows)
+        i, j = np.nonzero(~np.eye(len(self.names), dtype=bool))
+        names = np.array(self.names, dtype=object)
+        columns = {
+            "sample": names[i], "reference": names[j], "share": self.shares[i, j],
+            "share_low": self.share_lows[i, j], "p_value": self.p_values[i, j], "novelty": self.scores[i, j],
+            "rank": pd.Series(-self.row_means).rank(method="min").to_numpy(np.int64)[i],
+        }  # fmt: skip
+        return pd.DataFrame(columns)
 
     def headline(self) -> str:
         """Return one sentence with the ranking."""
@@ -124,9 +102,7 @@ class NoveltyTable(Drawn, Result):
     def notes(self) -> list[str]:
         """Return how many pairs differ, and the sentences of every result."""
         found, count = int((self.shares > 0.0).sum()), len(self.names) * (len(self.names) - 1)
-        what = (
-            f"{found} of {count} comparisons show something new, each of {self.drawn_rows} rows with as many."
-        )
+        what = f"{found} of {count} comparisons show something new, each of {self.n_rows} rows with as many."
         return [what, *super().notes()]
 
 
@@ -226,8 +202,7 @@ def novelty_table(
         share_lows=lows,
         p_values=p_values,
         scores=scores,
-        drawn_rows=size,
-        n_rows=sizes,
+        n_rows=size,
         settings=settings_of(
             bandwidth="auto" if bandwidth is None else "given",
             column_units=None if units is None else units.tolist(),
@@ -247,10 +222,9 @@ def _checked(samples: Any) -> dict[str, Array]:
     first_name, first = next(iter(samples.items()))
     for name, sample in samples.items():
         arguments = f"samples[{first_name!r}]", f"samples[{name!r}]"
-        known, rows = align_tables(first, sample, *arguments, rows=False, option=None)
+        _, rows = align_tables(first, sample, *arguments, rows=False, option=None)
         arrays[str(name)] = check_matrix(rows, arguments[1], min_rows=2)
-        columns = int(check_matrix(known, arguments[0]).shape[1])
-        if arrays[str(name)].shape[1] != columns:
-            expected = f"of as many columns as {arguments[0]}, {columns}"
-            raise ValueError(describe(arguments[1], expected, f"{arrays[str(name)].shape[1]}"))
+    columns = {name: int(array.shape[1]) for name, array in arrays.items()}
+    if len(set(columns.values())) > 1:
+        raise ValueError(describe("samples", "of as many columns each", f"{columns}"))
     return arrays

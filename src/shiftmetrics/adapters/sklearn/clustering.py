@@ -30,7 +30,7 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         How many times as frequent as in the reference counts as new; at least 1.
     kernel : {"gaussian", "cosine"} or callable, default "gaussian"
         Similarity of two rows, as for `kernel_entropic_novelty`.
-    bandwidth : float, "auto" or "median", default "auto"
+    bandwidth : float or "auto", default "auto"
         Bandwidth of the Gaussian kernel.
     threshold : float, default 2/3
         Least membership of a row in a cluster, from 0.5 to 1: the share of such rows that are of the sample, were

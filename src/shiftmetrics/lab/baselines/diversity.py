@@ -40,7 +40,7 @@ def vendi_score(
     *,
     order: float = 1.0,
     kernel: KernelName = "gaussian",
-    bandwidth: float | Literal["auto", "median"] = "auto",
+    bandwidth: float | Literal["auto"] = "auto",
     rng: Any = None,
     computing: Computing | None = None,
 ) -> BaselineScore:
@@ -57,9 +57,9 @@ def vendi_score(
         Renyi kernel entropy (RKE), ``1 / mean k(x, x')^2`` over all pairs of rows, which needs no matrix.
     kernel : {"gaussian", "cosine"}, default "gaussian"
         Similarity of two rows.
-    bandwidth : float, "auto" or "median", default "auto"
-        Bandwidth of the Gaussian kernel, in units of the features; "auto" and "median" are the rules
-        of `shiftmetrics.novelty.choose_bandwidth`. Compare only numbers of one bandwidth.
+    bandwidth : float or "auto", default "auto"
+        Bandwidth of the Gaussian kernel, in units of the features; "auto" is that of
+        `shiftmetrics.novelty.choose_bandwidth`. Compare only numbers of one bandwidth.
     rng : int or Generator, optional
         Draws the rows of the bandwidth's rule. Default: a fixed seed.
     computing : Computing, optional
@@ -236,8 +236,8 @@ def _prepare(features: Any, kernel: str, bandwidth: Any, rng: Any) -> tuple[Arra
         check_directions(sample, "features")
         return sample, CosineKernel(), None
     if isinstance(bandwidth, str):
-        rule = check_choice(bandwidth, "bandwidth", ("auto", "median"))
-        width = choose_bandwidth(sample, rule="median" if rule == "median" else "variance", rng=rng).value
+        check_choice(bandwidth, "bandwidth", ("auto",))
+        width = choose_bandwidth(sample, rng=rng).value
     else:
         width = check_number(bandwidth, "bandwidth", low=0.0, open_low=True)
     return sample, GaussianKernel(width, mean_row(sample)), width
