@@ -71,10 +71,7 @@ def test_the_ranking_is_in_order():
     assert names == [CURVES.models[m] for m in np.argsort(-CURVES.normalized[:, -1, -1])]
 
 
-def test_bars_are_confidences():
-    heights = [bar.get_height() for bar in plot(SPLIT, kind="groups").patches]
-    expected = [group.plain_reference_confidence.mean for group in SPLIT.contributions.groups.values()]
-    np.testing.assert_array_equal(heights[:4], expected)
+def test_bars_are_parts_of_the_agreement():
     heights = [bar.get_height() for bar in plot(SPLIT, kind="contributions").patches]
     np.testing.assert_array_equal(heights, [group.log_pa for group in SPLIT.contributions.groups.values()])
 
@@ -98,4 +95,4 @@ def test_rates_and_environments():
     with pytest.raises(ValueError, match="rate must be one of afr_p"):
         plot(RATES, rate="speed")
     with pytest.raises(ValueError, match="split by what happened"):
-        plot(posterior_agreement(CLEAN, CLEAN), kind="groups")
+        plot(posterior_agreement(CLEAN, CLEAN), kind="contributions")

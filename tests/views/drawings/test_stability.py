@@ -138,14 +138,11 @@ def test_curves_over_thresholds_and_prices_draw_themselves():
     line = axes.lines[0].get_xydata()
     np.testing.assert_allclose(line[:, 1], curve.stability)
     assert axes.get_ylim()[1] > np.nanmax(curve.highs)
-    axes = plot(curve, kind="risk")
-    assert axes.lines[0].get_ydata()[0] == pytest.approx(curve.base_risk)
     assert plot(surface, kind="excess_risk").get_ylabel() == "added risk"
 
 
 def test_infinite_points_are_left_out():
     loss = FixedLoss([0.0, 0.5, 1.0])
     plot(stability_curve(loss, [0.6, 2.0])).figure.canvas.draw()
-    plot(stability_curve(loss, [2.0]), kind="risk").figure.canvas.draw()
     plot(trade_off(loss, 2.0, shares=[0.0, 0.5, 1.0])).figure.canvas.draw()
     plot(trade_off(loss, 0.7, shares=[0.0, 0.5, 1.0]), kind="excess_risk").figure.canvas.draw()

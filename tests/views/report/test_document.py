@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep, novelty_against_size
+from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, worst_case_risk
 from shiftmetrics.views.report import Context, Rows, document, render_report, write_report
@@ -228,16 +228,15 @@ def test_nothing_new():
     assert result.headline() in Page(render_report(result)).text
 
 
-def test_novelty_by_bandwidth_and_by_rows():
+def test_novelty_by_bandwidth():
     rng = np.random.default_rng(0)
     points, known = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
     result = kernel_entropic_novelty(points, known, bandwidth=1.0)
     swept = bandwidth_sweep(points, known, bandwidths=[0.5, 2.0])
-    sizes = novelty_against_size(points, known, sizes=[20, 40], bandwidth=1.0)
-    rows = Rows(bandwidth_sweep=swept, sizes=sizes)
+    rows = Rows(bandwidth_sweep=swept)
     page = Page(render_report(result, context=Context(rows={result.title: rows})))
     assert swept.headline() in page.text
-    assert "rows of each sample" in page.text
+    assert "bandwidth (log scale)" in page.text
 
 
 def test_results_of_one_kind_are_numbered(results):

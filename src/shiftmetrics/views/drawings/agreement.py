@@ -140,45 +140,20 @@ def _probabilities(values: FloatArray, result: Any) -> FloatArray:
     return np.asarray(values / values.sum(axis=1, keepdims=True) if given else softmax(values, axis=1))
 
 
-@drawing(PosteriorAgreementResult, kind="groups")
-def draw_groups(result: Any, ax: Any = None) -> Any:
-    """Draw the mean posterior of the predicted class in each group of pairs, with its standard error."""
-    ax, groups = _axes_of_groups(result, ax)
-    sides = (("plain_reference_confidence", REFERENCE, "reference"), ("plain_confidence", TEST, "shifted"))
-    for k, (field, colour, label) in enumerate(sides):
-        bars = [getattr(group, field) for group in groups]
-        ax.bar(
-            np.arange(len(groups)) + 0.36 * (k - 0.5), [bar.mean or 0.0 for bar in bars], width=0.34,
-            yerr=[bar.standard_error or 0.0 for bar in bars], color=colour, label=label,
-            error_kw={"ecolor": INK, "elinewidth": 1.0, "capsize": 2.5},
-        )  # fmt: skip
-    ax.set(ylabel="posterior of the predicted class", ylim=(0, 1.02))
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
-    ax.set_title("Confidence, by what happened")
-    return ax
-
-
 @drawing(PosteriorAgreementResult, kind="contributions")
 def draw_contributions(result: Any, ax: Any = None) -> Any:
     """Draw what each group of pairs takes from log PA."""
-    ax, groups = _axes_of_groups(result, ax)
-    ax.bar(np.arange(len(groups)), [group.log_pa for group in groups], color=TEST, width=0.6)
-    ax.axhline(0, color=MUTED, linewidth=0.8)
-    ax.set(ylabel="part of log PA (nats)")
-    ax.set_title("What each group takes from perfect agreement")
-    return ax
-
-
-def _axes_of_groups(result: Any, ax: Any) -> tuple[Any, list[Any]]:
-    """Return axes with a place for each group of pairs, and the groups."""
     if result.contributions is None:
         remedy = "Call agreement_contributions."
         raise ValueError(describe("result", "split by what happened to each pair", "another one", remedy))
     ax, groups = new_axes(ax), dict(result.contributions.groups)
     names = [f"{PAIR_GROUPS[name]}\n{group.n_samples}" for name, group in groups.items()]
-    ax.set_xticks(np.arange(len(names)), names)
+    ax.bar(names, [group.log_pa for group in groups.values()], color=TEST, width=0.6)
     ax.tick_params(axis="x", labelcolor=INK, length=0)
-    return ax, list(groups.values())
+    ax.axhline(0, color=MUTED, linewidth=0.8)
+    ax.set(ylabel="part of log PA (nats)")
+    ax.set_title("What each group takes from perfect agreement")
+    return ax
 
 
 @drawing(PredictionRatesResult, kind="rates")

@@ -113,69 +113,61 @@ def draw_sample(
 
 @dataclass(frozen=True)
 class View:
-    """Two directions to look at a table from: columns, or principal components of its columns of numbers.
+    """Two directions to look at a table from: two columns, or the principal components of its columns of numbers.
 
-    A point lies at ``((values - centre) / unit) @ axes``, over the columns ``names``. ``levels`` are those of columns
-    of categories, ``filled`` stands for missing numbers.
+    ``levels`` are those of columns of categories; without ``components`` the columns ``names`` are drawn as they are.
     """
 
     names: list[Any]
-    centre: FloatArray
-    unit: FloatArray
-    axes: FloatArray
     labels: tuple[str, str]
     levels: dict[Any, list[str]]
-    filled: float
+    components: Any = None
 
     @classmethod
     def of(cls, rows: Any, columns: Sequence[Any] | None) -> Self:
         """Choose the directions."""
         numeric = [name for name in rows.columns if is_numeric(rows[name])]
-        if columns is None and len(numeric) == 2:
-            columns = numeric
-        if columns is None:
+        if columns is None and len(numeric) != 2:
             return cls._components(rows, numeric)
-        names = list(columns)
+        names = list(numeric if columns is None else columns)
         if len(names) != 2 or not set(names) <= set(rows.columns):
             known = [str(name) for name in rows.columns][:8]
             raise ValueError(describe("columns", f"two of {known}", f"{names}"))
         levels = {name: sorted(set(texts_of(rows[name]))) for name in names if name not in numeric}
-        labels = str(names[0]), str(names[1])
-        return cls(names, np.zeros(2), np.ones(2), np.eye(2), labels, levels, np.nan)
+        return cls(names, (str(names[0]), str(names[1])), levels)
 
     @classmethod
     def _components(cls, rows: Any, numeric: list[Any]) -> Self:
+        from sklearn.decomposition import PCA
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
         if len(numeric) < 2:
-            remedy = "Give columns=."
-            raise ValueError(
-                describe("table", "of at least two columns of numbers", f"{len(numeric)}", remedy)
-            )
-        values = np.stack([numbers_of(rows[name]) for name in numeric], axis=1)
-        centre, unit = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-        unit[unit == 0.0] = 1.0
-        values = np.where(np.isfinite(values), values, centre)
-        _, singular, directions = np.linalg.svd((values - centre) / unit, full_matrices=False)
-        shares = 100 * singular**2 / max(float((singular**2).sum()), 1e-300)
-        # The sign of a component is free: let its largest entry be positive, the same on every machine.
-        axes = directions[:2] * np.sign(directions[[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
-        first, second = (
-            f"{which} principal component ({shares[k]:.0f} %)" for k, which in enumerate(("first", "second"))
+            expected, remedy = "of at least two columns of numbers", "Give columns=."
+            raise ValueError(describe("table", expected, f"{len(numeric)}", remedy))
+        imputer = SimpleImputer(keep_empty_features=True)  # a number that is missing lies at its mean
+        components = make_pipeline(imputer, StandardScaler(), PCA(2, svd_solver="full"))
+        components.fit(np.stack([numbers_of(rows[name]) for name in numeric], axis=1))
+        first, second = components[-1].explained_variance_ratio_
+        labels = (
+            f"first principal component ({100 * first:.0f} %)",
+            f"second principal component ({100 * second:.0f} %)",
         )
-        return cls(numeric, centre, unit, axes.T, (first, second), {}, 0.0)
+        return cls(numeric, labels, {}, components)
 
     def project(self, rows: Any) -> FloatArray:
-        """Return where rows lie, of shape (n_rows, 2); a number that a component misses is at its mean."""
+        """Return where rows lie, of shape (n_rows, 2)."""
         parts = []
         for name in self.names:
             if name in self.levels:
                 codes = {level: code for code, level in enumerate(self.levels[name])}
-                numbers = np.array(
-                    [codes.get(text, len(codes)) for text in texts_of(rows[name])], dtype=float
-                )
+                places = [codes.get(text, len(codes)) for text in texts_of(rows[name])]
+                parts.append(np.array(places, dtype=np.float64))
             else:
-                numbers = numbers_of(rows[name])
-            parts.append(numbers)
-        return np.nan_to_num((np.stack(parts, axis=1) - self.centre) / self.unit, nan=self.filled) @ self.axes
+                parts.append(numbers_of(rows[name]))
+        values = np.stack(parts, axis=1)
+        return values if self.components is None else np.asarray(self.components.transform(values))
 
     def rows_at(self, points: FloatArray, rows: Any) -> Any:
         """Return rows of the table that lie at these points, the rest of them held at the middle of ``rows``."""
@@ -187,7 +179,7 @@ class View:
             else pd.Series([rows[name].mode().iloc[0]] * len(points)).astype(rows[name].dtype)
             for name in rows.columns
         }
-        back = self.centre + (points @ np.linalg.pinv(self.axes)) * self.unit
+        back = points if self.components is None else self.components[1:].inverse_transform(points)
         middle |= {name: back[:, place] for place, name in enumerate(self.names)}
         return pd.DataFrame(middle, columns=rows.columns)
 

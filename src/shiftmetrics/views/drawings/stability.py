@@ -153,20 +153,6 @@ def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, in
     return ax
 
 
-@drawing(StabilityCurve, kind="risk")
-def draw_worst_case_risk(curve: Any, ax: Any = None) -> Any:
-    """Draw the highest risk within each budget, the inverse of the curve."""
-    ax = new_axes(ax)
-    most = float(curve.stability[np.isfinite(curve.stability)].max(initial=0.0)) or 1.0
-    risks = curve.worst_case_risk(np.linspace(0.0, most, 121))
-    ax.fill_between(risks["budget"], curve.base_risk, risks["risk"], color=TEST, alpha=0.1, linewidth=0)
-    ax.plot(risks["budget"], risks["risk"], color=TEST)
-    line_at(ax, "y", curve.base_risk, "risk as it is")
-    ax.set(xlim=(0, most), xlabel="budget for the shift", ylabel="highest risk")
-    ax.set_title("What each budget can do")
-    return ax
-
-
 @drawing(StabilityCurve, kind="excess_risk")
 def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) -> Any:
     """Draw what moves and weights add to the risk as the two prices trade places; ``share`` is marked."""

@@ -13,7 +13,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.views.drawings.agreement import predictions
 from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, Table, number, percent, reports
+from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
 from shiftmetrics.views.report.pictures import range_of, thumbnail
 
 MOST_CHANGES = 8
@@ -44,11 +44,11 @@ class Predictions:
         """Rows whose prediction changed."""
         return np.asarray(self.shifted != self.reference)
 
-    def accuracy(self, rows: Rows) -> Number:
+    def accuracy(self, rows: Rows) -> Number | None:
         """Print the accuracy before and after, where labels are known."""
         labels = self._label_numbers(rows)
         if labels is None:
-            return number(None)
+            return None
         before, after = (float((side == labels).mean()) for side in (self.reference, self.shifted))
         return Number(f"{percent(before)} → {percent(after)}")
 
@@ -85,45 +85,30 @@ def agreement_facts(result: Any) -> list[Fact]:
     return [*(Fact(*parts, said=True) for parts in said), log_pa]
 
 
-def overview(entries: list[Entry]) -> Table | None:
-    """Compare several results in a table."""
-    lines, labelled = [], any(entry.rows.labels is not None for entry in entries)
-    for entry in entries:
-        result, known = entry.result, Predictions.of(entry)
-        interval = "" if result.interval is None else str(result.interval).partition(" (")[0]
-        line = {
-            "Sample": entry.name,
-            "Changed": percent(result.disagreement),
-            "Kappa": Number(f"{result.kappa:.2f}"),
-            "Confidently": percent(result.confident_changes),
-            "Agreement (nats)": number(result.value, interval),
-            "Of the most": percent(result.normalized),
-            "Equivalent error": percent(result.equivalent_error),
-        }
-        if labelled:
-            line["Accuracy"] = number(None) if known is None else known.accuracy(entry.rows)
-        lines.append(line)
-    return Table(lines) if len(lines) > 1 else None
+AGREEMENT = Section("agreement", "Agreement", "Do predictions survive the shift?")
 
 
-AGREEMENT = Section("agreement", "Agreement", "Do predictions survive the shift?", overview=overview)
-
-
-def meter(result: Any) -> tuple[float, str]:
-    """Return the share of the largest agreement that is possible."""
-    share = min(max(float(result.normalized), 0.0), 1.0)
-    return share, "agreement, of the most possible"
-
-
-@reports(AGREEMENT, PosteriorAgreementResult, facts=agreement_facts, meter=meter)
+@reports(AGREEMENT, PosteriorAgreementResult, facts=agreement_facts)
 def fill_agreement(entry: Entry) -> None:
     """Show what changed, the agreement of the pairs and over beta, and the pairs that agree least."""
     result, rows = entry.result, entry.rows
+    share = min(max(float(result.normalized), 0.0), 1.0)
+    entry.meter = share, "agreement, of the most possible"
+    entry.compared = {
+        "Sample": entry.name,
+        "Changed": percent(result.disagreement),
+        "Kappa": Number(f"{result.kappa:.2f}"),
+        "Confidently": percent(result.confident_changes),
+        "Agreement (nats)": number(result.value, str(result.interval or "").partition(" (")[0]),
+        "Of the most": percent(result.normalized),
+        "Equivalent error": percent(result.equivalent_error),
+    }
     known = Predictions.of(entry)
     if known is not None:
         entry.sentences.append(f"{int(known.changed.sum()):,} of {known.changed.size:,} predictions changed.")
         accuracy = known.accuracy(rows)
-        if accuracy != "–":
+        if accuracy is not None:
+            entry.compared["Accuracy"] = accuracy
             entry.sentences.append(f"Accuracy against the known labels: {accuracy}.")
         entry.draw("confidence", scores=rows.scores, reference_scores=rows.reference_scores)
     if result.per_sample is not None:

@@ -34,9 +34,8 @@ class Rows:
         The text of each row.
     table, reference_table : DataFrame, optional
         Anything else that is known of each row; beside ``texts``, such as the weight of each word.
-    bandwidth_sweep, sizes : NoveltyStudy, optional
-        The novelty of these rows at several bandwidths, and at several numbers of rows, from
-        `shiftmetrics.lab.novelty_studies`.
+    bandwidth_sweep : NoveltyStudy, optional
+        The novelty of these rows at several bandwidths, from `shiftmetrics.lab.novelty_studies`.
     """
 
     scores: Any = None
@@ -55,7 +54,6 @@ class Rows:
     table: Any = None
     reference_table: Any = None
     bandwidth_sweep: Any = None
-    sizes: Any = None
 
     def name(self, row: int) -> str:
         """Return the name of a row."""

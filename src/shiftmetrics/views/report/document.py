@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from shiftmetrics.views.report.parts import (
     OTHER,
     Entry,
     Section,
+    Table,
     direction_of,
     facts_of,
     render,
@@ -120,12 +122,9 @@ def _named(results: Any) -> dict[str, Result]:
         named = {str(name): result for name, result in results.items()}
     else:
         for result in [results] if isinstance(results, Result) else list(results):
-            name = base = getattr(result, "title", "")
-            number = 1
-            while name in named:
-                number += 1
-                name = f"{base} {number}"
-            named[name] = result
+            title = getattr(result, "title", "")
+            names = itertools.chain([title], (f"{title} {number}" for number in itertools.count(2)))
+            named[next(name for name in names if name not in named)] = result
     for result in named.values():
         if not isinstance(result, Result):
             raise TypeError(describe("results", "results of a measure", type(result).__name__))
@@ -135,12 +134,11 @@ def _named(results: Any) -> dict[str, Result]:
 
 
 def _page(named: Mapping[str, Result], title: str, context: Context, detail: int) -> str:
-    shown = [
-        section
-        for section in SECTIONS
-        if any(view_of(result).section is section for result in named.values())
-    ]
-    sections = [(section, _body(section, named, context, detail)) for section in shown]
+    entries = [_entry(name, result, context, detail) for name, result in named.items()]
+    sections: dict[Section, list[Entry]] = {section: [] for section in SECTIONS}
+    for entry in entries:
+        sections[view_of(entry.result).section].append(entry)
+    shown = {section: part for section, part in sections.items() if part}
     page = render(
         "page.html.j2",
         {
@@ -149,69 +147,58 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "css": stylesheet(),
             "context": context,
             "gate": _gate(context.rules),
-            "verdicts": [_card(name, result, context) for name, result in named.items()],
+            "cards": [(entry, _foot(entry.result)) for entry in entries],
+            "new": sections[NOVELTY],
             "warnings": _warnings(named),
-            "sections": sections,
-            "methods": _methods(named, shown),
+            "sections": [(section, _body(section, part)) for section, part in shown.items()],
+            "methods": _methods(named, list(shown)),
             "written": datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
         },
     )
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", page))
 
 
-def _body(section: Section, named: Mapping[str, Result], context: Context, detail: int) -> str:
-    entries = []
-    for name, result in named.items():
-        view = view_of(result)
-        if view.section is not section:
-            continue
-        remark = context.remarks.get(name)
-        entry = Entry(
-            name=name,
-            result=result,
-            rows=context.rows.get(name, Rows()),
-            detail=detail,
-            facts=facts_of(result),
-            sentences=[remark] if remark else [],
-        )
-        view.fill(entry)
-        entries.append(entry)
-    values = {"anchor": section.anchor, "overview": section.overview(entries), "entries": entries}
-    return render("measure.html.j2", values)
+def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
+    remark = context.remarks.get(name)
+    entry = Entry(
+        name=name,
+        result=result,
+        rows=context.rows.get(name, Rows()),
+        detail=detail,
+        facts=facts_of(result),
+        sentences=[remark] if remark else [],
+    )
+    view_of(result).fill(entry)
+    return entry
+
+
+def _body(section: Section, entries: list[Entry]) -> str:
+    compared = [entry.compared for entry in entries if entry.compared]
+    overview = Table(compared) if len(compared) > 1 else None
+    return render("measure.html.j2", {"anchor": section.anchor, "overview": overview, "entries": entries})
 
 
 def _gate(checked: Any) -> dict[str, Any] | None:
     """Return how rules ended: a sentence, and a line for each outcome, failures first."""
     if checked is None:
         return None
-    lines = sorted(checked.outcomes, key=lambda outcome: OUTCOMES.index(outcome.ended))
     return {
         "says": checked.headline().partition(": ")[2],
         "ended": "passed" if checked.passed else "error" if checked.errors else "failed",
-        "lines": lines[:MOST_OUTCOMES],
-        "n_more": max(0, len(lines) - MOST_OUTCOMES),
+        "lines": sorted(checked.outcomes, key=lambda outcome: OUTCOMES.index(outcome.ended)),
+        "most": MOST_OUTCOMES,
         "unchecked": ", ".join(checked.unchecked),
     }
 
 
-def _card(name: str, result: Result, context: Context) -> dict[str, Any]:
-    """Return the card of one result in the verdict."""
-    view, headline, value = view_of(result), result.headline(), format_number(result.value)
+def _foot(result: Result) -> str:
+    """Return what stands under the headline on the card of a result, unless the headline holds it."""
+    headline, value = result.headline(), format_number(result.value)
     figures = [] if value in headline else [f"{result.title}: {value} {result.unit}".strip()]
     if result.interval is not None and str(result.interval) not in headline:
         figures.append(f"interval {result.interval}")
     foot = "; ".join([*figures, direction_of(result)])
-    return {
-        "measure": result.title,
-        "name": "" if name == result.title else name,
-        "says": headline,
-        "concludes": context.conclusions.get(name, ""),
-        "foot": f"{foot[:1].upper()}{foot[1:]}.",
-        "status": "" if result.status.ok else str(result.status),
-        "meter": view.meter(result),
-        "pictures": view.pictures(result, context.rows.get(name, Rows())),
-        "meter_is_new": view.section is NOVELTY,
-    }
+    return f"{foot[:1].upper()}{foot[1:]}."
 
 
 def _warnings(named: Mapping[str, Result]) -> list[str]:

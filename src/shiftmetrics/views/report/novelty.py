@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty import NoveltyResult, NoveltyTable
@@ -56,11 +55,6 @@ def novelty_facts(result: Any) -> list[Fact]:
     ]
 
 
-def meter(result: Any) -> tuple[float, str]:
-    """Return the share of the test sample that is new."""
-    return min(max(float(result.share), 0.0), 1.0), "share of the test sample that is new"
-
-
 @reports(NOVELTY, NoveltyTable)
 def fill_table(entry: Entry) -> None:
     """Draw a table of several samples."""
@@ -69,20 +63,15 @@ def fill_table(entry: Entry) -> None:
     entry.draw()
 
 
-def typical_pictures(result: Any, rows: Rows) -> list[Markup]:
-    """Return the most typical rows of the first new kind, or of the first lost one, where rows are pictures."""
-    modes = (*result.modes, *result.lost_modes)
-    if not modes:
-        return []
-    side = Side.of(modes[0], rows, reference=modes[0].lost)
-    return side.pictures(side.typical(MOST_PICTURES))
-
-
-@reports(NOVELTY, NoveltyResult, facts=novelty_facts, meter=meter, pictures=typical_pictures)
+@reports(NOVELTY, NoveltyResult, facts=novelty_facts)
 def fill_novelty(entry: Entry) -> None:
     """Show the spectrum, what the score depends on, and a card for each mode."""
     result, rows, detail = entry.result, entry.rows, entry.detail
     _check_rows(entry.name, rows, result)
+    entry.meter = min(max(float(result.share), 0.0), 1.0), "share of the test sample that is new"
+    for mode in (*result.modes, *result.lost_modes)[:1]:
+        side = Side.of(mode, rows, reference=mode.lost)
+        entry.pictures = side.pictures(side.typical(MOST_PICTURES))
     entry.draw("spectrum")
     shown = result.modes[: MOST_MODES if detail else FEW_MODES]
     missing = result.lost_modes[:MOST_MISSING]
@@ -94,8 +83,6 @@ def fill_novelty(entry: Entry) -> None:
         sweep = rows.bandwidth_sweep
         caption = f"{sweep.headline()} From {sweep.n_test:,} and {sweep.n_reference:,} rows."
         entry.draw(None, caption, result=sweep)
-    if rows.sizes is not None:
-        entry.draw("study", result=rows.sizes)
     if shown or missing:
         cards = [
             _card(mode, rows, detail // 2 if place else detail, wide=not place)

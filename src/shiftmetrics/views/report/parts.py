@@ -14,7 +14,6 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result, format_number
-from shiftmetrics.views.drawings.kinds import plot
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.pictures import inline_figure
 
@@ -83,8 +82,8 @@ class Table:
 
     @property
     def headings(self) -> dict[str, bool]:
-        """The headings, and whether their columns hold numbers."""
-        return {name: isinstance(cell, Number) for name, cell in self.lines[0].items()}
+        """The headings, and whether their columns hold numbers; a line may miss some."""
+        return {name: isinstance(cell, Number) for line in self.lines for name, cell in line.items()}
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,11 @@ class Figure:
 
 @dataclass(kw_only=True)
 class Entry:
-    """What a section says about one result. ``detail`` is how many rows and pictures to show, 0 for none."""
+    """What the page says about one result. ``detail`` is how many rows and pictures to show, 0 for none.
+
+    On its card: ``meter``, a share of 1 with its words, and ``pictures`` of some rows. ``compared`` is its line in a
+    table of several results.
+    """
 
     name: str
     result: Any
@@ -109,6 +112,9 @@ class Entry:
     figures: list[Figure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     extra: str = ""
+    meter: tuple[float, str] | None = None
+    pictures: list[Markup] = field(default_factory=list)
+    compared: dict[str, Any] = field(default_factory=dict)
 
     def draw(
         self,
@@ -121,11 +127,8 @@ class Entry:
     ) -> None:
         """Add a drawing of the result, or of another one that belongs to it, with a ``note`` after its caption."""
         shown = self.result if result is None else result
-
-        def draw(ax: Any) -> None:
-            plot(shown, ax, kind=kind, **options)
-
-        self.figures.append(Figure(inline_figure(draw, name=self.name, height=height), kind, note))
+        svg = inline_figure(shown, kind, name=self.name, height=height, **options)
+        self.figures.append(Figure(svg, kind, note))
 
     def add_table(self, lines: list[dict[str, Any]], caption: str) -> None:
         """Add a table, unless it is empty."""
@@ -135,44 +138,35 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """One section of the page; ``overview`` makes a table of several results. Its guide is in the templates."""
+    """One section of the page. Its guide is in the templates."""
 
     anchor: str
     name: str
     question: str
-    overview: Callable[[list[Entry]], Table | None] = lambda _: None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class View:
-    """How a class of results is reported: its section, facts and entry, and what its card shows."""
+    """How a class of results is reported: its section, the figures beside the value, and what fills in its entry."""
 
     section: Section
     facts: Callable[[Any], list[Fact]]
     fill: Callable[[Entry], None]
-    meter: Callable[[Any], tuple[float, str] | None]
-    pictures: Callable[[Any, Rows], list[Markup]]
 
 
 _VIEWS: dict[type, View] = {}
 
 
 def reports(
-    section: Section,
-    *classes: type,
-    facts: Callable[[Any], list[Fact]] | None = None,
-    meter: Callable[[Any], tuple[float, str] | None] = lambda _: None,
-    pictures: Callable[[Any, Rows], list[Markup]] = lambda _, __: [],
+    section: Section, *classes: type, facts: Callable[[Any], list[Fact]] | None = None
 ) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
     """Register the decorated function, which fills in an entry, for results of these classes.
 
-    ``facts`` are the figures after the value; by default the numbers among the result's fields. ``meter`` returns a
-    share of 1 with its words, ``pictures`` some of the rows behind the result that its card shows.
+    ``facts`` are the figures after the value; by default the numbers among the result's fields.
     """
 
     def register(fill: Callable[[Entry], None]) -> Callable[[Entry], None]:
-        view = View(section=section, facts=facts or plain_facts, fill=fill, meter=meter, pictures=pictures)
-        _VIEWS.update(dict.fromkeys(classes, view))
+        _VIEWS.update(dict.fromkeys(classes, View(section, facts or plain_facts, fill)))
         return fill
 
     return register

@@ -6,7 +6,6 @@ import base64
 import io
 import itertools
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from markupsafe import Markup, escape
 
 from shiftmetrics.views.drawings import style
+from shiftmetrics.views.drawings.kinds import plot
 
 LARGEST_SIDE = 64
 """Pixels; larger pictures are scaled down, so that a page of a hundred of them stays small."""
@@ -30,27 +30,24 @@ _THEMED = {
 _COUNTER = itertools.count()
 
 
-def inline_figure(
-    draw: Callable[[Any], object], *, name: str, width: float = 4.0, height: float = 2.8
-) -> Markup:
-    """Draw on fresh axes and return the drawing as an SVG element.
+def inline_figure(result: Any, kind: str | None, *, name: str, height: float, **options: Any) -> Markup:
+    """Draw a result and return the drawing as an SVG element.
 
     Parameters
     ----------
-    draw : callable
-        Gets matplotlib axes.
+    result, kind, **options
+        As for `plot`.
     name : str
         What is drawn: with the title of the axes it describes the drawing to readers who do not see it.
-    width, height : float
-        Size in inches; on the page it shrinks with its column.
+    height : float
+        In inches, of a drawing 4 inches wide; on the page it shrinks with its column.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
     with style.style(), matplotlib.rc_context({"svg.fonttype": "none", "savefig.dpi": 144}):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        ax = figure.add_subplot()
-        draw(ax)
+        figure = Figure(figsize=(4.0, height), layout="constrained")
+        ax = plot(result, figure.add_subplot(), kind=kind, **options)
         ax.set_title(ax.get_title(loc="left"), loc="left", wrap=True)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
