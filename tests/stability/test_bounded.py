@@ -192,9 +192,3 @@ def test_alternatives_of_some_rows_and_of_an_unbounded_loss() -> None:
     assert loss.take(np.array([2, 4])).offsets.shape == (2, 2)
     nothing = AlternativesLoss([SquaredLoss(np.zeros(3), 1.0)] * 2, [[0.0, 0.5]] * 3)
     assert stability_criterion(nothing, 1.0).value == pytest.approx(0.4)
-
-
-@pytest.mark.parametrize("offsets", [[[0.0, -1.0]], [[1.0, 2.0]], [[0.0]], [[0.0, np.nan]]])
-def test_offsets_that_are_none_are_refused(offsets: list[list[float]]) -> None:
-    with pytest.raises(ValueError, match="offsets must be"):
-        AlternativesLoss([ZeroOneLoss([1.0]), ZeroOneLoss([1.0])], offsets)

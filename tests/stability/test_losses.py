@@ -339,7 +339,6 @@ BAD = [
     (lambda: CandidateLoss([[1.0]], [[0.0]], kind="x"), ValueError, "kind must be one of"),
     (lambda: CandidateLoss(np.empty((0, 2)), np.empty((0, 2))), ValueError, "losses must be an array of at least 1"),
     (lambda: CandidateLoss(np.empty((2, 0)), np.empty((2, 0))), ValueError, "at least 1 column"),
-    (lambda: CandidateLoss(torch.ones(1, 1), np.zeros((1, 1))), TypeError, "same array library"),
     (lambda: CandidateLoss([[1.0]], [[0.0]]).appended([1.0, 2.0], [1.0, 1.0]), ValueError, "losses must be of 1 row"),
     (lambda: CandidateLoss([[1.0]], [[0.0]]).appended([1.0], [-1.0]), ValueError, "distances must be at least 0"),
 ]  # fmt: skip

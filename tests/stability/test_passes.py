@@ -10,11 +10,9 @@ import pytest
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability import CandidateLoss, HingeLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.stability.divergence import divergence_of
-from shiftmetrics.stability.dual import Dual
+from shiftmetrics.stability.dual import Dual, least_cost
 from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.passes import Gather, Kernel
-from shiftmetrics.stability.plan import PlanPass, PlanStatistic
-from shiftmetrics.stability.solve import least_cost
+from shiftmetrics.stability.plan import Gather, Kernel, PlanPass, PlanStatistic
 
 
 def over_shards(shards: list[tuple[Loss, np.ndarray]]) -> Gather:

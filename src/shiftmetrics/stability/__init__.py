@@ -12,8 +12,7 @@ from shiftmetrics.stability.losses import (
     ZeroOneLoss,
 )
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.sample import column_moves, most_sensitive_sample
-from shiftmetrics.stability.weight_gain import who_gains_weight
+from shiftmetrics.stability.sample import column_moves, most_sensitive_sample, who_gains_weight
 
 __all__ = [
     "CandidateLoss",

@@ -14,12 +14,12 @@ from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.dual import Solution, least_cost, most_risk
 from shiftmetrics.stability.losses.base import Kind, Loss
 from shiftmetrics.stability.losses.fixed import FixedLoss
 from shiftmetrics.stability.problem import Prices, Problem, Shift, counted_passes
 from shiftmetrics.stability.result import ALREADY_AT_RISK, CONVERGED, StabilityResult
 from shiftmetrics.stability.sampling import interval_of_cost, interval_of_error_rate, interval_of_risk
-from shiftmetrics.stability.solve import Solution, least_cost, most_risk
 
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
 _OPPOSITE: dict[Kind, Kind] = {"exact": "exact", "upper_bound": "lower_bound", "lower_bound": "upper_bound"}

@@ -57,7 +57,7 @@ def stability_curve(
     -------
     StabilityCurve
         A point for each threshold, with its interval, what rows do there and its excess risk; ``to_frame()`` is a
-        table, and ``worst_case_risk(budgets)`` reads the inverse.
+        table.
 
     Raises
     ------
@@ -69,6 +69,7 @@ def stability_curve(
     See Also
     --------
     trade_off : The stability over prices.
+    worst_case_risk : The inverse: the highest risk within a cost.
 
     Examples
     --------
@@ -78,8 +79,6 @@ def stability_curve(
     >>> curve = stability_curve(loss, [0.3, 0.4, 0.5])
     >>> curve.stability.round(5)
     array([0.00077, 0.0044 , 0.01265])
-    >>> float(curve.worst_case_risk([0.005])["risk"].iloc[0].round(3))
-    0.409
     """
     prices = Prices(theta1, theta2, divergence)
     given = None
@@ -90,7 +89,6 @@ def stability_curve(
         problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass, keep_rows=False)
         rising = _default_thresholds(problem, n_points) if given is None else given
         points = [least_shift(problem, float(r)) for r in rising]
-    sweep = [moment for dual, moment in sorted(problem.dual.moments.items()) if dual > 0.0]
     return _curve(
         points,
         -1,
@@ -98,9 +96,6 @@ def stability_curve(
         theta1=np.full(len(points), prices.theta1),
         theta2=np.full(len(points), prices.theta2),
         highest_risk=problem.dual.highest_risk,
-        sweep_duals=np.array([moment.dual for moment in sweep]),
-        sweep_risks=np.array([moment.risk for moment in sweep]),
-        sweep_costs=np.array([moment.cost for moment in sweep]),
         n_passes=problem.dual.n_passes,
     )
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, format_number
-from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.stability.losses.base import Kind
 from shiftmetrics.stability.result import ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS
 from shiftmetrics.stability.words import risk_in_words
@@ -72,9 +70,6 @@ class StabilityCurve(Drawn, Result):
         Passes over the data that all points took together.
     highest_risk : float
         The highest risk that any allowed shift reaches; inf where the loss has no upper limit. Nan over prices.
-    sweep_duals, sweep_risks, sweep_costs : ndarray of shape (n_evaluations,)
-        Over thresholds, all points of the curve that were evaluated: slope, risk, and the least cost of that risk.
-        The curve lies above every tangent and below every chord of them. Empty over prices.
     """
 
     measure: ClassVar[str] = "stability_curve"
@@ -106,9 +101,6 @@ class StabilityCurve(Drawn, Result):
     statuses: tuple[str, ...]
     n_passes: int
     highest_risk: float = math.nan
-    sweep_duals: FloatArray = field(default_factory=lambda: np.empty(0))
-    sweep_risks: FloatArray = field(default_factory=lambda: np.empty(0))
-    sweep_costs: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -167,52 +159,3 @@ class StabilityCurve(Drawn, Result):
         return pd.DataFrame({name: part for name, part in parts.items() if part is not None}).assign(
             status=self.statuses
         )
-
-    def worst_case_risk(self, budgets: npt.ArrayLike) -> Any:
-        """Return the highest risk within each budget, the inverse of the curve, read from the sweep.
-
-        Parameters
-        ----------
-        budgets : array_like of shape (n_points,)
-            Highest costs of a shift, at least 0.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``budget``; ``risk``, which some shift within the budget reaches; and ``error_bound``, by which the
-            highest risk may lie above it: large for a budget beyond the curve. The function `worst_case_risk`
-            solves for one budget exactly.
-
-        Raises
-        ------
-        ValueError
-            If the curve goes over prices.
-        """
-        import pandas as pd
-
-        self._check_over_thresholds()
-        b = np.atleast_1d(check_vector(budgets, "budgets", low=0.0))
-        risks, costs = self._envelope()
-        reached = np.interp(b, costs, risks)
-        slopes = self.sweep_duals > 0.0
-        duals, offsets = (
-            self.sweep_duals[slopes],
-            (self.sweep_duals * self.sweep_risks - self.sweep_costs)[slopes],
-        )
-        limits = ((b[:, None] + offsets) / duals).min(axis=1, initial=np.inf) if len(duals) else np.inf
-        limits = np.where(b > 0.0, np.minimum(limits, self.highest_risk), self.base_risk)
-        return pd.DataFrame({"budget": b, "risk": reached, "error_bound": np.maximum(limits - reached, 0.0)})
-
-    def _check_over_thresholds(self) -> None:
-        if self.shares is not None:
-            raise ValueError(describe("curve", "over thresholds", "one over prices", "Use stability_curve."))
-
-    def _envelope(self) -> tuple[FloatArray, FloatArray]:
-        """Return the evaluated points of the curve by rising risk, with the least cost at each risk."""
-        solved = np.isfinite(self.stability) & (self.stability > 0.0)
-        risks = np.concatenate([[self.base_risk], self.sweep_risks, self.risks[solved]])
-        costs = np.concatenate([[0.0], self.sweep_costs, self.stability[solved]])
-        order = np.lexsort((costs, risks))
-        risks, costs = risks[order], costs[order]
-        kept = np.concatenate([[True], np.diff(risks) > 0.0])
-        return risks[kept], np.maximum.accumulate(costs[kept])

@@ -21,8 +21,7 @@ from shiftmetrics._core.validation import check_choice, check_number, check_weig
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.passes import blocks_of, passes_over
-from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs
+from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs, blocks_of, passes_over
 from shiftmetrics.stability.result import ExcessRisk
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)

@@ -16,8 +16,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import binomial_interval, skewed_errors
 from shiftmetrics._core.result import Interval
 from shiftmetrics.stability.losses.fixed import FixedLoss
-from shiftmetrics.stability.passes import AtDual
-from shiftmetrics.stability.plan import Part
+from shiftmetrics.stability.plan import AtDual, Part
 from shiftmetrics.stability.problem import Problem, Shift
 
 METHOD = "inverted worst-case risk"

@@ -23,6 +23,7 @@ from shiftmetrics._core.root import Bracket, Probe
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.stability.criterion import least_shift
 from shiftmetrics.stability.divergence import DivergenceName, Moment
+from shiftmetrics.stability.dual import Solution, least_cost, parts_of
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,
@@ -34,7 +35,6 @@ from shiftmetrics.stability.losses import (
 )
 from shiftmetrics.stability.problem import Prices, Problem
 from shiftmetrics.stability.result import CONVERGED, MAX_ITER, StabilityResult
-from shiftmetrics.stability.solve import Solution, least_cost, parts_of
 
 PRECISION = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 TOLERANCE = 1e-6

@@ -18,7 +18,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.domain import Flip
 from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.question import Question
-from shiftmetrics.stability.losses.path import ScorePath
+from shiftmetrics.stability.losses.bounded import ScorePath
 
 _MOST_ALTERNATIVES = 1024
 

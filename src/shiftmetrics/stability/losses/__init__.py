@@ -9,11 +9,11 @@ from shiftmetrics.stability.losses.bounded import BoundedHingeLoss as BoundedHin
 from shiftmetrics.stability.losses.bounded import BoundedLogisticLoss as BoundedLogisticLoss
 from shiftmetrics.stability.losses.bounded import BoundedLoss as BoundedLoss
 from shiftmetrics.stability.losses.bounded import BoundedSquaredLoss as BoundedSquaredLoss
+from shiftmetrics.stability.losses.bounded import ScorePath as ScorePath
 from shiftmetrics.stability.losses.candidates import CandidateLoss as CandidateLoss
 from shiftmetrics.stability.losses.fixed import FixedLoss as FixedLoss
 from shiftmetrics.stability.losses.fixed import ZeroOneLoss as ZeroOneLoss
 from shiftmetrics.stability.losses.linear import HingeLoss as HingeLoss
 from shiftmetrics.stability.losses.linear import LogisticLoss as LogisticLoss
 from shiftmetrics.stability.losses.linear import SquaredLoss as SquaredLoss
-from shiftmetrics.stability.losses.path import ScorePath as ScorePath
 from shiftmetrics.stability.losses.pieces import PiecewiseLinearLoss as PiecewiseLinearLoss

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
-from shiftmetrics._core.validation import check_choice, check_matrix, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 
 
@@ -55,20 +55,8 @@ class AlternativesLoss(Loss):
     def __init__(
         self, parts: Sequence[Loss], offsets: Any, *, kind: Kind = "exact", from_ratio: Any = None
     ) -> None:
-        offsets = np.asarray(offsets, dtype=np.float64)
-        if np.isnan(offsets).any():
-            check_matrix(offsets, "offsets")
-        shape = (parts[0].n_samples, len(parts))
-        if offsets.shape != shape or any(part.n_samples != shape[0] for part in parts):
-            raise ValueError(
-                describe("offsets", f"of shape {shape}, one for each row and part", f"{offsets.shape}")
-            )
-        if (offsets < 0.0).any() or (offsets.min(axis=1) > 0.0).any():
-            raise ValueError(
-                describe("offsets", "at least 0, and 0 for a part of each row", "other distances")
-            )
         object.__setattr__(self, "parts", tuple(parts))
-        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "offsets", np.asarray(offsets, dtype=np.float64))
         object.__setattr__(self, "kind", check_choice(kind, "kind", KINDS))
         object.__setattr__(self, "from_ratio", None if from_ratio is None else np.asarray(from_ratio))
         object.__setattr__(self, "row_bytes", max(part.row_bytes for part in parts) + 64)

@@ -8,26 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import (
-    Array,
-    FloatArray,
-    IntArray,
-    as_array,
-    float64_rows,
-    namespace,
-    take_rows,
-    to_float64,
-)
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, float64_rows, to_numpy
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import (
     check_choice,
     check_matrix,
-    check_same_library,
     check_same_shape,
     describe,
     refuse_where,
 )
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, as_positions, pick
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, pick
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +39,6 @@ class CandidateLoss(Loss):
     ValueError
         If the shapes differ, a loss is negative or not finite, a distance is negative or NaN, or column 0 is not
         at distance 0.
-    TypeError
-        If the two arrays come from different array libraries.
 
     Examples
     --------
@@ -77,7 +65,7 @@ class CandidateLoss(Loss):
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", KINDS)
         losses, distances, padded, zeros = _checked(self.losses, self.distances)
-        first = to_float64(distances[:, 0])
+        first = distances[:, 0]
         remedy = "Put the loss of each row before its move first, at distance 0."
         refuse_where(first != 0.0, first, "distances", "0 in column 0, the row itself", remedy)
         fields = {
@@ -111,8 +99,8 @@ class CandidateLoss(Loss):
         if losses.shape[0] != self.n_samples:
             raise ValueError(describe("losses", f"of {self.n_samples} rows", f"{losses.shape[0]} rows"))
         return type(self)(
-            np.concatenate([to_float64(self.losses), to_float64(losses)], axis=1),
-            np.concatenate([to_float64(self.distances), to_float64(distances)], axis=1),
+            np.concatenate([self.losses, losses], axis=1),
+            np.concatenate([self.distances, distances], axis=1),
             kind=self.kind,
         )
 
@@ -123,44 +111,41 @@ class CandidateLoss(Loss):
     def _rest(self, rows: slice) -> Reach:
         if self.free_moves:
             losses, squared = self._block(rows)
-            xp = namespace(losses)
-            return Reach(*self._at(rows, xp.argmax(xp.where(squared == 0.0, losses, -math.inf), axis=1)))
-        loss = to_float64(float64_rows(self.losses, rows)[:, 0])
+            return Reach(*self._at(rows, np.where(squared == 0.0, losses, -math.inf).argmax(axis=1)))
+        loss = float64_rows(self.losses, rows)[:, 0]
         return Reach(loss, np.zeros_like(loss), np.zeros(len(loss), dtype=np.int64))
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         losses, squared = self._block(rows)
         scores = dual * losses - theta1 * squared
-        column = namespace(losses).argmax(scores, axis=1)
+        column = scores.argmax(axis=1)
         value, loss, distance = pick([scores, losses, squared], column)
-        return Transform(value, loss, distance, as_positions(column))
+        return Transform(value, loss, distance, column)
 
     def _reach(self, rows: slice) -> Reach:
         losses, squared = self._block(rows)
-        xp = namespace(losses)
-        reachable = xp.where(xp.isinf(squared), -math.inf, losses)
-        highest = xp.max(reachable, axis=1)[:, None]
-        nearest = xp.argmin(xp.where(reachable == highest, squared, math.inf), axis=1)
+        reachable = np.where(np.isinf(squared), -math.inf, losses)
+        highest = reachable.max(axis=1, keepdims=True)
+        nearest = np.where(reachable == highest, squared, math.inf).argmin(axis=1)
         return Reach(*self._at(rows, nearest))
 
-    def _at(self, rows: slice, column: Array) -> tuple[FloatArray, FloatArray, IntArray]:
+    def _at(self, rows: slice, column: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return loss, squared distance and position of one candidate of each row."""
         loss, squared = pick(list(self._block(rows)), column)
-        return loss, squared, as_positions(column)
+        return loss, squared, column
 
-    def _block(self, rows: slice) -> tuple[Array, Array]:
+    def _block(self, rows: slice) -> tuple[FloatArray, FloatArray]:
         """Return losses and squared distances as float64; padding has loss 0 at distance inf."""
         losses = float64_rows(self.losses, rows)
         distances = float64_rows(self.distances, rows)
         if self.padded:
-            xp = namespace(losses)
-            losses = xp.where(xp.isinf(distances), 0.0, losses)
+            losses = np.where(np.isinf(distances), 0.0, losses)
         with np.errstate(over="ignore"):
             return losses, distances * distances
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
-        return type(self)(take_rows(self.losses, rows), take_rows(self.distances, rows), kind=self.kind)
+        return type(self)(self.losses[rows], self.distances[rows], kind=self.kind)
 
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
@@ -171,10 +156,9 @@ def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
     """Return both as matrices, whether a distance is inf, and how many are 0."""
     losses, distances = _columns(losses, "losses"), _columns(distances, "distances")
     check_same_shape(losses, distances, "losses", "distances")
-    check_same_library(losses, distances, "losses", "distances")
     padded, zeros = False, 0
     for rows in row_blocks(int(losses.shape[0]), 16 * int(losses.shape[1])):
-        values, lengths = to_float64(float64_rows(losses, rows)), to_float64(float64_rows(distances, rows))
+        values, lengths = float64_rows(losses, rows), float64_rows(distances, rows)
         negative, start = np.isnan(lengths) | (lengths < 0), rows.start
         refuse_where(negative, lengths, "distances", "at least 0 (inf is padding)", first_row=start)
         unreachable = np.isinf(lengths)
@@ -188,7 +172,7 @@ def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
 
 def _columns(value: Any, argument: str) -> Array:
     """Return an array with rows and columns; a vector becomes one column."""
-    array = as_array(value, argument)
+    array = to_numpy(as_array(value, argument))
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim == 2 and 0 not in array.shape:

@@ -6,28 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Self
 
-import array_api_compat
 import numpy as np
 
-from shiftmetrics._core.arrays import (
-    Array,
-    FloatArray,
-    IntArray,
-    as_array,
-    float64_rows,
-    namespace,
-    take_rows,
-    to_float64,
-)
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, float64_rows, to_numpy
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.validation import (
-    check_matrix,
-    check_same_library,
-    check_same_shape,
-    check_vector,
-    refuse_where,
-)
-from shiftmetrics.stability.losses.base import Loss, Reach, Transform, as_positions, pick
+from shiftmetrics._core.validation import check_matrix, check_same_shape, check_vector, refuse_where
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform, pick
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +30,6 @@ class PiecewiseLinearLoss(Loss):
     ------
     ValueError
         If a value is not finite, a norm is negative, the shapes do not match, or a row has a negative loss.
-    TypeError
-        If the two arrays come from different array libraries.
 
     Examples
     --------
@@ -63,14 +45,13 @@ class PiecewiseLinearLoss(Loss):
     slope_norms: Array
 
     def __post_init__(self) -> None:
-        values = check_matrix(self.values, "values")
-        norms = as_array(self.slope_norms, "slope_norms")
+        values = to_numpy(check_matrix(self.values, "values"))
+        norms = to_numpy(as_array(self.slope_norms, "slope_norms"))
         if norms.ndim == 1:
             norms = check_vector(norms, "slope_norms", length=values.shape[1], low=0.0)
         else:
             norms = check_matrix(norms, "slope_norms")
             check_same_shape(norms, values, "slope_norms", "values")
-            check_same_library(norms, values, "slope_norms", "values")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "slope_norms", norms)
         object.__setattr__(self, "row_bytes", 32 * values.shape[1])
@@ -80,16 +61,12 @@ class PiecewiseLinearLoss(Loss):
             remedy = "Add a piece of zeros with norm 0 if the loss is cut off at zero."
             refuse_where(loss < 0.0, loss, "values", expected, remedy, first_row=start)
             if norms.ndim == 2:
-                block = to_float64(float64_rows(norms, rows))
+                block = float64_rows(norms, rows)
                 refuse_where(block < 0.0, block, "slope_norms", "at least 0 everywhere", first_row=start)
 
-    def _norms(self, rows: slice, like: Array) -> Array:
-        """Return the norms of the pieces, in the library of the block ``like``, so that they broadcast to it."""
-        if self.slope_norms.ndim == 2:
-            return float64_rows(self.slope_norms, rows)
-        if isinstance(like, np.ndarray):
-            return self.slope_norms
-        return namespace(like).asarray(self.slope_norms, device=array_api_compat.device(like))
+    def _norms(self, rows: slice) -> FloatArray:
+        """Return the norms of the pieces, which broadcast to the values."""
+        return self.slope_norms if self.slope_norms.ndim == 1 else float64_rows(self.slope_norms, rows)
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before any move."""
@@ -97,33 +74,28 @@ class PiecewiseLinearLoss(Loss):
 
     def _rest(self, rows: slice) -> Reach:
         values = float64_rows(self.values, rows)
-        piece = namespace(values).argmax(values, axis=1)
+        piece = values.argmax(axis=1)
         (loss,) = pick([values], piece)
-        return Reach(loss, np.zeros_like(loss), as_positions(piece))
+        return Reach(loss, np.zeros_like(loss), piece)
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         values = float64_rows(self.values, rows)
-        xp = namespace(values)
-        norms = self._norms(rows, values)
+        norms = self._norms(rows)
         gains = norms * norms * (dual / (2.0 * theta1))  # what the best move along a piece adds to it
         scores = dual * (values + 0.5 * gains)  # h u_k + h^2 |a_k|^2 / (4 theta1)
-        wide = xp.broadcast_to(gains, values.shape)
-        piece = xp.argmax(scores, axis=1)
-        value, loss, gain = pick([scores, values, wide], piece)
+        piece = scores.argmax(axis=1)
+        value, loss, gain = pick([scores, values, np.broadcast_to(gains, values.shape)], piece)
         # |h a / (2 theta1)|^2 = gain h / (2 theta1)
-        return Transform(value, loss + gain, gain * (dual / (2.0 * theta1)), as_positions(piece))
+        return Transform(value, loss + gain, gain * (dual / (2.0 * theta1)), piece)
 
     def _reach(self, rows: slice) -> Reach:
-        values = float64_rows(self.values, rows)
-        norms = to_float64(self._norms(rows, values))
-        steepest = norms.max(axis=-1)
-        rest = self._rest(rows)
+        rest, steepest = self._rest(rows), self._norms(rows).max(axis=-1)
         return rest._replace(loss=np.where(steepest > 0.0, math.inf, rest.loss))
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the rows."""
-        norms = take_rows(self.slope_norms, rows) if self.slope_norms.ndim == 2 else self.slope_norms
-        return type(self)(take_rows(self.values, rows), norms)
+        norms = self.slope_norms[rows] if self.slope_norms.ndim == 2 else self.slope_norms
+        return type(self)(self.values[rows], norms)
 
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""

@@ -9,7 +9,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.stability import column_moves
-from shiftmetrics.stability.weight_gain import compare_columns
+from shiftmetrics.stability.sample import compare_columns
 from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Number, cell_of, excerpt, number, percent
 from shiftmetrics.views.report.pictures import range_of, thumbnail

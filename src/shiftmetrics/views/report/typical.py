@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from markupsafe import Markup
 
-from shiftmetrics.stability.weight_gain import compare_columns
+from shiftmetrics.stability.sample import compare_columns
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Number, Table, cell_of, excerpt, percent
 from shiftmetrics.views.report.pictures import range_of, thumbnail
