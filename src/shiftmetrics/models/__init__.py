@@ -1,7 +1,6 @@
 """Stability of a fitted model on a sample: which moves of the rows break it."""
 
-from shiftmetrics.models.feature_stability import feature_stability
-from shiftmetrics.models.least_changes import least_changes
+from shiftmetrics.models.feature_stability import feature_stability, least_changes
 from shiftmetrics.models.moves import Moves, Search
 from shiftmetrics.models.result import ModelStabilityResult as ModelStabilityResult
 from shiftmetrics.models.rules import Decision

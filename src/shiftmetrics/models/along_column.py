@@ -1,4 +1,4 @@
-"""Any model along one column: a grid of values with bisection between them, or all states of a category."""
+"""Any model along one column: a grid of values, with bisection for the 0/1 loss, or all states of a category."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
-_N_QUANTILES = 24
-_N_EVEN = 24
+_N_QUANTILES = 24  # and as many values evenly apart, for the 0/1 loss, whose boundaries are bisected
+_FINER = 3  # times as many for other losses
 _BISECTIONS = 40
-_SECTIONS = 24
 _BLOCK_POINTS = 200_000
-_GOLDEN = 0.6180339887498949
-_GAIN = 1e-9
 
 
 def answer_along_column(question: Question) -> Answer | None:
@@ -41,7 +38,10 @@ def answer_along_column(question: Question) -> Answer | None:
         return _nearest(line, values, losses)
     distances = line.distances(values)
     distances[:, 0] = 0.0
-    return _candidates(line, values, CandidateLoss(losses, distances))
+    return Answer(
+        loss=CandidateLoss(losses, distances),
+        points=lambda rows, _, choices: line.points(rows, values[rows, choices]),
+    )
 
 
 def _states(question: Question, flip: Flip) -> Answer:
@@ -113,8 +113,9 @@ class _Line:
         domain, low, high = self.question.domain, float(held.min()), float(held.max())
         room = 0.5 * (high - low) + domain.unit[self.column]
         ends = max(low - room, domain.lower[self.column]), min(high + room, domain.upper[self.column])
-        quantiles = np.quantile(held, np.linspace(0.0, 1.0, _N_QUANTILES), method="nearest")
-        values = np.unique(np.concatenate([quantiles, np.linspace(*ends, _N_EVEN)]))
+        n_values = _N_QUANTILES * (1 if self.question.loss == "zero_one" else _FINER)
+        quantiles = np.quantile(held, np.linspace(0.0, 1.0, n_values), method="nearest")
+        values = np.unique(np.concatenate([quantiles, np.linspace(*ends, n_values)]))
         rows = np.arange(self.question.n_samples)
         return np.stack(
             [self.start, *(self.allowed(rows, np.full(len(rows), value)) for value in values)], axis=1
@@ -148,44 +149,4 @@ def _nearest(line: _Line, values: FloatArray, losses: FloatArray) -> Answer:
     return Answer(
         loss=ZeroOneLoss(moves / line.question.domain.unit[line.column], kind="upper_bound"),
         points=lambda rows, distances, choices: line.points(rows, place[rows]),
-    )
-
-
-def _candidates(line: _Line, values: FloatArray, loss: CandidateLoss) -> Answer:
-    """Return the values that were tried as candidates, with a search for better ones between them."""
-
-    def points(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
-        return line.points(rows, values[rows, choices])
-
-    return Answer(loss=loss, points=points, refine=lambda dual: _refined(line, values, loss, dual))
-
-
-def _refined(line: _Line, values: FloatArray, loss: CandidateLoss, dual: float) -> Answer | None:
-    """Narrow down the best value of each row between its neighbours, by golden sections."""
-    if not 0.0 < dual < np.inf:
-        return None
-    question, rows = line.question, np.arange(line.question.n_samples)
-    best = loss.transform(dual, question.theta1, slice(0, question.n_samples))
-    held = values[rows, best.choice]
-    below = np.where(values < held[:, None], values, -np.inf).max(axis=1)
-    above = np.where(values > held[:, None], values, np.inf).min(axis=1)
-    low, high = np.where(np.isfinite(below), below, held), np.where(np.isfinite(above), above, held)
-
-    def gain(at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        places = line.allowed(rows, at)
-        points = line.points(rows, places)
-        losses = question.losses(points, rows)
-        distances = question.domain.distances(points, question.codes)
-        return dual * losses - question.theta1 * distances**2, losses, places
-
-    for _ in range(_SECTIONS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        better_left = gain(left)[0] >= gain(right)[0]
-        low, high = np.where(better_left, low, left), np.where(better_left, right, high)
-    value, losses, places = gain(0.5 * (low + high))
-    if not (value > best.value + _GAIN * (1.0 + np.abs(best.value))).any():
-        return None
-    distances = line.distances(places[:, None])[:, 0]
-    return _candidates(
-        line, np.concatenate([values, places[:, None]], axis=1), loss.appended(losses, distances)
     )

@@ -10,8 +10,7 @@ import numpy as np
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.nearest import nearest_errors
 from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
-from shiftmetrics.models.linear.search import losses_of, searched
-from shiftmetrics.models.linear.smooth import closed_form
+from shiftmetrics.models.linear.search import closed_form, losses_of, searched
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer

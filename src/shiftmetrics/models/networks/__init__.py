@@ -32,8 +32,7 @@ class TorchRoute:
         """
         if find_spec("torch") is None or np.isnan(question.codes).any():
             return None
-        from shiftmetrics.models.networks.climb import NetworkClimb
-        from shiftmetrics.models.networks.errors import attack_network
+        from shiftmetrics.models.networks.climb import NetworkClimb, attack_network
         from shiftmetrics.models.networks.network import network_of
 
         network = network_of(question)
