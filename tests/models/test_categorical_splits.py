@@ -18,6 +18,7 @@ from shiftmetrics.models.forests.reading import known_categories
 from shiftmetrics.models.outputs import encoded_categories
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
+from walked_trees import outputs_of
 
 FREE = Moves(bounds=None, integer=(), cost={"town": 1.0, "ward": 1.0})
 
@@ -235,7 +236,7 @@ def test_trees_of_dropout_count_with_their_weights(name, n_classes) -> None:
     forest = forest_of(model)
     rng = np.random.default_rng(0)
     points = rng.permuted(X, axis=0)
-    said = forest.probabilities(forest.outputs(points))
+    said = forest.probabilities(outputs_of(forest, points))
     np.testing.assert_allclose(said, model.predict_proba(points), rtol=2e-6, atol=2e-6)
     if name == "xgboost":
         import json

@@ -29,6 +29,7 @@ from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
+from walked_trees import leaves_of, outputs_of
 
 FREE = Moves(bounds=None, integer=())
 
@@ -107,12 +108,12 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
     points[rng.random(points.shape) < 0.3] = np.nan
     forest = forest_of(model)
     rtol = 1e-6 if name == "xgboost" else 1e-12
-    said = forest.probabilities(forest.outputs(points))
+    said = forest.probabilities(outputs_of(forest, points))
     np.testing.assert_allclose(said, model.predict_proba(points), rtol=rtol, atol=rtol)
     question = question_of(model, X, y, moves=FREE)
     grid = grid_of_question(question)
     near = points[~np.isnan(points[:, 0])]
-    np.testing.assert_array_equal(grid.leaves(grid.cells(near)), forest.leaves(near))
+    np.testing.assert_array_equal(grid.leaves(grid.cells(near)), leaves_of(forest, near))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -230,7 +231,7 @@ def test_outputs_and_costs_at_every_cell(name) -> None:
         for cell in range(axis.n_open):
             points = X.copy()
             axis.put(points, X, np.full(len(X), cell))
-            expected = grid.forest.outputs(points)
+            expected = outputs_of(grid.forest, points)
             np.testing.assert_allclose(outputs[~gone, cell], expected[~gone], rtol=1e-9, atol=1e-9)
 
 

@@ -193,6 +193,13 @@ def always_resampling(value: Resampling | float | None) -> Resampling:
 _CGROUP = Path("/sys/fs/cgroup")
 
 
+def progress_bar(progress: bool, title: str, total: int | None = None, *, unit: str = "") -> Any:
+    """Return a progress bar that shows after two seconds of work."""
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, desc=title, unit=unit, delay=2.0, leave=False, disable=not progress or None)
+
+
 def available_memory() -> int:
     """Return the bytes that this process may still take, as far as the system tells (4 GiB where it does not)."""
     candidates = [_meminfo(), _cgroup()]

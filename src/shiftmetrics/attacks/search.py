@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_rng, describe
 from shiftmetrics.attacks.geometry import NORMS, Norm
@@ -63,8 +64,6 @@ def run_search(
     **settings
         The attack's other arguments, for the settings of the result.
     """
-    from tqdm import tqdm
-
     norm, options = check_choice(norm, "norm", NORMS), options_of(options)
     logits_of, rng = checked(model), check_rng(options.rng)
     moved: list[Tensor] = []
@@ -73,10 +72,7 @@ def run_search(
         problem = problem_of(
             logits_of, X, y, norm=norm, options=options, strength=strength, like=parameter_of(model)
         )
-        with tqdm(
-            total=problem.n_samples, desc=name, unit=" rows", delay=2.0, disable=not options.progress or None,
-            leave=False,
-        ) as bar:  # fmt: skip
+        with progress_bar(options.progress, name, problem.n_samples, unit=" rows") as bar:
             for start in range(0, problem.n_samples, options.batch_size):
                 part = problem.take(slice(start, start + options.batch_size))
                 generator = torch.Generator(device=part.x.device)

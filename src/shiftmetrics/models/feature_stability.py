@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.options import Computing, Resampling, resampling_of
+from shiftmetrics._core.options import Computing, Resampling, progress_bar, resampling_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_choice, check_vector
@@ -140,14 +140,9 @@ def feature_stability(
     found: list[FeatureStability] = []
     by_subgroup: list[FeatureStability] = []
     warnings: dict[str, None] = dict.fromkeys((*question.domain.warnings, *too_small))
-    from tqdm.auto import tqdm
-
     still = ((part, fixed) for part in parts)
     answers = still if math.isinf(theta1) else answers_of(question, parts, search.method, solver.weights)
-    n_steps = len(parts) + bool(subgroups)
-    with tqdm(
-        total=n_steps, desc="features", delay=2.0, leave=False, disable=not search.progress or None
-    ) as bar:
+    with progress_bar(search.progress, "features", len(parts) + bool(subgroups)) as bar:
         for part, first in answers:
             final, whole, *of_subgroups = solver.records(part, first)
             found.append(whole)

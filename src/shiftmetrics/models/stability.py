@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.options import Computing, Resampling
+from shiftmetrics._core.options import Computing, Resampling, progress_bar
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
@@ -282,15 +282,11 @@ def solve_in_rounds(
     options : mapping
         Arguments of `stability_criterion`.
     """
-    from tqdm.auto import tqdm
-
     computing = options["computing"]
     quiet = {**options, "computing": replace(computing, progress=False)}
     rounds = [stability_criterion(found.loss, threshold, **options)]
     queries, known = [question.count.rows], []  # known: risk and gap among the points of the next round
-    with tqdm(
-        desc="search", unit=" rounds", delay=2.0, disable=not computing.progress or None, leave=False
-    ) as bar:
+    with progress_bar(computing.progress, "search", unit=" rounds") as bar:
         while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
             better = found.refine(rounds[-1].dual)
             if better is None:

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
+from walked_trees import outputs_of
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,8 @@ def test_outputs_at_every_cell(model) -> None:
         for cell in range(axis.n_cells):
             points = X.copy()
             axis.put(points, X, np.full(len(X), cell))
-            np.testing.assert_allclose(outputs[:, cell], grid.forest.outputs(points), rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(
+                outputs[:, cell], outputs_of(grid.forest, points), rtol=1e-9, atol=1e-9
+            )
             inner = (axis.cells(points) == cell) | ~np.isfinite(axis.costs(X)[:, cell])
             assert inner.all()

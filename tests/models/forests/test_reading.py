@@ -23,6 +23,7 @@ from shiftmetrics.models.forests import forest_of
 from shiftmetrics.models.forests.forest import edge_for_float32
 from shiftmetrics.models.forests.from_lightgbm import forest_of_text
 from shiftmetrics.models.forests.from_xgboost import forest_of_json
+from walked_trees import outputs_of
 
 CLASSIFIERS = [
     DecisionTreeClassifier(random_state=0),
@@ -60,7 +61,7 @@ def edge_points(forest, X, seed=0):
 def assert_same_classes(model, X, y, *, rtol=1e-12):
     forest = forest_of(model.fit(X, y))
     points = edge_points(forest, X)
-    outputs = forest.outputs(points)
+    outputs = outputs_of(forest, points)
     np.testing.assert_allclose(
         forest.probabilities(outputs), model.predict_proba(points), rtol=rtol, atol=rtol
     )
@@ -73,7 +74,7 @@ def assert_same_values(model, X, y, *, rtol=1e-12):
     forest = forest_of(model.fit(X, y))
     points = edge_points(forest, X)
     np.testing.assert_allclose(
-        forest.predictions(forest.outputs(points)), model.predict(points), rtol=rtol, atol=rtol
+        forest.predictions(outputs_of(forest, points)), model.predict(points), rtol=rtol, atol=rtol
     )
 
 
@@ -115,7 +116,7 @@ def test_xgboost_stops_at_its_best_iteration() -> None:
     model.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])], verbose=False)
     forest = forest_of(model)
     assert forest.n_trees == model.best_iteration + 1 < 60
-    np.testing.assert_allclose(forest.probabilities(forest.outputs(X)), model.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(forest.probabilities(outputs_of(forest, X)), model.predict_proba(X), atol=1e-6)
 
 
 def test_xgboost_of_other_kinds_is_left_to_others() -> None:
@@ -159,7 +160,9 @@ def test_missing_values_go_where_the_model_sends_them() -> None:
         models.append(getattr(library, cls)(n_estimators=6, n_jobs=1))
     for model in models:
         forest = forest_of(model.fit(X, y))
-        np.testing.assert_allclose(forest.probabilities(forest.outputs(X)), model.predict_proba(X), atol=1e-6)
+        np.testing.assert_allclose(
+            forest.probabilities(outputs_of(forest, X)), model.predict_proba(X), atol=1e-6
+        )
 
 
 def test_what_is_no_forest_is_none() -> None:
@@ -205,7 +208,7 @@ def test_a_dump_of_xgboost() -> None:
     forest = forest_of_json(xgboost_document())
     below = float(np.nextafter(np.float32(0.3), np.float32(0)))
     points = np.array([[0.0, below], [0.0, 0.3], [0.0, np.nan]])  # 0.3 is read as float32, and < is strict
-    np.testing.assert_allclose(forest.outputs(points)[:, 1], np.log(1 / 3) + np.array([-1.0, 3.0, -1.0]))
+    np.testing.assert_allclose(outputs_of(forest, points)[:, 1], np.log(1 / 3) + np.array([-1.0, 3.0, -1.0]))
     assert forest.link == "softmax"
     assert forest.n_features == 2
     stopped = forest_of_json(xgboost_document(attributes={"best_iteration": "0"}))
@@ -218,7 +221,7 @@ def test_a_dump_of_xgboost() -> None:
         gradient_booster={"name": "dart", "gbtree": {**trees, "name": "gbtree"}, "weight_drop": [0.5, 1.0]}
     )
     expected = np.log(1 / 3) + 0.75 * np.array([-1.0, 3.0, -1.0])
-    np.testing.assert_allclose(forest_of_json(dropout).outputs(points)[:, 1], expected)
+    np.testing.assert_allclose(outputs_of(forest_of_json(dropout), points)[:, 1], expected)
 
 
 def test_categories_in_a_dump_of_xgboost() -> None:
@@ -231,7 +234,7 @@ def test_categories_in_a_dump_of_xgboost() -> None:
     points = np.array([[0.0, code] for code in (0.0, 1.0, 2.0, 3.0, 9.0, np.nan)])
     first = np.array([1.5, -0.5, 1.5, -0.5, -0.5, -0.5])  # what is listed goes right
     second = np.array([-0.5, 1.5, 1.5, 1.5, 1.5, -0.5])
-    np.testing.assert_allclose(forest.outputs(points)[:, 1], np.log(1 / 3) + first + second)
+    np.testing.assert_allclose(outputs_of(forest, points)[:, 1], np.log(1 / 3) + first + second)
 
 
 LIGHTGBM_TEXT = """tree
@@ -278,18 +281,18 @@ def test_a_dump_of_lightgbm() -> None:
     points = np.array([[-1.5, 0.3], [-1.0, 0.3], [0.0, 0.31], [np.nan, 0.0], [0.0, np.nan]])
     # A missing second value counts as 0 (none was seen), a missing first one goes left by default.
     expected = 0.125 + np.array([-0.25, 0.5, 1.25, -0.25, 0.5])
-    np.testing.assert_allclose(forest.outputs(points)[:, 1], expected)
+    np.testing.assert_allclose(outputs_of(forest, points)[:, 1], expected)
     np.testing.assert_allclose(
-        forest.probabilities(forest.outputs(points))[:, 1], 1 / (1 + np.exp(-2 * expected))
+        forest.probabilities(outputs_of(forest, points))[:, 1], 1 / (1 + np.exp(-2 * expected))
     )
     sets = "decision_type=2 1\ncat_boundaries=0 2\ncat_threshold=5 1"  # bits 0, 2 and 32
     split = LIGHTGBM_TEXT.replace("decision_type=2 10", sets).replace("9999 -1.5", "9999 0")
     codes = np.array([[code, 0.0] for code in (0.0, 1.0, 2.0, 32.0, 33.0, 99.0, np.nan)])
     expected_codes = 0.125 + np.array([-0.25, 0.5, -0.25, -0.25, 0.5, 0.5, 0.5])
-    np.testing.assert_allclose(forest_of_text(split).outputs(codes)[:, 1], expected_codes)
+    np.testing.assert_allclose(outputs_of(forest_of_text(split), codes)[:, 1], expected_codes)
     assert forest_of_text(LIGHTGBM_TEXT.replace("binary sigmoid:2", "cross_entropy_lambda")) is None
     averaged = forest_of_text(LIGHTGBM_TEXT.replace("num_class=1", "average_output\nnum_class=1"))
-    np.testing.assert_allclose(averaged.outputs(points)[:, 1], expected / 2)
+    np.testing.assert_allclose(outputs_of(averaged, points)[:, 1], expected / 2)
 
 
 def test_lightgbm_reads_tiny_numbers_as_zero() -> None:

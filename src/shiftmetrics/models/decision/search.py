@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.decision.nearest import IsWrong, MoveSpace, Nearest
 from shiftmetrics.models.decision.steps import jump, lengths, shorten, shorten_columns, slide, take_back
 from shiftmetrics.models.domain import Domain
@@ -81,20 +82,11 @@ def nearest_counterexamples(
     progress : bool
         Whether to show a progress bar for work of more than two seconds.
     """
-    from tqdm import tqdm
-
     points, distances = rows.copy(), np.full(len(rows), np.inf)
     queries = np.zeros(len(rows), dtype=np.int64)
     wide = 8 * max(rows.shape[1], 1) * max(64, min(rows.shape[1], n_queries)) + 16 * len(pool)
     size = int(np.clip(_BLOCK_BYTES // wide, 16, 4096))
-    with tqdm(
-        total=len(rows),
-        desc="counter-examples",
-        unit=" rows",
-        delay=2.0,
-        disable=not progress or None,
-        leave=False,
-    ) as bar:
+    with progress_bar(progress, "counter-examples", len(rows), unit=" rows") as bar:
         for start in range(0, len(rows), size):
             block = np.arange(start, min(start + size, len(rows)))
             nearest = Nearest(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)

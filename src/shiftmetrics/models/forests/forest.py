@@ -15,11 +15,9 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.blocks import row_blocks
 
 LEAF = -1
 SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
-_PAIR_BYTES = 64  # memory of one row in one tree
 
 Link = Literal["probability", "softmax", "identity", "logistic", "exp"]
 
@@ -119,25 +117,6 @@ class Forest(Tree):
             code = np.clip(np.nan_to_num(x), 0, last).astype(np.int64)
             left = np.where(subset >= 0, self.left_categories[np.maximum(subset, 0), code], left)
         return np.where(np.isnan(x), self.missing_left[node], left)
-
-    def leaves(self, points: FloatArray) -> IntArray:
-        """Return the leaf of each row in each tree, of shape (n_rows, n_trees)."""
-        rows = np.arange(len(points))[:, None]
-        node = np.broadcast_to(self.roots, (len(points), self.n_trees)).copy()
-        while True:
-            feature = self.feature[node]
-            inner = feature >= 0
-            if not inner.any():
-                return node
-            left = self.goes_left(node, points[rows, np.maximum(feature, 0)])
-            node = np.where(inner, np.where(left, self.left[node], self.right[node]), node)
-
-    def outputs(self, points: FloatArray) -> FloatArray:
-        """Return the sums of each row, of shape (n_rows, n_outputs)."""
-        outputs = np.empty((len(points), self.n_outputs))
-        for rows in row_blocks(len(points), _PAIR_BYTES * self.n_trees):
-            outputs[rows] = self.total(self.leaves(points[rows]))
-        return outputs
 
     def total(self, leaves: IntArray) -> FloatArray:
         """Return the sums of leaves of shape (..., n_trees)."""

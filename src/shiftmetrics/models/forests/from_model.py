@@ -13,7 +13,7 @@ from shiftmetrics.models.domain import Domain, differs
 from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.forest import LEAF, Forest
-from shiftmetrics.models.forests.grid import Boxes, Grid, Splits
+from shiftmetrics.models.forests.grid import Boxes, Grid
 from shiftmetrics.models.forests.reading import category_codes, forest_of
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import Question
@@ -122,14 +122,14 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
     if encode is not None:
         edge[inner], swapped[inner] = _edges_before(forest, inner, owner, axes, X, encode)
     cut, missing_left = np.full(len(edge), LEAF), forest.missing_left.copy()
-    states_left: dict[int, BoolArray] = {}
+    goes_left: dict[int, Any] = {}
     at_states = _encoded_states(axes, X, encode)
     for position, axis in enumerate(axes):
         nodes = np.flatnonzero(axis_of == position)
         if isinstance(axis, StateAxis):
             for node in nodes.tolist():
                 states = at_states[position][:, forest.feature[node]]
-                states_left[node] = forest.goes_left(np.full(len(states), node), states)
+                goes_left[node] = forest.goes_left(np.full(len(states), node), states)
             continue
         edges = np.unique(edge[nodes])
         edges = edges[np.isfinite(edges)]
@@ -141,17 +141,14 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
             missing_left[nodes] = forest.goes_left(nodes, encode(without)[0, forest.feature[nodes]])
     fixed = inner[axis_of[inner] < 0]
     first = X[:1] if encode is None or not fixed.size else encode(X[:1])
-    goes_left = forest.goes_left(fixed, first[0, forest.feature[fixed]])
-    splits = Splits(
-        axis=axis_of,
-        cut=cut,
-        left=np.where(swapped, forest.right, forest.left),
-        right=np.where(swapped, forest.left, forest.right),
-        missing_left=missing_left ^ swapped,
-        states_left=states_left,
-        constant=dict(zip(fixed.tolist(), goes_left.tolist(), strict=True)),
+    always_left = forest.goes_left(fixed, first[0, forest.feature[fixed]])
+    goes_left |= dict(zip(fixed.tolist(), always_left.tolist(), strict=True))
+    left, right = forest.left, forest.right
+    forest = replace(forest, left=np.where(swapped, right, left), right=np.where(swapped, left, right))
+    boxes = Boxes.of(
+        axes, forest, axis=axis_of, cut=cut, missing_left=missing_left ^ swapped, goes_left=goes_left
     )
-    return Grid(tuple(axes), forest, Boxes.of(axes, forest, splits))
+    return Grid(tuple(axes), forest, boxes)
 
 
 def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArray:

@@ -6,9 +6,10 @@ move along that axis: this gives the outputs at every cell of every axis at once
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,35 +20,6 @@ from shiftmetrics.models.forests.axes import Axis, CellSets, NumberAxis, StateAx
 from shiftmetrics.models.forests.forest import LEAF, Forest
 
 BLOCK_BYTES = 1 << 27
-
-
-@dataclass(frozen=True, eq=False)
-class Splits:
-    """How the nodes of a forest split the cells of their axes.
-
-    Attributes
-    ----------
-    axis : array of shape (n_nodes,)
-        Axis that each node splits; ``LEAF`` where none does.
-    cut : array of shape (n_nodes,)
-        Cells up to this one go left, on an axis of numbers.
-    left, right : array of shape (n_nodes,)
-        Children: those of the forest, swapped where an axis runs the other way.
-    missing_left : array of shape (n_nodes,)
-        Whether the cell of missing values goes left, on an axis of numbers.
-    states_left : dict of int to array
-        For each node on an axis of states: whether each state goes left.
-    constant : dict of int to bool
-        For each node that splits what nothing moves: whether all rows go left.
-    """
-
-    axis: IntArray
-    cut: IntArray
-    left: IntArray
-    right: IntArray
-    missing_left: BoolArray
-    states_left: dict[int, BoolArray]
-    constant: dict[int, bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +48,39 @@ class Boxes:
     states: dict[int, BoolArray]
 
     @classmethod
-    def of(cls, axes: Sequence[Axis], forest: Forest, splits: Splits) -> Boxes:
-        """Climb from every leaf to its root, and narrow the box at each split on the way."""
+    def of(
+        cls,
+        axes: Sequence[Axis],
+        forest: Forest,
+        *,
+        axis: IntArray,
+        cut: IntArray,
+        missing_left: BoolArray,
+        goes_left: Mapping[int, Any],
+    ) -> Boxes:
+        """Climb from every leaf to its root, and narrow the box at each split on the way.
+
+        Parameters
+        ----------
+        axes : sequence of Axis
+            All axes.
+        forest : Forest
+            The trees, whose children are swapped where an axis runs the other way.
+        axis : array of shape (n_nodes,)
+            Axis that each node splits; ``LEAF`` where none does.
+        cut : array of shape (n_nodes,)
+            Cells up to this one go left, on an axis of numbers.
+        missing_left : array of shape (n_nodes,)
+            Whether the cell of missing values goes left, on an axis of numbers.
+        goes_left : dict of int to bool array, or to bool
+            For each node on an axis of states: whether each state goes left; for each node that splits what nothing
+            moves: whether all rows do.
+        """
         n_nodes = len(forest.feature)
         inner = np.flatnonzero(forest.feature >= 0)
         parent, is_left = np.full(n_nodes, LEAF), np.zeros(n_nodes, dtype=bool)
-        parent[splits.left[inner]] = parent[splits.right[inner]] = inner
-        is_left[splits.left[inner]] = True
+        parent[forest.left[inner]] = parent[forest.right[inner]] = inner
+        is_left[forest.left[inner]] = True
         number = np.array([isinstance(axis, NumberAxis) for axis in axes])
         by_state = [position for position in range(len(axes)) if not number[position]]
         leaf = np.flatnonzero(forest.feature < 0)
@@ -95,21 +93,21 @@ class Boxes:
         while (parent[here] >= 0).any():
             row = np.flatnonzero(parent[here] >= 0)
             node, side = parent[here[row]], is_left[here[row]]
-            axis = splits.axis[node]
-            on_number = (axis >= 0) & number[axis]
+            split = axis[node]
+            on_number = (split >= 0) & number[split]
             below, above = on_number & side, on_number & ~side
-            at = row[below], axis[below]
-            high[at] = np.minimum(high[at], splits.cut[node[below]])
-            at = row[above], axis[above]
-            low[at] = np.maximum(low[at], splits.cut[node[above]] + 1)
-            at = row[on_number], axis[on_number]
-            missing[at] &= (splits.missing_left[node] == side)[on_number]
+            at = row[below], split[below]
+            high[at] = np.minimum(high[at], cut[node[below]])
+            at = row[above], split[above]
+            low[at] = np.maximum(low[at], cut[node[above]] + 1)
+            at = row[on_number], split[on_number]
+            missing[at] &= (missing_left[node] == side)[on_number]
             for place in np.flatnonzero(~on_number).tolist():
-                at_node, goes_left = int(node[place]), bool(side[place])
-                if axis[place] < 0:
-                    reached[row[place]] &= splits.constant[at_node] == goes_left
+                kept = goes_left[int(node[place])] == side[place]
+                if split[place] < 0:
+                    reached[row[place]] &= kept
                 else:
-                    states[int(axis[place])][row[place]] &= splits.states_left[at_node] == goes_left
+                    states[int(split[place])][row[place]] &= kept
             here[row] = node
         low = np.minimum(low, high + 1)  # where only missing values lead to a leaf, no other cell does
         tree = np.searchsorted(forest.roots, here)

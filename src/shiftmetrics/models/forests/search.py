@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
@@ -79,7 +79,7 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
         pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
     labels = question.predict(pool)
     right = np.flatnonzero(~wrong)
-    with _bar(question, "nearest errors", len(right)) as bar:
+    with progress_bar(question.progress, "nearest errors", len(right), unit=" rows") as bar:
         for rows in (right[block] for block in _row_blocks(grid, len(right))):
             bar.update(len(rows))
             # first as if all ties fell; where the model disagrees, as if none did
@@ -138,7 +138,7 @@ def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float)
     """Climb at a dual price, from cells or from one of the best first moves of each row."""
     score, climbed = worth(question.theta1 / dual), []
     height_of = functools.partial(losses_of, grid.forest, loss=question.loss)
-    with _bar(question, "higher losses", question.n_samples) as bar:
+    with progress_bar(question.progress, "higher losses", question.n_samples, unit=" rows") as bar:
         for rows in _row_blocks(grid, question.n_samples):
             block = Block.of(grid, question.codes[rows], question.y[rows], height_of)
             start = first_moves(block, score, cells)[-1] if isinstance(cells, int) else cells[rows]
@@ -185,12 +185,3 @@ class _Search:
                 self.columns, better = self.columns.appended(points, losses, distances), True
                 value = np.maximum(value, gain)
         return self.answer() if better else None
-
-
-def _bar(question: Question, what: str, total: int) -> Any:
-    """Return a progress bar for work of more than two seconds."""
-    from tqdm.auto import tqdm
-
-    return tqdm(
-        total=total, desc=what, unit=" rows", delay=2.0, leave=False, disable=not question.progress or None
-    )

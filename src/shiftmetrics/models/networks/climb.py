@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics.attacks import AttackOptions, nearest_error
 from shiftmetrics.attacks.model import RowLoss, check_logits, cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
@@ -64,11 +65,10 @@ class NetworkClimb:
 
     def first(self) -> Answer:
         """Climb at several guesses of the price, so that the first solve has something to choose from."""
-        from tqdm.auto import tqdm
-
-        quiet = not self.question.progress
-        for guess in tqdm(self.guesses, desc="ascent", delay=2.0, disable=quiet or None, leave=False):
-            self._round(guess)
+        with progress_bar(self.question.progress, "ascent", len(self.guesses)) as bar:
+            for guess in self.guesses:
+                self._round(guess)
+                bar.update()
         return self._answer()
 
     def refine(self, dual: float) -> Answer | None:
