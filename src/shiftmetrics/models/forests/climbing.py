@@ -15,8 +15,6 @@ from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics.models.forests.grid import Grid
 
 _MOST_STEPS = 24
-_RATES = (0.5, 1.0, 2.0)
-"""Prices of moving, relative to the margin over the shortest way found, at which first moves are chosen."""
 GAIN = 1e-9
 """Relative gain below which nothing is better."""
 
@@ -148,20 +146,20 @@ def climb(block: Block, cells: IntArray, score: Score, *, to_error: bool = False
     return cells
 
 
-def first_moves(block: Block, score: Score, count: int) -> list[IntArray]:
-    """Return the cells of each row after its best move, after the best one on another axis, and so on."""
+def first_move(block: Block, score: Score, rank: int) -> IntArray:
+    """Return the cells of each row after its best first move, or after the best one on yet another axis."""
     moves = block.moves(block.start)
     changes = np.abs(moves.heights - moves.height) > block.grid.forest.tolerance
     scores = np.where(np.isfinite(moves.squared) & changes, score(moves), -np.inf)
-    everyone, starts = np.arange(len(scores)), []
-    for _ in range(count):
+    everyone = np.arange(len(scores))
+    for _ in range(rank - 1):
         best = scores.argmax(axis=1)
-        able = np.flatnonzero(scores[everyone, best] > -np.inf)
-        start = block.start.copy()
-        block.put(start, able, best[able])
         scores[block.axis_of == block.axis_of[best][:, None]] = -np.inf
-        starts.append(start)
-    return starts
+    best = scores.argmax(axis=1)
+    able = np.flatnonzero(scores[everyone, best] > -np.inf)
+    start = block.start.copy()
+    block.put(start, able, best[able])
+    return start
 
 
 def _nearest_error(moves: Moves) -> FloatArray:
@@ -188,17 +186,15 @@ def worth(price: FloatArray | float) -> Score:
     )
 
 
-def shortest_errors(block: Block, starts: list[IntArray], n_first: int) -> tuple[FloatArray, IntArray]:
+def shortest_errors(block: Block, near: IntArray) -> tuple[FloatArray, IntArray]:
     """Return the squared distance of the nearest error found for each row (inf: none), and its cells.
 
     Parameters
     ----------
     block : Block
         The rows; their height is positive at errors.
-    starts : list of array of shape (n_rows, n_axes)
-        Cells to begin with, errors or not; the nearest single moves and the steepest way are always tried.
-    n_first : int
-        How many first moves to go on from, at each price.
+    near : array of shape (n_rows, n_axes)
+        Cells to begin with, errors or not; the nearest single moves and the steepest way are tried, too.
     """
     grid, everyone = block.grid, np.arange(len(block.start))
     best, where = np.full(len(everyone), np.inf), block.start.copy()
@@ -211,18 +207,9 @@ def shortest_errors(block: Block, starts: list[IntArray], n_first: int) -> tuple
         nearer = squared < best[rows]
         best[rows[nearer]], where[rows[nearer]] = squared[nearer], cells[nearer]
 
-    for start in starts:
-        keep(everyone, start)
+    keep(everyone, near)
     for score in (_nearest_error, _steepest):
         keep(everyone, climb(block.take(everyone, best), block.start, score, to_error=True))
-    margin = np.maximum(-block.height_of(grid.outputs(block.start), block.y), 0.0)
-    tried = [block.start]
-    for rate in _RATES:  # in pairs: a move that pays for itself at some price, then the nearest second one
-        price = rate * margin / np.where(np.isfinite(best) & (best > 0.0), best, 1.0)
-        for start in first_moves(block, worth(price[:, None]), n_first):
-            rows = np.flatnonzero(np.all([(start != other).any(axis=1) for other in tried], axis=0))
-            tried.append(start)
-            keep(rows, climb(block.take(rows, best[rows]), start[rows], _nearest_error, to_error=True))
     rows = np.flatnonzero(np.isfinite(best))  # without the dearest move, the others may do better
     part, cells = block.take(rows, best[rows]), where[rows].copy()
     dearest = part.spent(cells).argmax(axis=1)

@@ -15,7 +15,7 @@ from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
-from shiftmetrics.models.forests.climbing import GAIN, Block, climb, first_moves, shortest_errors, worth
+from shiftmetrics.models.forests.climbing import GAIN, Block, climb, first_move, shortest_errors, worth
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import Question
@@ -90,9 +90,7 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
                 apart[labels[None, :] == question.y[rows][:, None]] = np.inf
                 near = grid.cells(question.domain.clip(pool[apart.argmin(axis=1)], start[rows]))
                 legal = np.isfinite(block.spent(near)).all(axis=1) & np.isfinite(apart.min(axis=1))
-                squared, nearest = shortest_errors(
-                    block, [np.where(legal[:, None], near, block.start)], _n_first(question, grid)
-                )
+                squared, nearest = shortest_errors(block, np.where(legal[:, None], near, block.start))
                 reached = np.flatnonzero(np.isfinite(squared))
                 points = grid.points(start[rows[reached]], nearest[reached])
                 confirmed = question.is_wrong(points, rows[reached])
@@ -141,7 +139,7 @@ def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float)
     with progress_bar(question.progress, "higher losses", question.n_samples, unit=" rows") as bar:
         for rows in _row_blocks(grid, question.n_samples):
             block = Block.of(grid, question.codes[rows], question.y[rows], height_of)
-            start = first_moves(block, score, cells)[-1] if isinstance(cells, int) else cells[rows]
+            start = first_move(block, score, cells) if isinstance(cells, int) else cells[rows]
             climbed.append(climb(block, start, score))
             bar.update(rows.stop - rows.start)
     return np.concatenate(climbed)

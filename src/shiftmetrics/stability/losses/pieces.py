@@ -66,7 +66,8 @@ class PiecewiseLinearLoss(Loss):
 
     def _norms(self, rows: slice) -> FloatArray:
         """Return the norms of the pieces, which broadcast to the values."""
-        return self.slope_norms if self.slope_norms.ndim == 1 else float64_rows(self.slope_norms, rows)
+        norms: FloatArray = self.slope_norms
+        return norms if norms.ndim == 1 else float64_rows(norms, rows)
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before any move."""
