@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.options import progress_bar
 from shiftmetrics.attacks import AttackOptions, nearest_error
 from shiftmetrics.attacks.model import RowLoss, check_logits, cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
@@ -35,7 +34,6 @@ _LONGEST, _SHORTEST = 32.0, 1e-3  # steps
 _N_STEPS = 3
 """Gradient steps in a round."""
 _RTOL = 1e-11
-_FIRST_MOVES = (0.3, 1.0, 3.0)  # typical lengths of the moves at the first guesses of the price
 _MOST_JUMPS = 32
 _FIRST_ECHO, _LEAST_ECHO = 0.2, 1e-7
 _HIGHEST_PRICE = 1e9
@@ -59,16 +57,12 @@ class NetworkClimb:
         self.columns = Columns.of(question, question.losses(question.codes, slice(None)))
         self.slopes = self._slopes_at_rows()
         steepness = float(np.sqrt(np.square(self.slopes).sum(axis=1).mean())) or 1.0
-        self.guesses = [2.0 * self.theta1 * move / steepness for move in _FIRST_MOVES]
-        self.price = Price(self.guesses[-1])
+        self.price = Price(2.0 * self.theta1 / steepness)  # at which typical moves have a length of 1
         self.before: float | None = None  # the price of the round before
 
     def first(self) -> Answer:
-        """Climb at several guesses of the price, so that the first solve has something to choose from."""
-        with progress_bar(self.question.progress, "ascent", len(self.guesses)) as bar:
-            for guess in self.guesses:
-                self._round(guess)
-                bar.update()
+        """Climb at a guess of the price."""
+        self._round(self.price.guess)
         return self._answer()
 
     def refine(self, dual: float) -> Answer | None:
