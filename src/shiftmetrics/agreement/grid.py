@@ -21,13 +21,9 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.agreement.result import (
-    BOUNDARY,
-    NO_AGREEMENT,
-    PosteriorAgreementResult,
-    value_fields,
-)
+from shiftmetrics.agreement.result import BOUNDARY, NO_AGREEMENT, PosteriorAgreementResult
 from shiftmetrics.agreement.scores import FEW_CLASSES, ScorePairs
+from shiftmetrics.agreement.solver import value_fields
 from shiftmetrics.agreement.statistic import PredictionSums, limits_of
 
 BETA_RANGE = (2.0**-17, 2.0**17)

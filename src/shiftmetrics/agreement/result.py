@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.result import Interval, Result, format_number
 from shiftmetrics._core.status import Status
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
 from shiftmetrics.agreement.contributions import AgreementContributions
 from shiftmetrics.agreement.pairing import Pairing
-from shiftmetrics.agreement.statistic import AgreementLimits
 
 CONVERGED = Status("converged", "The maximum is certified to the tolerance.")
 BOUNDARY = Status(
@@ -218,41 +213,6 @@ class PosteriorAgreementResult(Drawn, Result):
         return [*sentences, *super().notes()]
 
 
-def certified_fields(
-    best: Maximum, limits: AgreementLimits, *, prior: FloatArray, scale: float
-) -> dict[str, Any]:
-    """Return the fields of a result that follow from sums over all pairs, wherever the pairs are."""
-    return {
-        **value_fields(best.value, round(limits.n_rows), prior, limits.shares),
-        "error_bound": best.error_bound,
-        "status": status_of(best),
-        "beta": float(given_units(np.asarray(best.x), scale)),
-        "disagreement": limits.disagreeing / limits.weight,
-        "kappa": limits.kappa,
-        "curve_beta": given_units(best.points, scale),
-        "curve_value": best.values,
-        "curve_bound": best.bounds,
-        "n_evaluations": best.n_evaluations,
-        "n_passes": best.n_passes,
-    }
-
-
-def value_fields(value: float, n_samples: int, prior: FloatArray, shares: FloatArray) -> dict[str, Any]:
-    """Return the value on all its scales, whatever the rounding not above its ceiling."""
-    channel, n_classes = channel_of(prior, shares), len(prior)
-    value = min(value, channel.ceiling)
-    return {
-        "value": value,
-        "log_pa": n_samples * (value - math.log(n_classes)),
-        "normalized": channel.normalized(value),
-        "equivalent_error": channel.error(value),
-        "n_samples": n_samples,
-        "n_classes": n_classes,
-        "prior": prior,
-        "shares": shares,
-    }
-
-
 def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> bool:
     """Tell whether predictions of these shares hardly leave one class, so that their agreement says nothing.
 
@@ -271,21 +231,6 @@ def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> boo
     """
     left = 1.0 - float(shares.max())
     return left < 1e-9 or (expected is not None and left < COLLAPSED_BELOW * (1.0 - float(expected.max())))
-
-
-def status_of(best: Maximum) -> Status:
-    """Return how a search for beta ended."""
-    if not best.converged:
-        return MAX_ITER
-    if best.x == 0.0:
-        return NO_AGREEMENT
-    return BOUNDARY if math.isinf(best.x) else CONVERGED
-
-
-def given_units(betas: FloatArray, scale: float) -> FloatArray:
-    """Undo the common scale; a finite beta stays finite, since infinity means the limit."""
-    with np.errstate(over="ignore"):
-        return np.where(np.isfinite(betas), np.minimum(betas * scale, sys.float_info.max), betas)
 
 
 def _percent(share: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +13,17 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 from shiftmetrics._core.options import Computing
+from shiftmetrics._core.status import Status
 from shiftmetrics._core.validation import describe
-from shiftmetrics.agreement.result import CONTRADICTION, EVALUATED, certified_fields
+from shiftmetrics.agreement.channel import channel_of
+from shiftmetrics.agreement.result import (
+    BOUNDARY,
+    CONTRADICTION,
+    CONVERGED,
+    EVALUATED,
+    MAX_ITER,
+    NO_AGREEMENT,
+)
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,
@@ -115,7 +125,19 @@ def solve_beta(
     """
     at = None if beta is None else beta / scale
     best = search_beta(evaluate, limits, weights, at, computing, guesses)
-    fields = certified_fields(best, limits, prior=weights, scale=scale)
+    fields = {
+        **value_fields(best.value, round(limits.n_rows), weights, limits.shares),
+        "error_bound": best.error_bound,
+        "status": status_of(best),
+        "beta": float(given_units(np.asarray(best.x), scale)),
+        "disagreement": limits.disagreeing / limits.weight,
+        "kappa": limits.kappa,
+        "curve_beta": given_units(best.points, scale),
+        "curve_value": best.values,
+        "curve_bound": best.bounds,
+        "n_evaluations": best.n_evaluations,
+        "n_passes": best.n_passes,
+    }
     if beta is not None:  # no certificate over other betas
         status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
         fields |= {"beta": beta, "status": status, "curve_bound": None}
@@ -129,6 +151,37 @@ def solve_beta(
         constant = "Every row of both samples is predicted to be the same class: the model is constant."
         fields["warnings"] = (f"{constant} {remedy}",)
     return best, fields
+
+
+def value_fields(value: float, n_samples: int, prior: FloatArray, shares: FloatArray) -> dict[str, Any]:
+    """Return the value on all its scales, whatever the rounding not above its ceiling."""
+    channel, n_classes = channel_of(prior, shares), len(prior)
+    value = min(value, channel.ceiling)
+    return {
+        "value": value,
+        "log_pa": n_samples * (value - math.log(n_classes)),
+        "normalized": channel.normalized(value),
+        "equivalent_error": channel.error(value),
+        "n_samples": n_samples,
+        "n_classes": n_classes,
+        "prior": prior,
+        "shares": shares,
+    }
+
+
+def status_of(best: Maximum) -> Status:
+    """Return how a search for beta ended."""
+    if not best.converged:
+        return MAX_ITER
+    if best.x == 0.0:
+        return NO_AGREEMENT
+    return BOUNDARY if math.isinf(best.x) else CONVERGED
+
+
+def given_units(betas: FloatArray, scale: float) -> FloatArray:
+    """Undo the common scale; a finite beta stays finite, since infinity means the limit."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(betas), np.minimum(betas * scale, sys.float_info.max), betas)
 
 
 def is_constant(limits: AgreementLimits) -> bool:

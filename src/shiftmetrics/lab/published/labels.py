@@ -16,8 +16,8 @@ from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.channel import SymmetricChannel
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
-from shiftmetrics.agreement.result import status_of
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
+from shiftmetrics.agreement.solver import status_of
 from shiftmetrics.agreement.statistic import survey
 from shiftmetrics.lab.published.one_sided import one_sided_rows, solve_one_side
 
