@@ -21,12 +21,7 @@ from shiftmetrics.agreement.result import PosteriorAgreementResult
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
 from shiftmetrics.agreement.solver import changed_fields, is_constant, pilot_betas, solve_beta
-from shiftmetrics.agreement.statistic import (
-    confident_changes,
-    evaluator,
-    row_agreement,
-    survey,
-)
+from shiftmetrics.agreement.statistic import confident_changes, evaluator, row_agreement, survey
 
 ROW_BYTES = 8
 """Bytes of what each pair gets back: its own agreement."""

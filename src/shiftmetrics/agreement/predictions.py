@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import (
-    IntArray,
-    as_array,
-    float64_rows,
-    is_table,
-    to_float64,
-)
+from shiftmetrics._core.arrays import IntArray, as_array, float64_rows, is_table, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.parts import placed
 from shiftmetrics._core.rows import in_parts
