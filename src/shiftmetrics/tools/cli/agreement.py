@@ -66,7 +66,6 @@ def agreement(
         )
         context = Context(
             description=f"Scores of {name} set against those of the same rows in {second.source}.",
-            facts={"Shifted": name, "Reference": str(second.source)},
             rows={} if is_in_parts(scores) else {name: rows},
         )
         notes = [*first.notes, *second.notes]

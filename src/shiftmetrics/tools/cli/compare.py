@@ -114,12 +114,9 @@ def compare(
             sample_weight=weights,
             groups=row_groups,
         )
+        before = ", ".join(str(part.source) for part in baselines)
         context = Context(
-            description="Scores of each model on the shifted sample, set against the same rows unshifted.",
-            facts={
-                "Shifted": ", ".join(names),
-                "Reference": ", ".join(str(part.source) for part in baselines),
-            },
+            description=f"Scores of {', '.join(names)} on the shifted sample, set against the same rows in {before}."
         )
         notes = [note for sample in [*samples, *known] for note in sample.notes]
         return Answer(
@@ -143,8 +140,7 @@ def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
             results[name] = next(iter(written.values()))  # the main result stands first
         result = call(compare_results, results)
         context = Context(
-            description="Results of one measure on the same rows, one for each model.",
-            facts={"Results": ", ".join(paths.values()), "Measure": result.compared},
+            description=f"Results of one measure on the same rows: {', '.join(paths.values())}."
         )
         return Answer(results={result.title: result}, title="Models side by side", context=context)
 

@@ -117,7 +117,6 @@ def novelty(
         context = Context(
             description=f"{name} ({len(first.values):,} rows) set against {second.source} "
             f"({len(second.values):,} rows).",
-            facts={"Test": name, "Reference": str(second.source)},
             rows={name: Rows(**{**rows, **shown})},
         )
         notes = [*first.notes, *second.notes, *([swept.headline()] if swept else [])]

@@ -265,13 +265,8 @@ def measuring(
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
             return dataclasses.replace(command(call=call, **values), json=json, report=report, quiet=quiet)
 
-        own = list(own_options(command, panels))
-        arguments = [option for option in own if option.is_argument]
-        others = [option for option in own if not option.is_argument]
-        seed, *output = own_options(of_every_command)
-        return _readable(
-            callback, command, [*arguments, *declared.values(), seed, *others, *opening.values(), *output]
-        )
+        own, output = own_options(command, panels), own_options(of_every_command)
+        return _readable(callback, command, [*declared.values(), *own, *opening.values(), *output])
 
     return decorate
 

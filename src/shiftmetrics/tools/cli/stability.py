@@ -149,10 +149,8 @@ def stability(
             features = call(stability_of_features, *rows, by=groups_by, **prices, **given)
             results[features.title] = features
         facts = {
-            "File": str(source),
             "Model": Path(model).name,
             "Loss": call["loss"].replace("_", " "),
-            "Risk that counts as broken": f"{call['threshold']:g}",
             "Moves found by": f"the {result.route} route",
         }
         description = f"{_name_of(fitted)} on {result.n_samples:,} rows in {source}."
@@ -230,10 +228,8 @@ def _of_numbers(
             loss=loss, sample_weight=sample.weight, names=sample.ids, labels=sample.label, table=sample.table
         )
         results = {name: result, **(_curve(call, result, rows, sample.groups) if curve else {})}
-        threshold = f"{call['threshold']:g}"
         context = Context(
             description=f"{what.capitalize()} of {len(values):,} rows in {name}.",
-            facts={"File": name, "Measured": what, "Risk that counts as broken": threshold},
             rows={name: rows},
         )
         return Answer(results=results, title=TITLE, context=context, notes=sample.notes)
