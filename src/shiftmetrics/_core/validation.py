@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +34,15 @@ _IMPUTE = "Drop or impute these rows first."
 def describe(argument: str, expected: str, got: object, remedy: str = "") -> str:
     """Word an error message: ``argument must be expected, got got. remedy``."""
     return f"{argument} must be {expected}, got {got}." + (f" {remedy}" if remedy else "")
+
+
+@contextmanager
+def needs(what: str, package: str, command: str) -> Iterator[None]:
+    """Turn a failed import of an optional package into a sentence that says how to install it."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f"{what} needs {package}: pip install {command}") from error
 
 
 def first_few(values: Iterable[Any], n: int = 3, *, show: Callable[[Any], str] = repr) -> str:

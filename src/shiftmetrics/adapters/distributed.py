@@ -13,20 +13,16 @@ import numpy as np
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.statistics import Statistic
-from shiftmetrics._core.validation import check_integer, describe
+from shiftmetrics._core.validation import check_integer, describe, needs
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.agreement.posterior import prior_setting
 from shiftmetrics.agreement.scores import ScorePairs, batch_pairs, prepare_pairs
 from shiftmetrics.agreement.solver import changed_fields, solve_beta
 from shiftmetrics.agreement.statistic import confident_changes, evaluator, limits_of, settled_limits
 
-try:
+with needs("shiftmetrics.adapters.distributed", "torch", "'shiftmetrics[torch]'"):
     import torch
     import torch.distributed as dist
-except ImportError as error:
-    raise ImportError(
-        "shiftmetrics.adapters.distributed needs torch: pip install 'shiftmetrics[torch]'"
-    ) from error
 
 
 def distributed_agreement(

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
+from shiftmetrics._core.validation import needs
 from shiftmetrics.attacks.model import as_module
 
 
@@ -47,10 +48,8 @@ class FoolboxAttack:
 
     def __call__(self, model: Any, x: Tensor, y: Tensor) -> Tensor:
         """Return foolbox's adversarial inputs, within the strength."""
-        try:
+        with needs("FoolboxAttack", "foolbox", "foolbox"):
             import foolbox
-        except ImportError as error:
-            raise ImportError("FoolboxAttack needs foolbox: pip install foolbox") from error
         wrapped = foolbox.PyTorchModel(as_module(model, x.device), bounds=self.bounds, device=x.device)
         criterion = foolbox.criteria.Misclassification(y)
         _, x_adv, _ = self.attack(wrapped, x, criterion, epsilons=self.strength)

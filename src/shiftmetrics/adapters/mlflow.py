@@ -12,7 +12,7 @@ from typing import Any
 
 from shiftmetrics._core.record import public_names
 from shiftmetrics._core.result import Result
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.validation import describe, needs
 from shiftmetrics._version import __version__
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views import Context, write_report
@@ -70,12 +70,8 @@ def log_result(
     --------
     ``with mlflow.start_run(): log_result(posterior_agreement(scores, reference_scores), "noise")``
     """
-    try:
+    with needs("shiftmetrics.adapters.mlflow", "MLflow", "'shiftmetrics[mlflow]'"):
         import mlflow
-    except ImportError as error:
-        raise ImportError(
-            "shiftmetrics.adapters.mlflow needs MLflow: pip install 'shiftmetrics[mlflow]'"
-        ) from error
     if not isinstance(result, Result):
         raise TypeError(describe("result", "a result of a measure", type(result).__name__))
     name = _name(result.measure if name is None else name)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
+from shiftmetrics._core.validation import needs
 from shiftmetrics.attacks.model import as_module
 
 
@@ -40,12 +41,8 @@ class SecmlTorchAttack:
 
     def __call__(self, model: Any, x: Tensor, y: Tensor) -> Tensor:
         """Return secml-torch's adversarial inputs."""
-        try:
+        with needs("SecmlTorchAttack", "secml-torch", "--no-deps secml-torch"):
             from secmlt.models.pytorch.base_pytorch_nn import BasePyTorchClassifier
-        except ImportError as error:
-            raise ImportError(
-                "SecmlTorchAttack needs secml-torch: pip install --no-deps secml-torch"
-            ) from error
         loader = DataLoader(TensorDataset(x, y), batch_size=len(x))
         attacked = self.attack(BasePyTorchClassifier(as_module(model, x.device)), loader)
         return torch.cat([x_adv for x_adv, _ in attacked]).detach()

@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.validation import check_number
+from shiftmetrics._core.validation import check_number, needs
 from shiftmetrics.agreement.grid import check_range
 from shiftmetrics.agreement.scores import named_prior, prepare_pairs
 
-try:
+with needs("shiftmetrics.adapters.torch", "torch", "'shiftmetrics[torch]'"):
     import torch
     from torch import Tensor
-except ImportError as error:
-    raise ImportError("shiftmetrics.adapters.torch needs torch: pip install 'shiftmetrics[torch]'") from error
 
 POINTS_PER_OCTAVE = 2
 """Betas of the first look at the bracket for each factor of 2."""

@@ -16,6 +16,7 @@ import numpy as np
 import typer
 
 from shiftmetrics._core.arrays import is_table, to_numpy
+from shiftmetrics._core.validation import needs
 from shiftmetrics.tools.cli.options import OPENING
 
 SKOPS_SUFFIX = ".skops"
@@ -114,10 +115,8 @@ def _load_joblib(text: str, _argument: str) -> Any:
 
 
 def _load_skops(text: str, argument: str) -> Any:
-    try:
+    with needs(f"{argument}, a file of skops,", "skops", "skops"):
         from skops import io
-    except ImportError as error:
-        raise ImportError(f"{argument} is a file of skops, which needs it: pip install skops.") from error
     unknown = io.get_untrusted_types(file=text)
     if unknown:
         require_trust(text, argument)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.rows import in_parts
-from shiftmetrics._core.validation import first_few
+from shiftmetrics._core.validation import first_few, needs
 from shiftmetrics.tools.cli.objects import as_content, load_object
 from shiftmetrics.tools.cli.options import OPENING
 from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
@@ -181,12 +181,8 @@ def _is_data(names: list[str]) -> bool:
 
 
 def _read_parquet(source: Source) -> Any:
-    try:
+    with needs(f"{source.argument}, a parquet file,", "pyarrow", "'shiftmetrics[parquet]'"):
         from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError(
-            f"{source.argument} is a parquet file, which needs pyarrow: pip install 'shiftmetrics[parquet]'."
-        ) from error
     with _reading(source, "a parquet file"), parquet.ParquetFile(source.path) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         _check_size(
@@ -202,11 +198,9 @@ def _read_parts(source: Source) -> Any:
 
         if OPENING.get().scheduler is None:
             return in_parts(dataset([str(path) for path in source.files]), source.argument)
-    try:
+    with needs("--scheduler", "Dask", "'shiftmetrics[dask,parquet]'"):
         from dask import dataframe
         from distributed import Client
-    except ImportError as error:
-        raise ImportError("--scheduler needs Dask: pip install 'shiftmetrics[dask,parquet]'.") from error
     address = OPENING.get().scheduler
     try:
         connect: Any = Client
