@@ -11,9 +11,9 @@ from optional import torch
 from shiftmetrics.novelty import routes
 from shiftmetrics.novelty.factor import pivoted_factor
 from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.inputs import LandmarkMap
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.maps import LandmarkFeatures
-from shiftmetrics.novelty.options import LandmarkMap
 from shiftmetrics.novelty.solution import CERTIFIED, EXACT, INDEFINITE, RANK_LIMITED
 
 

@@ -137,7 +137,6 @@ def test_constant_rows_are_no_news(method: str) -> None:
     assert (result.value, result.total, result.modes) == (0.0, 0.0, ())
     assert result.headline().startswith("No new kind shown at this size (p = 1).")
     assert any("nearly alike" in warning for warning in result.warnings)
-    assert result.effective_modes == 0.0
 
 
 def test_the_summary_says_what_is_new_before_any_statistic() -> None:

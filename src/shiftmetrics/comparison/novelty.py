@@ -16,8 +16,7 @@ from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
-from shiftmetrics.novelty.inputs import check_samples, column_units, units_warning
-from shiftmetrics.novelty.options import novelty_resampling_of
+from shiftmetrics.novelty.inputs import check_samples, column_units, novelty_resampling_of, units_warning
 
 
 def compare_novelty(

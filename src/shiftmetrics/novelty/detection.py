@@ -16,10 +16,10 @@ from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.gram import Gram, rows_at
+from shiftmetrics.novelty.inputs import NoveltyResampling
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
 from shiftmetrics.novelty.kinds import Found, members_of
 from shiftmetrics.novelty.modes import Mode, describe_mode
-from shiftmetrics.novelty.options import NoveltyResampling
 from shiftmetrics.novelty.pooled import WIDTHS, Pooled, most_rows
 from shiftmetrics.novelty.relabelling import Units, make_units
 from shiftmetrics.novelty.row_scores import RowScorer

@@ -15,17 +15,19 @@ from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import check_groups, detect
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
+    LandmarkMap,
+    NoveltyResampling,
     check_eta,
     check_kernel,
     check_pairs,
     check_samples,
     column_units,
     make_gram,
+    novelty_resampling_of,
     shares,
     units_warning,
 )
 from shiftmetrics.novelty.kernels import CallableKernel
-from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling, novelty_resampling_of
 from shiftmetrics.novelty.result import NoveltyResult
 from shiftmetrics.novelty.routes import Method, check_method, solve
 from shiftmetrics.novelty.solution import Problem, cautions, progress_bar, status_of

@@ -1,8 +1,9 @@
-"""Validate two samples, in memory or in batches, their weights and a kernel, and make the joint kernel matrix."""
+"""Options of novelty; two samples, in memory or in batches, their weights and a kernel, checked and joined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,12 +18,15 @@ from shiftmetrics._core.arrays import (
     to_float64,
     to_numpy,
 )
+from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.rows import pair_in_parts
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_directions,
+    check_integer,
     check_matrix,
     check_number,
+    check_rng,
     check_same_library,
     check_weights,
     describe,
@@ -51,6 +55,93 @@ _SPREAD_ROWS = 20_000
 _KERNELS = ("gaussian", "cosine", "precomputed")
 
 
+@dataclass(frozen=True, kw_only=True)
+class NoveltyResampling(Resampling):
+    """How what is new is set against chance: relabelled rows.
+
+    Parameters
+    ----------
+    n_draws : int, default 199
+        Random relabellings of the rows. Five times as many are drawn where a p-value is near the level.
+    level : float, default 0.95
+        A kind counts as new where fewer than 1 - level of the relabellings show as much; also the level of the bound
+        of its share.
+    paired : bool, default False
+        Whether row i of both samples belong together, such as a text and its edited version. Relabelling then swaps
+        rows within their pairs.
+    groups : tuple of two arrays, of shape (n_samples,) and (n_reference,), optional
+        Labels of rows that belong together, such as the visits of one patient: they are relabelled together. With
+        ``paired`` the groups of row i of both samples must be the same.
+    rng : int or Generator, optional
+        Draws everything that is random: rows of the bandwidth's rule, landmarks, relabellings. Default: a fixed seed,
+        so that equal data give equal results.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> from shiftmetrics.novelty import NoveltyResampling
+    >>> NoveltyResampling(n_draws=999, paired=True).level
+    0.95
+    """
+
+    n_draws: int = 199
+    paired: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer(self.n_draws, "n_draws", low=19)
+        super().__post_init__()
+        check_rng(self.rng)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options, for the ``settings`` of a result."""
+        return {**super().settings(), "paired": self.paired, "rng": 0 if self.rng is None else self.rng}
+
+
+def novelty_resampling_of(value: NoveltyResampling | Resampling | float | None) -> NoveltyResampling:
+    """Return the options of a call; a number is the level.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is something else.
+    ValueError
+        If the level is out of range.
+    """
+    if value is None:
+        return NoveltyResampling()
+    if isinstance(value, NoveltyResampling):
+        return value
+    if isinstance(value, Resampling):
+        return NoveltyResampling(**vars(value))
+    level = check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
+    return NoveltyResampling(level=level)
+
+
+@dataclass(frozen=True)
+class LandmarkMap:
+    """Similarities to a few rows (Nystrom), as a ``method`` of `kernel_entropic_novelty`.
+
+    Parameters
+    ----------
+    n_landmarks : int, default 1024
+        Most landmarks. Fewer are taken where they leave out less than the tolerance.
+
+    Examples
+    --------
+    >>> LandmarkMap(200).n_landmarks
+    200
+    """
+
+    n_landmarks: int = 1024
+
+    def __post_init__(self) -> None:
+        check_integer(self.n_landmarks, "n_landmarks", low=1)
+
+
 def check_eta(eta: Any) -> float:
     """Return the multiplier of the reference as a float from 1 to `MAX_ETA`."""
     return check_number(eta, "eta", low=1.0, high=MAX_ETA)
@@ -75,26 +166,23 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
         Naming the argument that is wrong.
     """
     features, reference = pair_in_parts(features, reference, "features", "reference", paired=False)
-    if is_in_parts(features) or is_in_parts(reference):
-        parts = [_check_rows(features, "features"), _check_rows(reference, "reference")]
-        if sum(len(part) for part in parts) <= JOINED_ROWS:
-            whole = [part if is_in_parts(part) else to_numpy(part) for part in parts]
-            parts = [np.asarray(part, dtype=np.float64) for part in whole]
-        elif kernel == "precomputed":
-            raise ValueError(describe("features", "an array with kernel='precomputed'", "rows in parts"))
-        test, base = (part if is_in_parts(part) else to_numpy(part) for part in parts)
-    else:
+    in_parts = is_in_parts(features) or is_in_parts(reference)
+    if not in_parts:
         features, reference = align_tables(
             features, reference, "features", "reference", rows=False, option=None
         )
-        test = _check_rows(features, "features", min_rows=2)
-        base = _check_rows(reference, "reference", min_rows=2)
+    test, base = _check_rows(features, "features"), _check_rows(reference, "reference")
+    if not in_parts:
         check_same_library(test, base, "features", "reference")
-    for array, name in ((test, "features"), (base, "reference")):
-        if array.shape[0] < 2:
-            raise ValueError(describe(name, "an array of at least 2 row(s)", array.shape[0]))
-        if kernel == "cosine":
-            check_directions(array, name)
+    else:
+        test, base = (part if is_in_parts(part) else to_numpy(part) for part in (test, base))
+        if len(test) + len(base) <= JOINED_ROWS:
+            test, base = (np.asarray(part, dtype=np.float64) for part in (test, base))
+        elif kernel == "precomputed":
+            raise ValueError(describe("features", "an array with kernel='precomputed'", "rows in parts"))
+    if kernel == "cosine":
+        check_directions(test, "features")
+        check_directions(base, "reference")
     if test.shape[1] != base.shape[1]:
         expected = f"of as many columns as features, {test.shape[1]}"
         remedy = "Compute both by the same features, and drop columns of labels."
@@ -102,7 +190,7 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
     return test, base
 
 
-def _check_rows(value: Any, name: str, min_rows: int = 1) -> Array:
+def _check_rows(value: Any, name: str) -> Array:
     """Return a matrix of numbers; images and texts are refused with what makes features of them."""
     if value is None:
         raise TypeError(describe(name, "an array of shape (n_samples, n_columns)", "None"))
@@ -116,7 +204,7 @@ def _check_rows(value: Any, name: str, min_rows: int = 1) -> Array:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
         raise ValueError(describe(name, "an array of shape (n_samples, n_columns)", shape, remedy))
-    return check_matrix(array, name, min_rows=min_rows)
+    return check_matrix(array, name, min_rows=2)
 
 
 def _is_text(value: Any) -> bool:

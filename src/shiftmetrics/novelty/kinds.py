@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +21,11 @@ _FAINT = 0.05
 _TOUCHING = 0.25
 _MEMBERS_COMPARED = 500
 _ROWS_COMPARED = 20_000
+
+_STARTS = 4
+_SWEEPS = 100
+_SMALLEST_ANGLE = 1e-9
+_NOTHING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,3 +224,70 @@ def _joined(touching: BoolArray) -> IntArray:
 
 def _thinned(rows: IntArray, most: int) -> IntArray:
     return rows[:: len(rows) // most + 1]
+
+
+def varimax(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the rotation that makes the squared columns of ``values @ rotation`` vary most over the rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, k)
+        Functions at rows.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows, summing to 1.
+
+    Returns
+    -------
+    ndarray of shape (k, k)
+        An orthogonal matrix: the best of several starts, the first of which is no rotation. Columns stand in no
+        particular order.
+
+    Notes
+    -----
+    Kaiser, "The varimax criterion for analytic rotation in factor analysis", Psychometrika 1958.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.repeat(np.eye(2), 5, axis=0)
+    >>> mixed = rows @ np.array([[0.8, 0.6], [-0.6, 0.8]])
+    >>> np.sort(np.abs(mixed @ varimax(mixed, np.full(10, 0.1))).max(axis=1)).round(6)
+    array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
+    """
+    size = values.shape[1]
+    if size < 2:
+        return np.eye(size)
+    # Other starts guard against stationary points: that they are drawn changes no result but a poor one.
+    rng = np.random.default_rng(0)
+    starts = [np.eye(size), *(np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(_STARTS - 1))]
+    found = [_ascend(values, weights, start) for start in starts]
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+def _ascend(values: FloatArray, weights: FloatArray, rotation: FloatArray) -> tuple[float, FloatArray]:
+    """Turn two columns at a time by their best angle, until none is left; return the criterion and the rotation.
+
+    Each angle is exact (Kaiser 1958), so the criterion never falls. Turning all columns at once by the polar factor
+    of the gradient can swing between two rotations of equal criterion and never arrive.
+    """
+    rotation, rotated = rotation.copy(), values @ rotation
+    for _ in range(_SWEEPS):
+        largest = 0.0
+        for pair in itertools.combinations(range(rotation.shape[1]), 2):
+            first, second = rotated[:, pair[0]], rotated[:, pair[1]]
+            real, imaginary = first * first - second * second, 2.0 * first * second
+            mean_real, mean_imaginary = weights @ real, weights @ imaginary
+            sine = 2.0 * (weights @ (real * imaginary) - mean_real * mean_imaginary)
+            cosine = weights @ (real * real - imaginary * imaginary) - mean_real**2 + mean_imaginary**2
+            if math.hypot(sine, cosine) <= _NOTHING * float(weights @ (real * real + imaginary * imaginary)):
+                continue  # every angle is as good
+            angle = math.atan2(sine, cosine) / 4.0
+            largest = max(largest, abs(angle))
+            turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+            rotated[:, pair] = rotated[:, pair] @ turn
+            rotation[:, pair] = rotation[:, pair] @ turn
+        if largest <= _SMALLEST_ANGLE:
+            break
+    squares = rotated * rotated
+    means = weights @ squares
+    return float((weights @ (squares * squares)).sum() - (means * means).sum()), rotation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,9 +18,6 @@ from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import near_level
 from shiftmetrics.novelty.solution import Problem
-
-_NOTHING = 1e-9
-"""A sum of the eigenvalues below this is rounding."""
 
 _SHOWN = 3
 """Modes whose rows stand in the headline."""
@@ -145,11 +141,6 @@ class NoveltyResult(Drawn, Result):
     def reference_row_scores(self) -> FloatArray:
         """Return how new each row of the reference looks, from 0 to 1."""
         return self._scorer("score rows").rows[self.n_samples :]
-
-    @property
-    def effective_modes(self) -> float:
-        """Return how many equal modes would score the same: exp(value / total), or 0 without novelty."""
-        return math.exp(self.value / self.total) if self.total > _NOTHING else 0.0
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:

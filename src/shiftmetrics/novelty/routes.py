@@ -16,9 +16,9 @@ from shiftmetrics._core.options import check_memory
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import TILE_ROWS
+from shiftmetrics.novelty.inputs import LandmarkMap
 from shiftmetrics.novelty.kernels import CosineKernel
 from shiftmetrics.novelty.maps import CosineFeatures, FactorMap, FeatureMap, LandmarkFeatures
-from shiftmetrics.novelty.options import LandmarkMap
 from shiftmetrics.novelty.solution import LANDMARK_RTOL, Problem, Solution, solve_in
 from shiftmetrics.novelty.spectrum import moments_bytes
 

@@ -19,10 +19,9 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kinds import TINY, Found, Kind, calibrated, found_at, merged
+from shiftmetrics.novelty.kinds import TINY, Found, Kind, calibrated, found_at, merged, varimax
 from shiftmetrics.novelty.pooled import Pooled
 from shiftmetrics.novelty.relabelling import Units, differences, extremes, symmetric, whitening_of
-from shiftmetrics.novelty.rotation import varimax
 
 MOST_ROUNDS = 8
 MOST_TOGETHER = 10

@@ -19,8 +19,7 @@ from shiftmetrics._core.validation import check_integer, check_matrix, check_rng
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
-from shiftmetrics.novelty.inputs import column_units, units_warning
-from shiftmetrics.novelty.options import NoveltyResampling, novelty_resampling_of
+from shiftmetrics.novelty.inputs import NoveltyResampling, column_units, novelty_resampling_of, units_warning
 from shiftmetrics.novelty.solution import progress_bar
 
 DEFAULT_ROWS = 1000

@@ -73,7 +73,7 @@ def test_words_that_set_texts_apart():
 
 def test_a_table_of_typical_rows(result, rows):
     mode = result.modes[0]
-    test, reference = (Side.of(mode, Rows(**rows), reference=side) for side in (False, True))
+    test, reference = (Side(mode, Rows(**rows), reference=side) for side in (False, True))
     grid = typical_rows(test, reference, ["size", "colour"], 4)
     assert grid.headings == {"Row": False, "Label": False, "size": True, "colour": False}
     cells = [list(line.values()) for line in grid.lines]
@@ -182,7 +182,7 @@ def test_rows_that_do_not_fit_are_named(result, rows, message):
 
 def test_no_row_is_typical_that_is_no_member(result, rows):
     (mode,) = result.modes
-    side = Side.of(mode, Rows(**rows))
+    side = Side(mode, Rows(**rows))
     assert mode.n_members == 20
     assert set(side.typical(50)) <= set(range(30, 50))
     assert len(side.typical(50)) == min(20, len(mode.exemplars))

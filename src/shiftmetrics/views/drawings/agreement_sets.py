@@ -10,7 +10,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult
 from shiftmetrics.views.drawings.kinds import drawing
-from shiftmetrics.views.drawings.style import INK, name_rows, new_axes
+from shiftmetrics.views.drawings.style import heat_map, name_rows, new_axes
 
 MODEL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7b5ea7")
 """One for each model, then again with another marker: the colours of Okabe and Ito for colour-blind readers."""
@@ -120,17 +120,11 @@ def draw_matrix(result: Any, ax: Any = None, *, sort: bool = True) -> Any:
     low, high = max(float(apart.min()), float(lower - 3.0 * (upper - lower))), float(apart.max())
     side = min(9.0, 2.4 + 0.3 * n)
     ax = new_axes(ax, width=side + 0.8, height=side)
-    image = ax.imshow(np.ma.masked_where(diagonal, shown), cmap="viridis", vmin=low, vmax=high)
-    ax.set_xticks(np.arange(n), names, rotation=90 if n > 4 else 0)
-    ax.set_yticks(np.arange(n), names)
-    ax.tick_params(length=0, labelcolor=INK, labelsize=9 if n <= NUMBERS_UP_TO else 8)
-    ax.grid(visible=False)
-    ax.spines[:].set_visible(False)
-    if n <= NUMBERS_UP_TO:
-        for row, column in np.argwhere(~diagonal):
-            value = shown[row, column]
-            colour = INK if value > (low + high) / 2 else "white"
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+    shown = np.where(diagonal, np.nan, shown)
+    text = "{:.2f}" if n <= NUMBERS_UP_TO else ""
+    image = heat_map(ax, shown, names, text=text, cmap="viridis", vmin=low, vmax=high)
+    ax.tick_params(axis="x", labelrotation=90 if n > 4 else 0)
+    ax.tick_params(labelsize=9 if n <= NUMBERS_UP_TO else 8)
     extend = "min" if low > float(apart.min()) else "neither"
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, extend=extend)
     bar.outline.set_visible(False)

@@ -13,13 +13,11 @@ from shiftmetrics.views.drawings.style import (
     MUTED,
     REFERENCE,
     TEST,
+    heat_map,
     name_rows,
     new_axes,
     percent_axes,
 )
-
-DARK = 0.6
-"""Share of the colour scale above which numbers are printed in white."""
 
 
 @drawing(NoveltyResult, kind="spectrum", default=True)
@@ -68,26 +66,15 @@ def draw_frequencies(result: Any, ax: Any = None) -> Any:
 @drawing(NoveltyTable, kind="pairs", default=True)
 def draw_pairs(table: Any, ax: Any = None) -> Any:
     """Draw the share of each sample (row) that is new against each other (column)."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     frame = table.pairs()
-    values, names = frame.to_numpy(dtype=np.float64), [str(name) for name in frame.index]
+    values, names = 100.0 * frame.to_numpy(dtype=np.float64), [str(name) for name in frame.index]
     n = len(names)
     ax = new_axes(ax, width=1.0 + 0.85 * n, height=0.8 + 0.55 * n)
     largest = max(float(np.nanmax(values)), 1e-12)
-    colours = LinearSegmentedColormap.from_list("novelty", ["#ffffff", TEST])
-    ax.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0.0, vmax=largest, aspect="auto")
-    for row, column in np.argwhere(np.isfinite(values)):
-        colour = "white" if values[row, column] > DARK * largest else INK
-        text = f"{100.0 * values[row, column]:.0f} %"
-        ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=9)
+    heat_map(ax, values, names, text="{:.0f} %", cmap="Oranges", vmin=0.0, vmax=largest, aspect="auto")
     ax.set_xticks(range(n), names, rotation=30, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(n), names)
     for draw_line in (ax.axhline, ax.axvline):  # the means stand apart
         draw_line(n - 1.5, color=INK, linewidth=0.8)
-    ax.grid(visible=False)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
     ax.set(xlabel="is the reference", ylabel="is tested")
     ax.set_title("Share that is new")
     return ax

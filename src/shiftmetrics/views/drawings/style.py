@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray
+
 INK = "#1f2a33"
 MUTED = "#66727d"
 RULE = "#d5dbe0"
@@ -23,6 +25,8 @@ FAINT = "#e9edf0"
 LONGEST_NAME = 24
 """Characters of a name beside the axes, which leaves room for them."""
 DASHED = (0, (4, 3))
+READABLE = 0.5
+"""Brightness of a cell from which dark numbers read better than white ones."""
 
 STYLE_SHEET = Path(__file__).parent / "house.mplstyle"
 
@@ -99,3 +103,19 @@ def plain_log_axis(axis: Any) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=7))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def heat_map(ax: Any, values: FloatArray, names: Sequence[str], *, text: str = "", **options: Any) -> Any:
+    """Draw a matrix with a name for each row and column; NaN stays white. ``text`` is the format of the numbers."""
+    image = ax.imshow(np.ma.masked_invalid(values), **options)
+    for row, column in np.argwhere(np.isfinite(values)) if text else ():
+        red, green, blue, _ = image.cmap(image.norm(values[row, column]))
+        colour = INK if 0.3 * red + 0.6 * green + 0.1 * blue > READABLE else "white"
+        number = text.format(values[row, column])
+        ax.text(column, row, number, ha="center", va="center", color=colour, fontsize=9)
+    ax.set_xticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(length=0, labelcolor=INK)
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    return image

@@ -70,7 +70,7 @@ def fill_novelty(entry: Entry) -> None:
     _check_rows(entry.name, rows, result)
     entry.meter = min(max(float(result.share), 0.0), 1.0), "share of the test sample that is new"
     for mode in (*result.modes, *result.lost_modes)[:1]:
-        side = Side.of(mode, rows, reference=mode.lost)
+        side = Side(mode, rows, reference=mode.lost)
         entry.pictures = side.pictures(side.typical(MOST_PICTURES))
     entry.draw("spectrum")
     shown = result.modes[: MOST_MODES if detail else FEW_MODES]
@@ -109,7 +109,7 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
 def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
     top = max(mode.share, mode.reference_share, 1e-12)
-    sides = Side.of(mode, rows), Side.of(mode, rows, reference=True)
+    sides = Side(mode, rows), Side(mode, rows, reference=True)
     side, opposite = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
     members = side.members()
     typical, nearest = side.typical(detail), opposite.exemplars[: max(detail // 2, 3)]

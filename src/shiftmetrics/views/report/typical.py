@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -21,34 +20,20 @@ COUNTED_TEXTS = 2000
 """Texts whose words are counted, evenly from all of them."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two samples, as a mode shows it: the rows behind the result, and those that belong to the mode."""
+    """The test sample or the reference, as a mode shows it: the rows behind the result, and those of the mode."""
 
-    where: str
-    name: str
-    n_members: int
-    share: float
-    membership: Any
-    exemplars: Any
-    names: Any
-    labels: Any
-    images: Any
-    texts: Any
-    table: Any
-
-    @classmethod
-    def of(cls, mode: Any, rows: Rows, *, reference: bool = False) -> Self:
-        """Return the test sample, or the reference."""
+    def __init__(self, mode: Any, rows: Rows, *, reference: bool = False) -> None:
         prefix = "reference_" if reference else ""
-        parts = {name: getattr(mode, prefix + name) for name in ("share", "membership", "exemplars")}
-        for name in ("names", "labels", "images", "texts", "table"):
-            parts[name] = getattr(rows, prefix + name)
-        return cls(
-            where="in the reference" if reference else "in the test",
-            name="reference" if reference else "test sample",
-            n_members=mode.n_reference_members if reference else mode.n_members,
-            **parts,
+        self.where, self.name = (
+            ("in the reference", "reference") if reference else ("in the test", "test sample")
+        )
+        self.n_members: int = mode.n_reference_members if reference else mode.n_members
+        self.share, self.membership, self.exemplars = (
+            getattr(mode, prefix + name) for name in ("share", "membership", "exemplars")
+        )
+        self.names, self.labels, self.images, self.texts, self.table = (
+            getattr(rows, prefix + name) for name in ("names", "labels", "images", "texts", "table")
         )
 
     @property
