@@ -123,7 +123,7 @@ def test_json_text_round_trips() -> None:
 
 def test_a_file_keeps_its_arrays_beside_it(tmp_path) -> None:
     result = distance()
-    text = result.to_json(tmp_path / "distance.json", indent=1)
+    text = result.to_json(tmp_path / "distance.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["distance.json", "distance.npz"]
     assert (tmp_path / "distance.json").read_text() == text + "\n"
     with np.load(tmp_path / "distance.npz", allow_pickle=False) as arrays:

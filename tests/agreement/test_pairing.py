@@ -119,16 +119,15 @@ def test_partners_by_label(one_to_one):
     assert not all(np.array_equal(other.reference_rows, pairing.reference_rows) for other in others)
 
 
-def test_rows_of_a_class_that_the_other_sample_lacks_can_be_dropped():
+def test_rows_of_a_class_that_the_other_sample_lacks_are_left_out_and_told():
     labels, reference_labels = [0, 0, 7, 1], [1, 0, 9]
     features = np.arange(4.0)[:, None], np.arange(3.0)[:, None]
     for method in ("label", "neighbour"):
         options = {"labels": labels, "reference_labels": reference_labels, "within_label": True, "rng": 0}
-        with pytest.raises(ValueError, match="must be of the same classes, got 7 in labels only"):
-            pair_samples(*features, method=method, **options)
-        pairing = pair_samples(*features, method=method, unmatched="drop", **options)
+        pairing = pair_samples(*features, method=method, **options)
         np.testing.assert_array_equal(pairing.dropped, [2])
         assert 2 in pairing.reference_dropped
+        assert "1 of 4 rows and 1 of 3 reference rows are left out" in str(pairing)
 
 
 def test_everything_that_has_rows_can_be_paired(networks):
@@ -247,12 +246,8 @@ GOOD = np.arange(6.0).reshape(3, 2)
             "free of missing labels",
         ),
         ({"method": "label", "labels": [0, 0, 1], "reference_labels": [2, 2, 2]}, "of the same classes"),
-        (
-            {"method": "label", "labels": [0, 0, 0], "reference_labels": [1, 1, 1], "unmatched": "drop"},
-            "no class in common",
-        ),
+        ({"method": "label", "labels": [0, 0, 0], "reference_labels": [1, 1, 1]}, "no class in common"),
         ({"method": "nearest"}, "method must be one of"),
-        ({"unmatched": "ignore"}, "unmatched must be one of"),
     ],
 )
 def test_bad_pairings_are_named(options, message):

@@ -219,7 +219,6 @@ LOSS = FixedLoss([0.0, 0.2, 1.0])
         ),
         ({"a": LOSS, "b": LOSS}, -1.0, {}, ValueError, "Model 'a': threshold must be"),
         ({"a": LOSS, "b": LOSS}, 0.5, {"resampling": 2}, ValueError, "resampling must be"),
-        ({"a": LOSS, "b": LOSS}, 0.5, {"budget": -1.0}, ValueError, "budget must be"),
     ],
 )
 def test_bad_input(losses, threshold, options, error, message) -> None:

@@ -114,7 +114,7 @@ class Result(Record):
             [{"measure": self.measure, **scalars, "interval_low": low, "interval_high": high}]
         )
 
-    def to_json(self, path: str | os.PathLike[str] | None = None, *, indent: int = 2) -> str:
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the result as JSON, or write it.
 
         Parameters
@@ -122,8 +122,6 @@ class Result(Record):
         path : path, optional
             Where to write the JSON. Its arrays go to an ``.npz`` file of the same name beside it, so that the
             JSON stays readable. Without a path they stand inside the JSON.
-        indent : int, default 2
-            Spaces of indentation.
 
         Returns
         -------
@@ -141,8 +139,8 @@ class Result(Record):
             **document_of(self, _inline if path is None else beside(arrays)),
         }
         if path is None:
-            return json.dumps(document, indent=indent, allow_nan=False)
-        return write_document(document, arrays, path, indent=indent)
+            return json.dumps(document, indent=2, allow_nan=False)
+        return write_document(document, arrays, path)
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
@@ -192,8 +190,6 @@ def write_document(
     document: dict[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
     path: str | os.PathLike[str],
-    *,
-    indent: int = 2,
 ) -> str:
     """Write a JSON document and, beside it, the ``.npz`` file of its arrays; return the text.
 
@@ -219,7 +215,7 @@ def write_document(
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
-    text = json.dumps(document, indent=indent, allow_nan=False)
+    text = json.dumps(document, indent=2, allow_nan=False)
     if arrays:
         with atomic_path(archive) as temporary:
             temporary.write_bytes(buffer.getvalue())

@@ -20,11 +20,9 @@ from shiftmetrics._core.validation import (
     check_rng,
     check_same_library,
     describe,
-    first_few,
 )
 
 PairingMethod = Literal["label", "neighbour"]
-Unmatched = Literal["raise", "drop"]
 
 _WORDS = {
     "label": "random partners of the same label",
@@ -153,7 +151,6 @@ def pair_samples(
     reference_labels: Any = None,
     within_label: bool = False,
     one_to_one: bool = False,
-    unmatched: Unmatched = "raise",
     rng: Any = None,
     computing: Computing | None = None,
 ) -> Pairing:
@@ -170,15 +167,14 @@ def pair_samples(
     method : {"label", "neighbour"}, default "neighbour"
         "label" draws a partner of the same label. "neighbour" takes the nearest row.
     labels, reference_labels : array of shape (n_rows,), optional
-        Labels of the rows, numbers or texts, where the method or ``within_label`` needs them.
+        Labels of the rows, numbers or texts, where the method or ``within_label`` needs them. Rows of a class that
+        the other sample lacks are left out, which the pairing says.
     within_label : bool, default False
         Whether partners must have the same label; always so for "label".
     one_to_one : bool, default False
         Whether each row is used at most once: by the assignment of least total squared distance, for which all
         distances are held in memory. Otherwise each row of the sample gets a partner, and rows of the reference may
         be used again.
-    unmatched : {"raise", "drop"}, default "raise"
-        What to do with rows whose label the other sample lacks.
     rng : int or Generator, optional
         Draws the partners of "label".
     computing : Computing, optional
@@ -191,7 +187,7 @@ def pair_samples(
     Raises
     ------
     ValueError
-        If labels are needed and missing, a class is in one sample only, or columns differ where they must not.
+        If labels are needed and missing, no class is in both samples, or columns differ where they must not.
     TypeError
         If features are not numbers, or come from two array libraries.
     MemoryError
@@ -217,7 +213,6 @@ def pair_samples(
     used twice.
     """
     method = check_choice(method, "method", ("label", "neighbour"))
-    unmatched = check_choice(unmatched, "unmatched", ("raise", "drop"))
     limit = check_memory_limit(computing_of(computing, memory_limit=None).memory_limit)
     if method == "neighbour":
         features, reference = align_tables(
@@ -236,7 +231,7 @@ def pair_samples(
     within_label = bool(within_label) or method == "label"
     groups = [(np.arange(counts[0]), np.arange(counts[1]))]
     if within_label:
-        groups = rows_of_classes(labels, reference_labels, counts, method, unmatched)
+        groups = rows_of_classes(labels, reference_labels, counts, method)
     generator = check_rng(rng)
     found: list[tuple[IntArray, IntArray]] = []
     for rows, partners in groups:
@@ -269,14 +264,14 @@ def as_columns(values: Any, argument: str) -> Array:
 
 
 def rows_of_classes(
-    labels: Any, reference_labels: Any, counts: tuple[int, int], method: str, unmatched: str
+    labels: Any, reference_labels: Any, counts: tuple[int, int], method: str
 ) -> list[tuple[IntArray, IntArray]]:
     """Return the rows of each class in both samples, for the classes that are in both.
 
     Raises
     ------
     ValueError
-        If a label is missing, or a class is in one sample only and ``unmatched`` is "raise".
+        If a label is missing, or no class is in both samples.
     """
     checked = []
     for value, name, count in zip(
@@ -286,13 +281,7 @@ def rows_of_classes(
             expected = f"given for method={method!r}" + (" within labels" if method == "neighbour" else "")
             raise ValueError(describe(name, expected, "None", "Give a label for each row."))
         checked.append((check_labels(value, name, length=count), name))
-    (mine, theirs), classes = label_codes(*checked)
-    for codes, others, name in ((mine, theirs, "labels"), (theirs, mine, "reference_labels")):
-        alone = np.setdiff1d(codes, others)
-        if len(alone) and unmatched == "raise":
-            got = f"{first_few(classes[alone].tolist())} in {name} only"
-            remedy = 'Drop these rows, or pass unmatched="drop".'
-            raise ValueError(describe("labels and reference_labels", "of the same classes", got, remedy))
+    (mine, theirs), _ = label_codes(*checked)
     shared = np.intersect1d(mine, theirs)
     if not len(shared):
         raise ValueError(describe("labels and reference_labels", "of the same classes", "no class in common"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import to_float64
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.validation import check_integer, describe, seed_of
+from shiftmetrics._core.validation import seed_of
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
@@ -23,7 +23,6 @@ def compare_novelty(
     samples: Mapping[str, Any],
     reference: Any,
     *,
-    n_rows: int | None = None,
     eta: float = 1.0,
     kernel: Literal["gaussian", "cosine"] = "gaussian",
     bandwidth: float | Literal["auto"] = "auto",
@@ -36,11 +35,10 @@ def compare_novelty(
     Parameters
     ----------
     samples : mapping of str to array or DataFrame of shape (n_samples, n_columns)
-        At least two samples, by name, such as what several generators drew.
+        At least two samples, by name, such as what several generators drew. Scores grow with the rows: as many are
+        drawn from each as the smallest has.
     reference : array or DataFrame of shape (n_reference, n_columns)
         The common reference.
-    n_rows : int, optional
-        Rows to draw from each sample: scores grow with the rows, so all have as many. Default: those of the smallest.
     eta : float, default 1.0
         How many times as frequent as in the reference counts as new.
     kernel : {"gaussian", "cosine"}, default "gaussian"
@@ -66,8 +64,7 @@ def compare_novelty(
     TypeError
         If ``samples`` is not a mapping, or holds no numbers.
     ValueError
-        If there are fewer than two samples, one has fewer than ``n_rows`` rows, or an argument of
-        `kernel_entropic_novelty` is bad.
+        If there are fewer than two samples, or an argument of `kernel_entropic_novelty` is bad.
 
     See Also
     --------
@@ -96,11 +93,7 @@ def compare_novelty(
     )
     arrays = {name: array for name, (array, _) in checked.items()}
     base = checked[names[0]][1]
-    smallest = min(int(array.shape[0]) for array in arrays.values())
-    size = smallest if n_rows is None else check_integer(n_rows, "n_rows", low=2)
-    if size > smallest:
-        expected = f"at most the rows of the smallest sample, {smallest}"
-        raise ValueError(describe("n_rows", expected, size, "Scores need equal sizes."))
+    size = min(int(array.shape[0]) for array in arrays.values())
     generator = np.random.default_rng(seed)
     for name, array in arrays.items():
         rows = np.sort(generator.choice(int(array.shape[0]), size, replace=False))

@@ -23,7 +23,6 @@ def compare_stability(
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
     sample_weight: Any = None,
-    budget: float | None = None,
     resampling: Resampling | float = 0.95,
     computing: Computing | None = None,
 ) -> ComparisonResult:
@@ -42,9 +41,6 @@ def compare_stability(
         Price of a weight.
     sample_weight : array_like of shape (n_samples,), optional
         Survey weight of each row.
-    budget : float, optional
-        The table holds the highest risk of each model within this cost. Default: the smallest stability above 0,
-        which is what breaks the least stable model.
     resampling : Resampling or float, default 0.95
         The level of the intervals, and of all ranks together; ``groups`` of rows; and ``rng``, by default 0, the
         seed of the draws behind differences and ranks.
@@ -55,7 +51,8 @@ def compare_stability(
     -------
     ComparisonResult
         `to_frame` gives the table of models with readable companions (root-mean-square move, share moved, effective
-        sample fraction, risk within the budget), `differences_frame` that of the pairs.
+        sample fraction, highest risk within what breaks the least stable model), `differences_frame` that of the
+        pairs.
 
     Raises
     ------
@@ -109,6 +106,6 @@ def compare_stability(
         }
 
     results = measure_each(names, stability, computing)
-    within = common_budget(results) if budget is None else budget
+    within = common_budget(results)
     companions = measure_each(names, risk, computing)
     return rank_results(results, drawn.level, seed, companions=companions, settings={"budget": within})

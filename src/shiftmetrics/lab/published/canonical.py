@@ -102,7 +102,7 @@ def canonical_coordinates(
         known = _check_seeds(seeds, counts)
         space = fit_pairs(first, second, known, ridge=ridge)
     else:
-        classes = rows_of_classes(labels, reference_labels, counts, "correlation", "drop")
+        classes = rows_of_classes(labels, reference_labels, counts, "correlation")
         if len(classes) < 2:
             remedy = "Give seeds instead."
             raise ValueError(describe("labels", "of at least two classes", "one class", remedy))
