@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
-from shiftmetrics import Resampling, posterior_agreement
+from shiftmetrics import Resampling, model_stability, posterior_agreement
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.comparison import compare_agreement
 from shiftmetrics.comparison.result import ComparisonResult
@@ -83,6 +84,22 @@ def test_stability_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_model_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(5000, 4))
+    labels = (rows @ [1.0, 0.5, 0.0, -1.0] + rng.normal(size=5000) > 0.0).astype(int)
+    model = LogisticRegression().fit(rows, labels)
+    for loss, threshold, reading in (("zero_one", 0.4, 8), ("log_loss", 0.9, 12)):
+        killer = Killer(tmp_path / loss, reading)
+        parts = killer.of(rows), da.from_array(labels, chunks=1100)
+        result = model_stability(model, *parts, threshold, loss=loss)
+        exact = model_stability(model, rows, labels, threshold, loss=loss)
+        assert result.value == pytest.approx(exact.value, rel=1e-12)
+        assert result.interval.low == pytest.approx(exact.interval.low, rel=1e-6)
+        assert killer.readings() > reading
+
+
+@pytest.mark.slow
 def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
     rng = np.random.default_rng(0)
@@ -114,5 +131,6 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_
     assert found.value == exact.value
     assert found.interval.low == exact.interval.low
     two = CliRunner().invoke(app, ["compare", *models[:2], *before, "--scheduler", address])
-    assert two.exit_code == 2
-    assert "criterion must be 'vote', or one that needs labels, for batches and Dask" in two.output
+    assert two.exit_code == 0, two.output
+    exact = compare_agreement({name: after[name] for name in "ab"}, reference, resampling=Resampling(rng=0))
+    assert ComparisonResult.from_json(json).value == pytest.approx(exact.value, rel=1e-12)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oracles
 from optional import torch
-from shiftmetrics import Computing, Resampling
+from shiftmetrics import Computing
 from shiftmetrics._core.rows import of_batches
 from shiftmetrics.agreement import posterior_agreement
 
@@ -134,7 +134,6 @@ def test_probabilities_of_all_batches_have_one_floor() -> None:
         ([([1, 0], [1, 0])], {}, "real margins"),
         (GOOD, {"kind": "logits"}, "kind must be one of"),
         (GOOD, {"sample_weight": [1.0]}, "sample_weight must be None for batches"),
-        (GOOD, {"resampling": Resampling(rng=0)}, "resampling must be None for batches"),
     ],
 )
 def test_bad_batches_are_named(batches: object, options: dict, message: str) -> None:

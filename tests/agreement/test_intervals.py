@@ -365,3 +365,24 @@ def test_bad_input(options, error, message):
 
 def test_units_without_groups_are_the_rows():
     assert Units.of(None, 5) == Units(5, 5)
+
+
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(60), 5)])
+def test_rows_that_are_not_in_memory_have_the_same_interval(groups: np.ndarray | None) -> None:
+    da = pytest.importorskip("dask.array", reason="needs dask: pip install 'shiftmetrics[dask]'")
+    rng = np.random.default_rng(0)
+    reference = 3.0 * rng.normal(size=(300, 4))
+    scores = reference + 2.0 * rng.normal(size=reference.shape)
+    drawn = Resampling(rng=0, n_draws=50, groups=groups)
+    exact = posterior_agreement(scores, reference, resampling=drawn)
+    empty = da.zeros((0, 4), chunks=(1, 4))
+    parts = [da.concatenate([empty, da.from_array(side, chunks=(110, 4))]) for side in (scores, reference)]
+    batches = [(scores[first : first + 70], reference[first : first + 70]) for first in range(0, 300, 70)]
+    for found in (
+        posterior_agreement(*parts, resampling=drawn),
+        posterior_agreement(batches, resampling=drawn),
+    ):
+        assert found.interval.low == pytest.approx(exact.interval.low, rel=1e-12)
+        assert found.interval.high == pytest.approx(exact.interval.high, rel=1e-12)
+        assert found.disagreement_interval.equals(exact.disagreement_interval)
+        np.testing.assert_allclose(found.resampled, exact.resampled, rtol=1e-12)

@@ -8,7 +8,7 @@ seed gives the same draws, so statistics of several models, or of further parame
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
+from shiftmetrics._core.parts import placed
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe
@@ -101,7 +102,12 @@ class Units:
 
 
 def resampled_sums(
-    values_of: Callable[[slice], FloatArray], draws: Draws, units: Units, *, executor: Executor | None = None
+    values_of: Callable[[slice], FloatArray],
+    draws: Draws,
+    units: Units,
+    *,
+    arrays: Sequence[Any] = (),
+    executor: Executor | None = None,
 ) -> FloatArray:
     """Sum columns of values over the rows of each draw.
 
@@ -114,6 +120,8 @@ def resampled_sums(
     units : Units
         Which rows are drawn together. Without groups the memory is bounded by the block size; with them the sums of
         each group are kept.
+    arrays : sequence of array
+        What the values are made of: rows in parts are mapped, and drawn, where they live.
     executor : concurrent.futures.Executor, optional
         Where blocks are worked off.
 
@@ -122,20 +130,21 @@ def resampled_sums(
     ndarray of shape (n_resamples, n_columns)
     """
     blocks = draws.blocks
-    numbers = [slice(block, block + 1) for block in range(len(blocks))]
-    of_units = values_of
     if units.codes is not None:
-        slices = row_blocks(units.n_rows, 1, block_bytes=1 << 10)
-        first = values_of(slices[0])
-        sums = np.zeros((units.n_units, first.shape[1]))
-        for rows in slices:
-            np.add.at(sums, units.codes[rows], values_of(rows) if rows.start else first)
-        of_units = sums.__getitem__
-    return map_reduce(
-        lambda number: draws.weights(number.start) @ of_units(blocks[number.start]),
-        numbers,
-        executor=executor,
-    )
+        slices = placed(row_blocks(units.n_rows, 1, block_bytes=1 << 10), arrays)
+        sums: FloatArray | None = None
+        for rows, values in zip(slices, map_blocks(values_of, slices, executor=executor), strict=True):
+            sums = np.zeros((units.n_units, values.shape[1])) if sums is None else sums
+            np.add.at(sums, units.codes[rows], values)
+        assert sums is not None
+        values_of, arrays = sums.__getitem__, ()
+
+    def kernel(rows: slice) -> FloatArray:
+        number = rows.start // blocks[0].stop
+        first = blocks[number].start
+        return draws.weights(number)[:, rows.start - first : rows.stop - first] @ values_of(rows)
+
+    return map_reduce(kernel, placed(blocks, arrays), executor=executor)
 
 
 def drawn_interval(low: FloatArray, high: FloatArray, level: float) -> tuple[float, float]:

@@ -71,7 +71,7 @@ class Parts:
         self.edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.shape: tuple[int, ...] = (int(self.edges[-1]), *like.shape[1:])
         self.dtype, self.ndim, self.key = like.dtype, like.ndim, uuid.uuid4().hex
-        self._read, self._order, self.finite, self.kept, self.kept_step = read, None, True, like, 1
+        self.read, self._order, self.finite, self.kept, self.kept_step = read, None, True, like, 1
         self._wide, self._all_names = like.shape[1:], names
         self._window = (
             threading.local()
@@ -115,7 +115,7 @@ class Parts:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a worker needs to know of these rows, beside one of the parts."""
-        return {**self.__dict__, "delayed": None, "_read": None, "_window": None}
+        return {**self.__dict__, "delayed": None, "read": None, "_window": None}
 
     def holding(self, number: int, part: Any) -> Parts:
         """Return these rows where one part alone can be read, and is here."""
@@ -137,7 +137,7 @@ class Parts:
         return array if self._order is None else array[:, self._order]
 
     def _part(self, number: int) -> npt.NDArray[Any]:
-        return self.checked(self._read(number), number)
+        return self.checked(self.read(number), number)
 
     def _block(self, start: int, stop: int) -> npt.NDArray[Any]:
         first, held = getattr(self._window, "rows", (0, None))
@@ -163,7 +163,7 @@ class Parts:
         if self.delayed is None:
             taken: Iterable[Any] = (self._part(number)[part] for number, part in rows.items())
         else:
-            take = dask().delayed(_rows_of, pure=False)
+            take = dask().delayed(rows_of, pure=False)
             tasks = [take(self.delayed[number], part) for number, part in rows.items()]
             arrays = (to_numpy(as_array(part, self.argument)) for part in computed(tasks, self.argument))
             taken = (part if self._order is None else part[:, self._order] for part in arrays)
@@ -301,7 +301,7 @@ class _Unpickler(pickle.Unpickler):
         return self._known[known]
 
 
-def _rows_of(part: Any, rows: IntArray) -> Any:
+def rows_of(part: Any, rows: IntArray) -> Any:
     return part.iloc[rows] if hasattr(part, "iloc") else part[rows]
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,89 @@ KEPT_ROWS, KEPT_BYTES = 2000, 16 << 20
 """Rows of batches that stay in memory, at most, evenly over all: a first look that costs no reading."""
 
 
+class Source(NamedTuple):
+    """Rows that are not in memory, part by part, as they are stored.
+
+    Attributes
+    ----------
+    argument : str
+        Name for messages.
+    n_parts : int
+        Number of parts.
+    read : callable
+        Returns the part at a position.
+    empty : array or DataFrame
+        A part without rows.
+    sizes : list of int or None
+        Rows of each part; None where only reading them tells.
+    names : list of str or None
+        Of the columns.
+    delayed : list or None
+        The partitions of a Dask collection.
+    sequential : bool
+        Whether parts must be read in their order, by one thread.
+    """
+
+    argument: str
+    n_parts: int
+    read: Callable[[int], Any]
+    empty: Any
+    sizes: list[int] | None
+    names: list[str] | None = None
+    delayed: list[Any] | None = None
+    sequential: bool = False
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """Return ``function`` of each part, and of what goes with it, computed where it lives."""
+        numbers = range(self.n_parts)
+        if self.delayed is None:
+            return [function(self.read(number), *(part[number] for part in arguments)) for number in numbers]
+        shipped, parts = dask().delayed(function, pure=False), self.delayed
+        tasks = [shipped(parts[number], *(part[number] for part in arguments)) for number in numbers]
+        return list(computed(tasks, self.argument))
+
+    def parts(self, convert: Callable[[Any], Any] | None = None) -> Parts:
+        """Return the rows as `Parts`, of the array that ``convert`` makes of each part."""
+        sizes, read, delayed = self.sizes, self.read, self.delayed
+        if sizes is None:  # of rows that were filtered, or of files: one pass counts them
+            sizes = self.map(len)
+        if convert is None:
+            like = to_numpy(as_array(self.empty, self.argument))
+            return Parts(
+                self.argument, sizes, like, read,
+                names=self.names, delayed=delayed, sequential=self.sequential,
+            )  # fmt: skip
+        if delayed is not None:
+            shipped = dask().delayed(convert, pure=False)
+            delayed = [shipped(part) for part in delayed]
+        parts = Parts(
+            self.argument, sizes, convert(self.empty), lambda number: convert(read(number)),
+            delayed=delayed, sequential=self.sequential,
+        )  # fmt: skip
+        parts.finite = False
+        return parts
+
+
+def source_of(value: Any, argument: str) -> Source | None:
+    """Return rows of Dask, files or stored arrays as they are stored; None for anything else."""
+    if hasattr(value, "to_delayed") and hasattr(value, "npartitions"):
+        return _of_dask(value, argument)
+    if hasattr(value, "get_fragments"):
+        return _of_files(value, argument)
+    if hasattr(value, "chunks") and hasattr(value, "dtype") and not hasattr(value, "to_numpy"):
+        return _of_store(value, argument)
+    return None
+
+
+def source_of_rows(value: Any, argument: str) -> Source | None:
+    """Return rows as `source_of` does, and batches but for lists, which may be rows of several axes."""
+    if not is_batches(value) or isinstance(value, list | tuple):
+        return source_of(value, argument)
+    parts = of_batches(value, argument)
+    sizes = np.diff(parts.edges).tolist()
+    return Source(argument, len(sizes), parts.read, parts.kept[:0], sizes, sequential=True)
+
+
 def in_parts(value: Any, argument: str) -> Any:
     """Return rows that are not in memory as `Parts`; everything else as it is.
 
@@ -33,12 +116,9 @@ def in_parts(value: Any, argument: str) -> Any:
     TypeError, ValueError
         If batches can be read only once, or parts differ in their columns.
     """
-    if hasattr(value, "to_delayed") and hasattr(value, "npartitions"):
-        return _of_dask(value, argument)
-    if hasattr(value, "get_fragments"):
-        return _of_files(value, argument)
-    if hasattr(value, "chunks") and hasattr(value, "dtype") and not hasattr(value, "to_numpy"):
-        return _of_store(value, argument)
+    source = source_of(value, argument)
+    if source is not None:
+        return source.parts()
     return of_batches(value, argument) if is_batches(value) else value
 
 
@@ -51,10 +131,21 @@ def pair_in_parts(first: Any, second: Any, first_name: str, second_name: str, *,
         As in `in_parts`; also if names of columns differ, or partitions of pairs do.
     """
     first, second = in_parts(first, first_name), in_parts(second, second_name)
+    check_cut_alike(first, second, first_name, second_name, paired=paired)
+    names, others = (getattr(side, "names", None) for side in (first, second))
+    if names is not None and others is not None and names != others:
+        second = second.select(match_labels(names, others, first_name, second_name, "columns", None))
+    return first, second
+
+
+def check_cut_alike(
+    first: Any, second: Any, first_name: str, second_name: str, *, paired: bool = True
+) -> None:
+    """Refuse one collection of Dask without another, and pairs whose partitions differ."""
     if any(isinstance(side, Parts) and side.delayed is not None for side in (first, second)):
         for side, name in ((first, first_name), (second, second_name)):
             if not isinstance(side, Parts) or side.delayed is None:
-                expected = "a Dask collection like the other sample"
+                expected = f"a Dask collection like {first_name if name == second_name else second_name}"
                 remedy = "Make one with dask.array.from_array, or compute the other."
                 raise TypeError(describe(name, expected, type(side).__name__, remedy))
         if paired and not np.array_equal(first.edges, second.edges):
@@ -62,10 +153,6 @@ def pair_in_parts(first: Any, second: Any, first_name: str, second_name: str, *,
             sizes = np.diff(second.edges).tolist()
             got = f"{len(sizes)} of sizes {sizes[:5]}"
             raise ValueError(describe(second_name, expected, got, "Rechunk or repartition one of them."))
-    names, others = (getattr(side, "names", None) for side in (first, second))
-    if names is not None and others is not None and names != others:
-        second = second.select(match_labels(names, others, first_name, second_name, "columns", None))
-    return first, second
 
 
 def is_batches(value: Any) -> bool:
@@ -156,55 +243,52 @@ def _mark(array: npt.NDArray[Any]) -> float:
         return float(np.abs(np.subtract(array[:, 0], array[:, -1], dtype=np.float64)).sum())
 
 
-def _of_store(stored: Any, argument: str) -> Parts:
+def _of_store(stored: Any, argument: str) -> Source:
     """Return an array in a file, such as one of HDF5 or zarr: it has chunks, and slices are taken of it."""
     row_bytes = max(1, stored.dtype.itemsize * int(np.prod(stored.shape[1:])))
     size = max(1, PART_BYTES // row_bytes)
     if stored.chunks:
         size = max(int(stored.chunks[0]), size - size % int(stored.chunks[0]))
     starts = [*range(0, stored.shape[0], size), stored.shape[0]]
-    like = np.empty((0, *stored.shape[1:]), dtype=stored.dtype)
-    return Parts(
-        argument, np.diff(starts).tolist(), like, lambda k: np.asarray(stored[starts[k] : starts[k + 1]])
-    )
+    empty = np.empty((0, *stored.shape[1:]), dtype=stored.dtype)
+
+    def read(number: int) -> Any:
+        return np.asarray(stored[starts[number] : starts[number + 1]])
+
+    return Source(argument, len(starts) - 1, read, empty, np.diff(starts).tolist())
 
 
-def _of_files(dataset: Any, argument: str) -> Parts:
+def _of_files(dataset: Any, argument: str) -> Source:
     """Return the row groups of a dataset of pyarrow: parquet files, a folder of them."""
     groups: list[Any] = []
     for file in dataset.get_fragments():
         with _naming(argument, file.path):
             groups += file.split_by_row_group()
-    like = as_array(dataset.schema.empty_table().to_pandas(), argument)
 
     def read(number: int) -> Any:
         with _naming(argument, groups[number].path):
             return groups[number].to_table(schema=dataset.schema).to_pandas()
 
     sizes = [sum(part.num_rows for part in group.row_groups) for group in groups]
-    return Parts(argument, sizes, like, read, names=dataset.schema.names)
+    empty = dataset.schema.empty_table().to_pandas()
+    return Source(argument, len(groups), read, empty, sizes, names=dataset.schema.names)
 
 
-def _of_dask(value: Any, argument: str) -> Parts:
+def _of_dask(value: Any, argument: str) -> Source:
     """Return a Dask array or data frame, partition by partition."""
     names, sizes = None, list(getattr(value, "chunks", ((np.nan,),))[0])
     if not hasattr(value, "chunks"):
         names = [str(name) for name in value.columns] if value.ndim == 2 else None
-        delayed, like = value.to_delayed(), as_array(value._meta, argument)
-    elif value.ndim not in (1, 2):
-        raise ValueError(
-            describe(argument, "a Dask array of one or two dimensions", f"{value.ndim} dimensions")
-        )
+        delayed, empty = value.to_delayed(), value._meta
     else:
-        value = value.rechunk({1: -1}) if value.ndim == 2 and value.numblocks[1] > 1 else value
-        delayed, like = value.to_delayed().ravel().tolist(), np.empty((0, *value.shape[1:]), value.dtype)
-    if np.isnan(sizes).any():  # of rows that were filtered, or of files: one pass counts them
-        sizes = list(computed([dask().delayed(len, pure=False)(part) for part in delayed], argument))
+        value = value.rechunk(dict.fromkeys(range(1, value.ndim), -1)) if value.ndim > 1 else value
+        delayed, empty = value.to_delayed().ravel().tolist(), np.empty((0, *value.shape[1:]), value.dtype)
 
     def read(number: int) -> Any:
         return computed([delayed[number]], argument)[0]
 
-    return Parts(argument, sizes, to_numpy(like), read, names=names, delayed=delayed)
+    known = None if np.isnan(sizes).any() else sizes
+    return Source(argument, len(delayed), read, empty, known, names=names, delayed=list(delayed))
 
 
 @contextmanager

@@ -79,7 +79,8 @@ def posterior_agreement(
     resampling : Resampling or float, optional
         Compute a sampling interval, of this level: by the bootstrap, with beta found anew in each draw; where no pair
         disagrees, by the exact binomial bound on contradictions that were not seen. ``groups`` are pairs that are
-        drawn together, such as several versions of one picture. Only for ``beta=None``, not for batches and Dask.
+        drawn together, such as several versions of one picture. Only for ``beta=None``. Rows that are not in memory
+        are read some ten times more; of each row five numbers stay.
     computing : Computing, optional
         ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6); ``max_iter``, the most betas to
         evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0); ``memory_limit``, the bytes that
@@ -140,12 +141,12 @@ def posterior_agreement(
     pairs = prepare_pairs(scores, reference_scores, sample_weight=sample_weight, pairing=align, **options)
     row_bytes = 0 if pairs.elsewhere else ROW_BYTES
     check_rows_fit([pairs.scores, pairs.reference_scores], row_bytes, computing, "scores")
-    if pairs.elsewhere:
-        for value, name in ((sample_weight, "sample_weight"), (resampling, "resampling")):
-            if value is not None:
-                remedy = "Use arrays in memory, or in files."
-                raise ValueError(describe(name, "None for batches and Dask", repr(value), remedy))
-    elif resampling is not None:
+    if pairs.elsewhere and sample_weight is not None:
+        remedy = "Use arrays in memory, or in files."
+        raise ValueError(
+            describe("sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy)
+        )
+    if resampling is not None:
         groups = align_rows(scores, resampling.groups, "groups", align)
         resampling = dataclasses.replace(resampling, groups=groups)
         drawn = {**resampling.settings(), "n_units": Units.of(resampling.groups, pairs.n_samples).n_units}

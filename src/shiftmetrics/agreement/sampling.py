@@ -193,12 +193,14 @@ class _Drawn:
         """Return sums of f and of its slopes over each draw, of shape (n_draws, 2 n_betas), kept by beta."""
         new = [float(beta) for beta in betas if float(beta) not in self.known]
         if new:
+            pairs = self.pairs  # alone, with what its rows hold, goes to workers
 
             def columns(rows: slice) -> FloatArray:
-                both = block_agreement(self.pairs, rows, new)
-                return np.asarray((np.concatenate(both) * self.weights[rows]).T)
+                both = np.concatenate(block_agreement(pairs, rows, new))
+                return np.asarray((both if pairs.weights is None else both * pairs.weights[rows]).T)
 
-            total = resampled_sums(columns, self.draws, self.units, executor=self.executor)
+            arrays = pairs.scores, pairs.reference_scores
+            total = resampled_sums(columns, self.draws, self.units, arrays=arrays, executor=self.executor)
             for j, beta in enumerate(new):
                 self.known[beta] = total[:, [j, len(new) + j]]
         return np.stack([self.known[float(beta)] for beta in betas], axis=2).reshape(len(self.one_more), -1)

@@ -162,10 +162,6 @@ def compare_agreement(
     pairs = measure_each(
         names, lambda name, _: prepare_pairs(tables[name], references[name], **options), computing
     )
-    if robust and any(part.elsewhere for part in pairs.values()):
-        expected = "'vote', or one that needs labels, for batches and Dask"
-        remedy = "Its draws need rows that can be told apart: use arrays in memory, or in files."
-        raise ValueError(describe("criterion", expected, repr(criterion), remedy))
     results = measure_each(names, measure, computing)
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
     asked = ([] if robust else [criterion]) + ([] if labels is None else ["accuracy"])

@@ -81,15 +81,19 @@ def find_counterexamples(
 
 def answer_of_errors(points: FloatArray, distances: FloatArray, *, warnings: tuple[str, ...] = ()) -> Answer:
     """Return the answer for the 0/1 loss from one error of each row; the distance is inf where none is known."""
-    missing = int(np.isinf(distances).sum())
-    if missing:
-        text = (
-            f"No error was found within reach of {missing} of {len(distances)} rows; they count as if they had none. "
-            "More n_queries, or rows of other classes, may find some."
-        )
-        warnings = (*warnings, text)
     loss = ZeroOneLoss(distances, kind="upper_bound")
+    warnings = (*warnings, *unreached(distances))
     return Answer(loss, lambda rows, distances, choices: points[rows], warnings=warnings)
+
+
+def unreached(distances: FloatArray) -> tuple[str, ...]:
+    """Return a warning where a search found no error for some rows."""
+    missing = int(np.isinf(distances).sum())
+    text = (
+        f"No error was found within reach of {missing} of {len(distances)} rows; they count as if they had none. "
+        "More n_queries, or rows of other classes, may find some."
+    )
+    return (text,) if missing else ()
 
 
 class _Climb:

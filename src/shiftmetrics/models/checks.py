@@ -116,8 +116,7 @@ def check_targets(
         If labels are missing or unknown to the model, the loss does not fit the model, or its predictions are of
         another kind or length, missing, or not the same twice.
     """
-    y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else to_numpy(y))
-    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    y = column_of(y)
     if loss == "squared":
         if hasattr(rule.model, "classes_"):
             raise ValueError(
@@ -142,6 +141,23 @@ def check_targets(
         classes = np.unique(np.concatenate([seen, classes.astype(seen.dtype, copy=False)]))
     if (class_positions(seen, classes) < 0).any():
         _refuse_predictions(f"among its classes ({first_few(classes.tolist())})", seen)
+    return known_positions(labels, classes), classes
+
+
+def column_of(y: Any) -> npt.NDArray[Any]:
+    """Return labels or values as a vector, also where they are a column."""
+    column = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else to_numpy(y))
+    return column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column
+
+
+def known_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
+    """Return the position of each label among the classes of a model.
+
+    Raises
+    ------
+    ValueError
+        If the model does not know a label.
+    """
     positions = class_positions(labels, classes)
     if (positions < 0).any():
         unknown = np.unique(labels[positions < 0]).tolist()
@@ -152,7 +168,7 @@ def check_targets(
                 "Drop these rows, or fit the model on them.",
             )
         )  # fmt: skip
-    return positions, classes
+    return positions
 
 
 def _predicted(

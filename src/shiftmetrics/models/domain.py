@@ -60,11 +60,6 @@ class Flip:
             state[same.all(axis=1)] = number
         return state
 
-    def chance_to_differ(self, points: FloatArray) -> float:
-        """Return the probability that two random points without missing cells are in different states."""
-        counts = np.bincount(self.state_of(points[~self.is_stuck(points)]) + 1)
-        return 1.0 - float(np.square(counts / max(counts.sum(), 1)).sum())
-
     def is_stuck(self, points: FloatArray) -> BoolArray:
         """Tell which points miss a cell of these columns."""
         return np.asarray(np.isnan(points[:, self.columns]).any(axis=1))

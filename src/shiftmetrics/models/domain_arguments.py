@@ -1,16 +1,21 @@
-"""Build a `Domain` from a coded table and the options of `Moves`: costs, bounds, frozen columns, categories."""
+"""Build a `Domain` from a coded table and the options of `Moves`: costs, bounds, frozen columns, categories.
+
+What the table holds is a sum over its rows, `Summary`, wherever they are.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_parts
+from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.parts import placed
 from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
 from shiftmetrics.models.domain import Domain, Flip, positions_of
 from shiftmetrics.models.table import Table
@@ -18,6 +23,76 @@ from shiftmetrics.models.table import Table
 _RANDOM_ROWS = 2.0  # mean squared distance of two random rows in a column, in its standard deviations
 _Pattern = tuple[str, IntArray, FloatArray]
 """Name, columns and states of what flips."""
+_Held = dict[tuple[float, ...], tuple[int, int]]
+"""What some columns hold together, inf for a missing cell: in how many rows, and the first of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What rows say of their columns; the summary of two samples together is the sum of theirs.
+
+    Attributes
+    ----------
+    count, mean, squares, low, high : array of shape (n_features,)
+        Of the cells that are not missing: number, mean, squared differences from it, least, highest.
+    whole : bool array of shape (n_features,)
+        Whether they are whole numbers.
+    held : tuple of dict
+        Of the columns that flip together.
+    """
+
+    count: FloatArray
+    mean: FloatArray
+    squares: FloatArray
+    low: FloatArray
+    high: FloatArray
+    whole: BoolArray
+    held: tuple[_Held, ...]
+
+    @classmethod
+    def of(cls, codes: Any, groups: Sequence[IntArray]) -> Self:
+        """Sum up coded rows, with the columns of each group that flips."""
+        blocks = placed(row_blocks(len(codes), 8 * codes.shape[1]), [codes])
+        return map_reduce(lambda rows: cls._of_block(codes[rows], groups, rows.start), blocks)
+
+    @classmethod
+    def _of_block(cls, codes: FloatArray, groups: Sequence[IntArray], first_row: int) -> Self:
+        missing = np.isnan(codes)
+        count = (~missing).sum(axis=0).astype(np.float64)
+        mean = np.where(missing, 0.0, codes).sum(axis=0) / np.maximum(count, 1.0)
+        squares = np.square(np.where(missing, 0.0, codes - mean)).sum(axis=0)
+        low, high = (np.where(missing, end, codes) for end in (math.inf, -math.inf))
+        whole = ((codes == np.rint(codes)) | missing).all(axis=0)
+        held = tuple(_held(codes[:, columns], first_row) for columns in groups)
+        return cls(count, mean, squares, low.min(axis=0), high.max(axis=0), whole, held)
+
+    def __add__(self, other: Self) -> Self:
+        count, gap = self.count + other.count, other.mean - self.mean
+        share = other.count / np.maximum(count, 1.0)
+        held = []
+        for mine, theirs in zip(self.held, other.held, strict=True):
+            joined = dict(mine)
+            for cells, (times, first) in theirs.items():
+                known, start = mine.get(cells, (0, first))
+                joined[cells] = known + times, min(start, first)
+            held.append(joined)
+        return type(self)(
+            count,
+            self.mean + share * gap,
+            self.squares + other.squares + gap * gap * self.count * share,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.whole & other.whole,
+            tuple(held),
+        )
+
+
+def _held(cells: FloatArray, first_row: int) -> _Held:
+    filled = np.where(np.isnan(cells), math.inf, cells)  # NaN differs from itself
+    filled = filled[:, 0] if filled.shape[1] == 1 else filled
+    different, first, count = np.unique(filled, axis=0, return_index=True, return_counts=True)
+    rows = map(tuple, different.reshape(len(different), -1).tolist())
+    return dict(zip(rows, zip(count.tolist(), (first + first_row).tolist(), strict=True), strict=True))
 
 
 def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
@@ -40,18 +115,23 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
         If a column is unknown, a cost is not positive, bounds are in the wrong order, groups overlap, or a row holds
         none of the patterns of its group.
     """
-    codes, names = table.codes, table.names
-    patterns = list(_patterns(codes, names, table.n_categories, moves.one_hot))
+    names = table.names
+    groups = list(_groups(names, table.n_categories, moves.one_hot))
+    summary = Summary.of(table.codes, [columns for _, columns in groups])
+    patterns = [
+        (name, columns, _states(held, [names[column] for column in columns], table.n_categories, columns))
+        for (name, columns), held in zip(groups, summary.held, strict=True)
+    ]
     flipping: BoolArray = np.zeros(len(names), dtype=np.bool_)
-    empty = np.asarray(np.isnan(codes).all(axis=0))
-    for _, columns, _ in patterns:
+    empty = np.asarray(summary.count == 0.0)
+    for (_, columns, _), held in zip(patterns, summary.held, strict=True):
         if flipping[columns].any():
             some = first_few([names[column] for column in columns])
             raise ValueError(describe("one_hot", "groups of distinct columns", f"{some} in two of them"))
         flipping[columns] = True
-        empty[columns] = np.isnan(codes[:, columns]).any(axis=1).all()
+        empty[columns] = all(math.inf in cells for cells in held)
     prices, scale = _prices(moves.cost, names), moves.cost if isinstance(moves.cost, str) else "std"
-    unit, constant = _units(codes, scale)
+    unit, constant = _units(summary, table.codes, scale)
     unit[flipping] = 1.0
     movable: BoolArray = np.ones(len(names), dtype=np.bool_)
     priced = np.array([name in prices for name in names])
@@ -60,9 +140,10 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
         movable[column] = math.isfinite(price)
         unit[column] = 1.0 / math.sqrt(price) if math.isfinite(price) else unit[column]
     flips = []
-    for name, columns, states in patterns:
-        flip = Flip(name, columns, states, 1.0, _with_missing_cells(codes[:, columns]))
-        chance = flip.chance_to_differ(codes)
+    for (name, columns, states), held in zip(patterns, summary.held, strict=True):
+        flip = Flip(name, columns, states, 1.0, _with_missing_cells(held))
+        counts = np.array([count for cells, (count, _) in held.items() if math.inf not in cells])
+        chance = 1.0 - float(np.square(counts / max(counts.sum(), 1)).sum())
         default = 1.0 if scale in ("range", "unit") else _RANDOM_ROWS / chance if chance > 0.0 else math.inf
         price = _price_of_flip(prices, name, [names[column] for column in columns], default)
         movable[columns] = math.isfinite(price)
@@ -70,7 +151,7 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
     if prices:
         expected = "for columns of X or groups of one_hot"
         raise ValueError(describe("cost", expected, f"unknown {first_few(prices)}"))
-    lower, upper = _bounds(table, moves.bounds, flipping)
+    lower, upper = _bounds(table, summary, moves.bounds, flipping)
     domain = Domain(
         names=names,
         unit=unit,
@@ -88,13 +169,13 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
         movable &= domain.mask(features)
     movable &= ~domain.mask(moves.immutable or (), "immutable")
     if moves.integer == "auto":
-        integer = ((codes == np.rint(codes)) | np.isnan(codes)).all(axis=0) & (table.row_shape is None)
+        integer = summary.whole & (table.row_shape is None)
     else:
         integer = domain.mask(moves.integer or (), "integer")
     pinned = constant & (lower == upper)
     domain = replace(domain, movable=movable & ~empty & ~pinned, integer=integer & ~flipping)
     unscaled = constant & ~priced & domain.sliding
-    return replace(domain, warnings=tuple(_warnings(domain, codes, unscaled, movable & empty)))
+    return replace(domain, warnings=tuple(_warnings(domain, summary, unscaled, movable & empty)))
 
 
 def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:
@@ -123,43 +204,38 @@ def _price_of_flip(prices: dict[str, float], name: str, columns: list[str], defa
     return given.pop() if given else default
 
 
-def _units(codes: FloatArray, scale: str) -> tuple[FloatArray, BoolArray]:
+def _units(summary: Summary, codes: Any, scale: str) -> tuple[FloatArray, BoolArray]:
     """Return the move that costs 1 in each column, and which columns are constant where they are not missing."""
     if scale == "unit":
-        return np.ones(codes.shape[1]), np.zeros(codes.shape[1], dtype=np.bool_)
-    held = _without_empty(codes)
-    spread = np.nanmax(held, axis=0) - np.nanmin(held, axis=0)
+        return np.ones(len(summary.mean)), np.zeros(len(summary.mean), dtype=np.bool_)
+    spread = np.where(summary.count > 0.0, summary.high - summary.low, 0.0)
     if scale == "std":
-        unit = np.nanstd(held, axis=0) if np.isnan(held).any() else held.std(axis=0)
-    elif scale == "iqr":
-        unit = np.subtract(*np.nanpercentile(held, [75.0, 25.0], axis=0))
-    else:
+        unit = np.sqrt(summary.squares / np.maximum(summary.count, 1.0))
+    elif scale == "range":
         unit = spread.copy()
+    elif is_in_parts(codes):
+        remedy = "Give the ranges as numbers, 1 / iqr**2 by column."
+        raise ValueError(describe("cost", "other than 'iqr' for rows in parts", "'iqr'", remedy))
+    else:
+        held = np.where(summary.count > 0.0, codes, 0.0)
+        unit = np.subtract(*np.nanpercentile(held, [75.0, 25.0], axis=0))
     constant = (spread == 0.0) | ~(unit > 0.0)
     unit[constant] = 1.0
     return unit, constant
 
 
-def _without_empty(codes: FloatArray) -> FloatArray:
-    """Return the rows with 0 in columns whose cells are all missing."""
-    return np.where(np.isnan(codes).all(axis=0), 0.0, codes)
+def _with_missing_cells(held: _Held) -> FloatArray | None:
+    """Return what the rows that miss a cell hold, or None where there are none."""
+    different = np.array(sorted(cells for cells in held if math.inf in cells))
+    return np.where(np.isinf(different), np.nan, different) if len(different) else None
 
 
-def _with_missing_cells(held: FloatArray) -> FloatArray | None:
-    """Return the different rows that miss a cell, or None where there are none."""
-    rows = held[np.isnan(held).any(axis=1)]
-    if not len(rows):
-        return None
-    different = np.unique(np.where(np.isnan(rows), np.inf, rows), axis=0)  # NaN differs from itself
-    return np.where(np.isinf(different), np.nan, different)
-
-
-def _patterns(
-    codes: FloatArray, names: Sequence[str], categories: Mapping[int, int], one_hot: Any
-) -> Iterator[_Pattern]:
-    """Yield everything that flips: columns of categories, then one-hot groups."""
-    for place, count in categories.items():
-        yield names[place], np.array([place]), np.arange(count, dtype=np.float64)[:, None]
+def _groups(
+    names: Sequence[str], categories: Mapping[int, int], one_hot: Any
+) -> Iterator[tuple[str, IntArray]]:
+    """Yield name and columns of everything that flips: columns of categories, then one-hot groups."""
+    for place in categories:
+        yield names[place], np.array([place])
     named = one_hot.items() if isinstance(one_hot, Mapping) else [(None, group) for group in one_hot or ()]
     for name, group in named:
         columns = positions_of(group, names, "one_hot")
@@ -168,21 +244,26 @@ def _patterns(
             raise ValueError(
                 describe("one_hot", "groups of two or more distinct columns", first_few(of_group))
             )
-        states = np.eye(len(columns))
-        held = codes[:, columns]
-        known = ~np.isnan(held).any(axis=1)
-        if (known & ~held.any(axis=1)).any():  # as encoders that drop a category write it
-            states = np.concatenate([states, np.zeros((1, len(columns)))])
-        wrong = known & ~(((held == 0.0) | (held == 1.0)).all(axis=1) & (held.sum(axis=1) <= 1.0))
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise ValueError(
-                describe(
-                    "one_hot", f"groups with a single 1 among zeros ({first_few(of_group)})",
-                    f"{held[row].tolist()} at row {row}", "Give the columns before they are scaled.",
-                )
-            )  # fmt: skip
-        yield name or _common_name(of_group), columns, states
+        yield name or _common_name(of_group), columns
+
+
+def _states(held: _Held, names: list[str], categories: Mapping[int, int], columns: IntArray) -> FloatArray:
+    """Return what columns that flip together may hold."""
+    if len(columns) == 1:
+        return np.arange(categories[int(columns[0])], dtype=np.float64)[:, None]
+    known = [cells for cells in held if math.inf not in cells]
+    wrong = [cells for cells in known if not (set(cells) <= {0.0, 1.0} and sum(cells) <= 1.0)]
+    if wrong:
+        first = min(wrong, key=lambda cells: held[cells][1])
+        raise ValueError(
+            describe(
+                "one_hot", f"groups with a single 1 among zeros ({first_few(names)})",
+                f"{list(first)} at row {held[first][1]}", "Give the columns before they are scaled.",
+            )
+        )  # fmt: skip
+    states = np.eye(len(columns))
+    dropped = (0.0,) * len(columns)  # as encoders that drop a category write it
+    return np.concatenate([states, [dropped]]) if dropped in known else states
 
 
 def _common_name(names: Sequence[str]) -> str:
@@ -191,15 +272,16 @@ def _common_name(names: Sequence[str]) -> str:
     return "".join(first for first, *_ in letters).rstrip("_-=: ") or "+".join(names[:2])
 
 
-def _bounds(table: Table, bounds: Any, flipping: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _bounds(
+    table: Table, summary: Summary, bounds: Any, flipping: BoolArray
+) -> tuple[FloatArray, FloatArray]:
     """Return the lowest and the highest value of each column; a dict leaves the range of the data to the others."""
     names = table.names
     lower, upper = np.full(len(names), -math.inf), np.full(len(names), math.inf)
     if bounds is None:
         return lower, upper
     if isinstance(bounds, str | Mapping):  # "data"
-        held = _without_empty(table.codes)
-        lower, upper = np.nanmin(held, axis=0), np.nanmax(held, axis=0)
+        lower, upper = (np.where(summary.count > 0.0, end, 0.0) for end in (summary.low, summary.high))
         if table.row_shape is not None:
             lower[:], upper[:] = lower.min(), upper.max()
     if isinstance(bounds, str):
@@ -224,7 +306,7 @@ def _bounds(table: Table, bounds: Any, flipping: BoolArray) -> tuple[FloatArray,
     return lower, upper
 
 
-def _warnings(domain: Domain, codes: FloatArray, constant: BoolArray, empty: BoolArray) -> Iterator[str]:
+def _warnings(domain: Domain, summary: Summary, constant: BoolArray, empty: BoolArray) -> Iterator[str]:
     def listed(mask: BoolArray) -> str:
         return first_few([domain.names[column] for column in np.flatnonzero(mask)])
 
@@ -235,10 +317,9 @@ def _warnings(domain: Domain, codes: FloatArray, constant: BoolArray, empty: Boo
             f"{some if n_constant > 1 else 'A column is constant'}, so that a move by one unit costs 1 there: "
             f"{listed(constant)}. Give their cost, or make them immutable."
         )
-    outside = ((codes < domain.lower) | (codes > domain.upper)) & domain.sliding
+    outside = ((summary.low < domain.lower) | (summary.high > domain.upper)) & domain.sliding
     if outside.any():
-        n_rows, columns = int(outside.any(axis=1).sum()), np.asarray(outside.any(axis=0))
-        yield f"{n_rows} rows stand outside the bounds of {listed(columns)}: they may stay or move back."
+        yield f"Some rows stand outside the bounds of {listed(outside)}: they may stay or move back."
     if empty.any():
         yield f"Missing in every row, and so left as they are: columns {listed(empty)}."
     if domain.immovable:

@@ -122,7 +122,7 @@ class Question:
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return len(self.y)
+        return len(self.codes)
 
     def settings(self) -> dict[str, Any]:
         """Return how outputs of the model are read, for the ``settings`` of a result."""

@@ -174,16 +174,23 @@ def with_costs(question: Question, answer: Answer) -> Answer:
     costs = question.costs[question.y]
 
     def of_loss(loss: Loss) -> Loss:
-        if isinstance(loss, ZeroOneLoss):
-            wrong = np.asarray(loss.distances) == 0.0
-            losses = np.stack([wrong * costs, costs], axis=1)
-            distances = np.stack([np.zeros(len(costs)), np.where(wrong, np.inf, loss.distances)], axis=1)
-            return CandidateLoss(losses, distances, kind=loss.kind)
-        assert isinstance(loss, CandidateLoss)
+        loss = as_candidates(loss)
         return CandidateLoss(loss.losses * costs[:, None], loss.distances, kind=loss.kind)
 
     lower = None if answer.lower is None else of_loss(answer.lower)
     return replace(answer, loss=of_loss(answer.loss), lower=lower)
+
+
+def as_candidates(loss: Loss) -> CandidateLoss:
+    """Return a 0/1 loss as one of two candidates: the row, and its nearest error."""
+    if isinstance(loss, ZeroOneLoss):
+        distances = np.asarray(loss.distances)
+        wrong, still = distances == 0.0, np.zeros(len(distances))
+        losses = np.stack([wrong.astype(np.float64), np.ones(len(wrong))], axis=1)
+        apart = np.stack([still, np.where(wrong, np.inf, distances)], axis=1)
+        return CandidateLoss(losses, apart, kind=loss.kind)
+    assert isinstance(loss, CandidateLoss)
+    return loss
 
 
 def with_label_flips(question: Question, of_route: Callable[[Question], Answer | None]) -> Answer | None:

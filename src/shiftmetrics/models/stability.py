@@ -11,10 +11,13 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import Computing, Resampling, progress_bar
+from shiftmetrics._core.rows import source_of_rows
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
+from shiftmetrics.models.in_parts import RowsInParts
+from shiftmetrics.models.joined import Found
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
-from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
+from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
 from shiftmetrics.stability.criterion import stability_criterion
@@ -61,8 +64,12 @@ def model_stability(
         that a one-hot or ordinal encoder in the pipeline takes. Where the model takes missing cells, they may be
         missing (NaN, None, pandas' NA or NaT) and stay so; units are those of the cells that are there.
         Images and other rows of several axes keep their shape, with columns named by their place, such as "0,3,7".
+        Rows need not be in memory: arrays and data frames of Dask, arrays of HDF5 and zarr, pyarrow datasets, batches
+        in an iterable (not a list) that can be read again. The route is mapped over their parts; one loss or distance
+        of each row comes back, and moved rows stay unknown. Searches at the price of a unit of risk take all rows to
+        memory: those for losses other than 0/1, but for trees of few cells and linear models of two classes.
     y : array_like of shape (n_samples,) or None
-        Labels, or values for ``loss="squared"``; None for the model's own predictions.
+        Labels, or values for ``loss="squared"``; None for the model's own predictions. Of Dask where ``X`` is.
     threshold : float
         The risk (mean loss) that counts as broken.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
@@ -126,11 +133,23 @@ def model_stability(
     check_choice(search.method, "method", ("auto", *ROUTES))
     if moves.by is not None:
         raise ValueError(describe("moves", "without by", "subgroups of rows", "Use feature_stability."))
-    question = question_of(model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search)
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
         "resampling": resampling, "computing": replace(search, memory_limit=None),
     }  # fmt: skip
+    source = source_of_rows(X, "X")
+    if source is None:
+        question = question_of(
+            model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search
+        )
+    else:
+        rows = RowsInParts.of(
+            source, model, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search
+        )
+        mapped = rows.found()
+        if mapped is not None:
+            return _result_of_parts(rows.question, mapped, threshold, options, moves, search)
+        question = rows.gathered()
     found = fixed_answer(question)
     solved = stability_criterion(found.loss, threshold, **options)
     if question.immovable or solved.value == 0.0:
@@ -138,25 +157,64 @@ def model_stability(
     else:
         route, found = answer(question, search.method)
         rounds = solve_in_rounds(question, found, threshold, options)
+    places, flipped = shifted_rows(question, rounds.solved, rounds.found, sample_weight)
+    n, has_splits = question.n_samples, rounds.solved.splits is not None
+    return _result(
+        question, route, rounds, sample_weight, moves, search,
+        table=replace(question.table, is_frame=question.is_frame),
+        moved_codes=places[:n],
+        split_codes=places[n:] if has_splits else None,
+        flipped_labels=None if flipped is None else flipped[:n],
+        split_flipped_labels=flipped[n:] if has_splits and flipped is not None else None,
+    )  # fmt: skip
+
+
+def _result_of_parts(
+    question: Question,
+    mapped: Found,
+    threshold: float,
+    options: Mapping[str, Any],
+    moves: Moves,
+    search: Search,
+) -> ModelStabilityResult:
+    """Solve from what a route found for rows in parts; the rows after their moves stay unknown."""
+    solved = stability_criterion(mapped.loss, threshold, **options)
+    if solved.weights is not None and solved.moved_distances is not None and mapped.unconfirmed.any():
+        share = check_weights(options["sample_weight"], "sample_weight", question.n_samples)
+        lost = mapped.unconfirmed * (solved.moved_distances > 0.0) * (1.0 if share is None else share)
+        _refuse_lost(float(solved.weights @ lost) / question.n_samples, 0.0, solved)
+    lower = None
+    if mapped.lower is not None:
+        quiet = {**options, "computing": replace(search, progress=False)}
+        lower = stability_criterion(mapped.lower, threshold, **quiet).value
+    unknown = Answer(
+        mapped.loss, lambda rows, distances, choices: question.codes[rows], warnings=mapped.warnings
+    )
+    question = replace(question, y=mapped.y, count=QueryCount(mapped.n_queries))
+    rounds = Rounds(solved, unknown, lower, None)
+    return _result(question, mapped.route, rounds, options["sample_weight"], moves, search)
+
+
+def _result(
+    question: Question,
+    route: str,
+    rounds: Rounds,
+    sample_weight: Any,
+    moves: Moves,
+    search: Search,
+    **rows: Any,
+) -> ModelStabilityResult:
+    """Put the solution, the route and the moved rows, where these are known, together."""
+    solved, found = rounds.solved, rounds.found
+    alone, growth = solved.weights if solved.weights_alone is None else solved.weights_alone, None
+    if question.classes is not None and alone is not None and solved.status is CONVERGED:
+        growth = most_grown(alone, question.classes[question.y], sample_weight)
     settings = {
-        **rounds.solved.settings,
+        **solved.settings,
         **question.settings(),
         "moves": moves.settings(),
         "computing": search.settings(),
     }
-    return _result(question, route, rounds, settings, sample_weight)
-
-
-def _result(
-    question: Question, route: str, rounds: Rounds, settings: dict[str, Any], sample_weight: Any
-) -> ModelStabilityResult:
-    """Put the solution, the route and the moved rows together."""
-    solved, found, n = rounds.solved, rounds.found, question.n_samples
-    places, flipped = shifted_rows(question, solved, found, sample_weight)
-    has_splits = solved.splits is not None
-    alone, growth = solved.weights if solved.weights_alone is None else solved.weights_alone, None
-    if question.classes is not None and alone is not None and solved.status is CONVERGED:
-        growth = most_grown(alone, question.classes[question.y], sample_weight)
     fields = vars(solved) | {
         "settings": settings, "warnings": (*question.domain.warnings, *found.warnings, *solved.warnings),
         "growth": growth,
@@ -168,13 +226,9 @@ def _result(
         n_queries=question.count.rows,
         neighbour_distance=_neighbour_distance(question),
         trace=rounds.trace,
-        table=replace(question.table, is_frame=question.is_frame),
         units=question.domain.unit,
-        moved_codes=places[:n],
-        split_codes=places[n:] if has_splits else None,
-        flipped_labels=None if flipped is None else flipped[:n],
-        split_flipped_labels=flipped[n:] if has_splits and flipped is not None else None,
         loss=found.loss,
+        **rows,
     )
 
 
@@ -250,11 +304,16 @@ def shifted_rows(
     lost = float(weights @ short)
     farther = question.domain.distances(places[kept], origins) ** 2 - distances[kept] ** 2
     dearer = question.theta1 * float(weights @ farther)
-    if lost > allowed or dearer > _SLACK * solved.value:
+    _refuse_lost(lost, dearer, solved)
+    return places, flipped
+
+
+def _refuse_lost(lost: float, dearer: float, solved: StabilityResult) -> None:
+    """Refuse a shift that misses too much of its risk, or of its cost, where the model predicts its rows again."""
+    if lost > _SLACK * (solved.risk - solved.base_risk) or dearer > _SLACK * solved.value:
         expected = "one that predicts rows alike, whatever others are with them"
         got = f"a risk lower by {lost:.3g}, or a cost higher by {dearer:.3g}, where shifted rows are predicted again"
         raise ValueError(describe("model", expected, got))
-    return places, flipped
 
 
 class Rounds(NamedTuple):

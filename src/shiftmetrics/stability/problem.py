@@ -105,7 +105,11 @@ class Problem:
             remedy = "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances)."
             raise TypeError(describe("loss", expected, type(loss).__name__, remedy))
         if loss.on_workers and sample_weight is not None:
-            raise ValueError(describe("sample_weight", "None for Dask", type(sample_weight).__name__))
+            raise ValueError(
+                describe(
+                    "sample_weight", "None for a loss whose rows stay in parts", type(sample_weight).__name__
+                )
+            )
         keep_rows = keep_rows and not loss.on_workers
         interval = resampling_of(resampling)
         computing = computing_of(computing, rtol=1e-10, max_iter=200, memory_limit=None)

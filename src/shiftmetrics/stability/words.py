@@ -78,7 +78,7 @@ def most_grown(
 ) -> tuple[str, float] | None:
     """Return the group whose weight grows most, and how many times; None where there is no such group."""
     sample_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    names, codes = np.unique(groups.astype(str), return_inverse=True)
+    names, codes = np.unique(groups, return_inverse=True)
     if not 1 < len(names) <= MOST_GROUPS:
         return None
     before = np.bincount(codes, sample_weight)

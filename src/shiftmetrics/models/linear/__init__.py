@@ -42,7 +42,7 @@ class LinearRoute:
         geometry = Geometry(question, scores)
         if question.loss == "zero_one":
             return nearest_errors(geometry)
-        if not self._is_loss(question, scores):
+        if not question.once("is_loss", lambda question: self._is_loss(question, scores)):
             return None
         several = question.loss == "log_loss" and scores.intercept.shape[0] > 2
         if several or geometry.whole.any() or geometry.joined:

@@ -14,7 +14,7 @@ from shiftmetrics.views import Context, Rows
 @measuring(
     {posterior_agreement: None},
     words={"scores": "SHIFTED", "reference_scores": "REFERENCE"},
-    leave_out=["rtol", "memory_limit"],
+    leave_out=["rtol"],
 )
 def agreement(
     shifted: str,

@@ -11,7 +11,7 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,8 @@ from shiftmetrics._core.validation import first_few, needs
 from shiftmetrics.tools.cli.objects import as_content, load_object
 from shiftmetrics.tools.cli.options import OPENING
 from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
+
+PARQUET_FILES = "a folder or pattern of parquet files"
 
 LONGEST_LINE = 2**26
 """Bytes of a line of a csv file: a file without line ends is not read to its end."""
@@ -59,7 +61,9 @@ def read_source(source: Source) -> Any:
         If the file is empty, truncated, too large, not what its suffix says, or holds pickled objects.
     """
     if source.files:
-        return _read_parts(source)
+        stored = stored_rows(source)
+        with _reading(source, PARQUET_FILES):
+            return in_parts(stored, source.argument)
     if source.is_table:
         content = _read_parquet(source) if source.suffix == ".parquet" else _read_csv(source)
     elif source.is_attribute or source.suffix == OBJECT_SUFFIX:
@@ -191,13 +195,13 @@ def _read_parquet(source: Source) -> Any:
         return file.read().to_pandas()
 
 
-def _read_parts(source: Source) -> Any:
-    """Return the rows of several parquet files, which are read when they are needed, here or by workers of Dask."""
-    with _reading(source, "a folder or pattern of parquet files"):
+def stored_rows(source: Source) -> Any:
+    """Return several parquet files as a dataset of pyarrow, or as a data frame of Dask whose workers read them."""
+    with _reading(source, PARQUET_FILES):
         from pyarrow.dataset import dataset
 
         if OPENING.get().scheduler is None:
-            return in_parts(dataset([str(path) for path in source.files]), source.argument)
+            return dataset([str(path) for path in source.files])
     with needs("--scheduler", "Dask", "'shiftmetrics[dask,parquet]'"):
         from dask import dataframe
         from distributed import Client
@@ -209,10 +213,17 @@ def _read_parts(source: Source) -> Any:
         raise ValueError(
             f"--scheduler must be the address of a scheduler that answers, got {address!r}."
         ) from error
-    with _reading(source, "a folder or pattern of parquet files"):
-        return in_parts(
-            dataframe.read_parquet([str(path.resolve()) for path in source.files]), source.argument
-        )
+    with _reading(source, PARQUET_FILES):
+        return dataframe.read_parquet([str(path.resolve()) for path in source.files])
+
+
+def columns_in(stored: Any, names: Sequence[str]) -> Any:
+    """Return some columns of `stored_rows`."""
+    if hasattr(stored, "columns"):
+        return stored[list(names)]
+    from pyarrow import schema
+
+    return stored.replace_schema(schema([stored.schema.field(name) for name in names]))
 
 
 def _read_array(source: Source) -> npt.NDArray[Any]:

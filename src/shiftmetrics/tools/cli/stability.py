@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import as_array
+from shiftmetrics._core.rows import Source as Stored
+from shiftmetrics._core.rows import source_of
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models import Decision, model_stability
 from shiftmetrics.models import feature_stability as stability_of_features
@@ -18,7 +20,7 @@ from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, 
 from shiftmetrics.tools.cli.forms import parse_pairs
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import Answer, Job
-from shiftmetrics.tools.cli.readers import read_source
+from shiftmetrics.tools.cli.readers import columns_in, read_source, stored_rows
 from shiftmetrics.tools.cli.samples import Sample, read_rows, refuse_options, require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
@@ -40,7 +42,7 @@ WORDS = {
 @measuring(
     {stability_criterion: None, model_stability: MODEL},
     words=WORDS,
-    leave_out=["atol", "memory_limit", "n_draws"],
+    leave_out=["atol", "n_draws"],
     panels=PANELS,
 )
 def stability(
@@ -118,9 +120,16 @@ def stability(
         import pandas as pd
 
         fitted, notes = load_object(model, "--model")
-        sample = _read(source, id_column, {**beside, "by": by, "target": target}, leave_out=[target, weight])
+        beside_rows = {**beside, "by": by, "target": target}
+        sample = _read(source, id_column, beside_rows, leave_out=[target, weight])
+        if source.files:
+            refuse_options({"--feature-stability": feature_stability}, "not go with several parquet files")
         if sample.table is not None:
-            sample.values, unseen = _columns_of(fitted, sample.table, target, (groups, by))
+            kept, unseen = _columns_of(fitted, sample.table, target, (groups, by))
+            if source.files:
+                seen = [name for name in sample.table.columns if name not in unseen]
+                kept = columns_in(sample.values, seen)
+            sample.values = kept
             if unseen:
                 names = first_few(unseen, 6)
                 sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")
@@ -137,8 +146,8 @@ def stability(
             loss=result.loss,
             sample_weight=sample.weight,
             names=sample.ids,
-            labels=None if call["loss"] == "squared" and label is None else labels,
-            table=sample.table,
+            labels=None if source.files or (call["loss"] == "squared" and label is None) else labels,
+            table=None if source.files else sample.table,
         )
         if curve:
             results |= _curve(call, result, shown, sample.groups)
@@ -172,6 +181,8 @@ def _read(
 
     ``as_table`` names the columns of an array by their places.
     """
+    if source.files:
+        return _read_stored(source, id_column, beside, leave_out)
     content = read_source(source)
     if as_table and not hasattr(content, "columns"):
         content = _table_of(content, source)
@@ -197,7 +208,33 @@ def _table_of(content: Any, source: Source) -> Any:
             f"Choose a part, such as {source.example}."
         )
     frame = pd.DataFrame(values)
-    return frame.set_axis(list(map(str, getattr(content, "names", None) or frame.columns)), axis=1)
+    return frame.set_axis(list(map(str, frame.columns)), axis=1)
+
+
+def _read_stored(
+    source: Source, id_column: str | None, beside: dict[str, str | None], leave_out: Sequence[str | None]
+) -> Sample:
+    """Return parquet files as they are stored, with one value a row in memory; the table is one without rows."""
+    refuse_options({"--id": id_column}, "be left out for several parquet files")
+    stored = stored_rows(source)
+    table = _source_of(stored, source.argument).empty
+    held: dict[str, Any] = {}
+    for name, text in beside.items():
+        if text is None or text not in table.columns:
+            held |= read_rows(table, {name: text}, required=True)
+        else:
+            held[name] = columns_in(stored, [text])
+            if name != "target":
+                parts = _source_of(held[name], source.argument).map(np.ravel)
+                held[name] = np.concatenate(parts)
+    left_out = [name for name in leave_out if name in table.columns]
+    return Sample(source=source, values=stored, table=table.drop(columns=left_out), **held)
+
+
+def _source_of(stored: Any, argument: str) -> Stored:
+    found = source_of(stored, argument)
+    assert found is not None
+    return found
 
 
 def _of_numbers(
@@ -216,16 +253,26 @@ def _of_numbers(
             "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are."
         )
     what, column = ("distances", str(distances)) if losses is None else ("losses", losses)
-    sample = _read(parse_source(file, "FILE"), id_column, beside, [column, *beside.values()], as_table=True)
-    chosen = sample.values[[require_column(sample.values.columns, column, f"--{what}", "FILE")]]
-    refuse_text(chosen, f"--{what}")
-    values, name = np.asarray(as_array(chosen[column], f"--{what}")), str(sample.source)
+    source = parse_source(file, "FILE")
+    sample = _read(source, id_column, beside, [column, *beside.values()], as_table=True)
+    if source.files:
+        require_column(_source_of(sample.values, "FILE").empty.columns, column, f"--{what}", "FILE")
+        values: Any = _source_of(columns_in(sample.values, [column]), f"--{what}").parts(np.ravel)
+    else:
+        chosen = sample.values[[require_column(sample.values.columns, column, f"--{what}", "FILE")]]
+        refuse_text(chosen, f"--{what}")
+        values = np.asarray(as_array(chosen[column], f"--{what}"))
+    name = str(source)
 
     def compute() -> Answer:
         loss = call(ZeroOneLoss, values) if what == "distances" else call(FixedLoss, values)
         result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
         rows = Rows(
-            loss=loss, sample_weight=sample.weight, names=sample.ids, labels=sample.label, table=sample.table
+            loss=loss,
+            sample_weight=sample.weight,
+            names=sample.ids,
+            labels=sample.label,
+            table=None if source.files else sample.table,
         )
         results = {name: result, **(_curve(call, result, rows, sample.groups) if curve else {})}
         context = Context(
