@@ -18,6 +18,7 @@ from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Moves, Search
 from shiftmetrics.models.domain import differs
+from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.table import Table
 from shiftmetrics.stability import (
     column_moves,
@@ -37,8 +38,9 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     X = rng.normal(size=(30, 4)) * [1.0, 3.0, 2.0, 0.0]
     X[:, 2], X[:, 3] = np.round(X[:, 2]), rng.integers(0, 3, 30)
     X[rng.random(X.shape) < share] = np.nan
-    domain = Moves(categorical=[3], bounds={0: (-1.0, 1.0)}, integer=[2]).domain(
-        Table.of(X, categorical=[3], levels={3: range(3)})
+    domain = domain_of(
+        Table.of(X, categorical=[3], levels={3: range(3)}),
+        Moves(categorical=[3], bounds={0: (-1.0, 1.0)}, integer=[2]),
     )
     for column in range(3):
         held = X[~np.isnan(X[:, column]), column]
@@ -74,15 +76,15 @@ def test_units_are_those_of_the_cells_that_are_there(cost) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 1))
     more = np.concatenate([X, np.full((10, 1), np.nan)])
-    np.testing.assert_allclose(*(Moves(cost=cost).domain(Table.of(rows)).unit for rows in (more, X)))
-    both = Moves(bounds="data").domain(Table.of(more))
+    np.testing.assert_allclose(*(domain_of(Table.of(rows), Moves(cost=cost)).unit for rows in (more, X)))
+    both = domain_of(Table.of(more), Moves(bounds="data"))
     assert (both.lower[0], both.upper[0]) == (X.min(), X.max())
 
 
 def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     X, y = wine
     empty = X.assign(ash=np.nan, none=pd.Series([None] * len(X), dtype=object))
-    domain = Moves().domain(Table.of(X[["alcohol"]].assign(ash=np.nan)))
+    domain = domain_of(Table.of(X[["alcohol"]].assign(ash=np.nan)), Moves())
     assert domain.movable.tolist() == [True, False]
     assert domain.warnings == ("Missing in every row, and so left as they are: columns 'ash'.",)
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.climb import Columns, Price, pays
-from shiftmetrics.models.decision import CounterExamples, nearest_counterexamples
-from shiftmetrics.models.decision.nearest import MoveSpace
+from shiftmetrics.models.climb import Columns, MoveSpace, Price, pays
+from shiftmetrics.models.decision.search import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question

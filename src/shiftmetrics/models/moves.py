@@ -11,8 +11,6 @@ import numpy as np
 
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe, seed_of
-from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.domain_arguments import domain_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,10 +103,6 @@ class Moves:
         if self.by is not None:
             options["by"] = self.by if isinstance(self.by, str) else "given"
         return options
-
-    def domain(self, table: Any, *, everything: bool = False) -> Domain:
-        """Return where the rows of a `Table` may move; with ``everything``, ``features`` do not restrict it."""
-        return domain_of(table, self, everything=everything)
 
 
 def moves_of(value: Moves | None) -> Moves:

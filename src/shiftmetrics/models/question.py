@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeVar, cast
@@ -15,6 +16,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.models.checks import check_missing_cells, check_targets, class_positions, columns_of
 from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.forests.reading import estimator_of, known_categories
 from shiftmetrics.models.moves import Moves, Search
 from shiftmetrics.models.outputs import (
@@ -35,13 +37,6 @@ from shiftmetrics.models.table import Table
 T = TypeVar("T")
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
 LOSSES: tuple[LossName, ...] = ("zero_one", "hinge", "log_loss", "squared")
-
-
-@dataclass
-class QueryCount:
-    """How many rows the model has predicted."""
-
-    rows: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,8 +77,8 @@ class Question:
         Whether to show progress bars for work of more than two seconds.
     memory_limit : int or None
         Bytes that the points of a search may take.
-    count : QueryCount
-        Counts the rows that `predict` and `losses` pass to the model.
+    asked : collections.Counter
+        Counts the ``rows`` that `predict` and `losses` pass to the model.
     known : dict
         What routes found out about the model, whatever may move; see `once`.
     """
@@ -105,7 +100,7 @@ class Question:
     n_queries: int = 500
     progress: bool = True
     memory_limit: int | None = None
-    count: QueryCount = field(default_factory=QueryCount)
+    asked: Counter[str] = field(default_factory=Counter)
     known: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, find: Callable[[Self], T]) -> T:
@@ -138,7 +133,7 @@ class Question:
         return math.isinf(self.theta1) or (self.domain.immovable and labels_fixed)
 
     def _decoded(self, points: FloatArray) -> Any:
-        self.count.rows += len(points)
+        self.asked["rows"] += len(points)
         return self.table.decode(points)
 
     def predict(self, points: FloatArray) -> npt.NDArray[Any]:
@@ -229,7 +224,7 @@ def question_of(
         costs=_costs(rule, classes, loss, moves),
         clip=search.clip or least_probability(core),
         loss=loss,
-        domain=moves.domain(table, everything=everything),
+        domain=domain_of(table, moves, everything=everything),
         theta1=theta1,
         theta2=theta2,
         rng=np.random.default_rng(search.rng),

@@ -15,8 +15,17 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics.models.decision.nearest import IsWrong, MoveSpace, Nearest
-from shiftmetrics.models.decision.steps import jump, lengths, shorten, shorten_columns, slide, take_back
+from shiftmetrics.models.climb import MoveSpace
+from shiftmetrics.models.decision.steps import (
+    IsWrong,
+    Nearest,
+    jump,
+    lengths,
+    shorten,
+    shorten_columns,
+    slide,
+    take_back,
+)
 from shiftmetrics.models.domain import Domain
 
 _BLOCK_BYTES = 1 << 26

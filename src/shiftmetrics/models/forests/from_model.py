@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -295,7 +296,7 @@ def _agrees(question: Question, grid: Grid) -> bool:
             part = points[change]
             axis.put(part, part.copy(), target[change])
             points[change], cells[change, position] = part, target[change]
-    expected = replace(question, count=type(question.count)()).losses(points, rows)
+    expected = replace(question, asked=Counter()).losses(points, rows)
     outputs = grid.outputs(cells)
     if question.loss == "zero_one":
         margins = grid.forest.margins(outputs, question.y[rows])

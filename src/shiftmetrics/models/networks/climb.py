@@ -10,8 +10,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics.attacks import AttackOptions, nearest_error
 from shiftmetrics.attacks.model import RowLoss, check_logits, cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
-from shiftmetrics.models.climb import Columns, Price, pays
-from shiftmetrics.models.decision.nearest import MoveSpace
+from shiftmetrics.models.climb import Columns, MoveSpace, Price, pays
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.question import LossName, Question
@@ -34,6 +33,7 @@ _LONGEST, _SHORTEST = 32.0, 1e-3  # steps
 _N_STEPS = 3
 """Gradient steps in a round."""
 _RTOL = 1e-11
+_FIRST_MOVES = (0.3, 1.0, 3.0)  # typical lengths of the moves at the first guesses of the price
 _MOST_JUMPS = 32
 _FIRST_ECHO, _LEAST_ECHO = 0.2, 1e-7
 _HIGHEST_PRICE = 1e9
@@ -57,12 +57,14 @@ class NetworkClimb:
         self.columns = Columns.of(question, question.losses(question.codes, slice(None)))
         self.slopes = self._slopes_at_rows()
         steepness = float(np.sqrt(np.square(self.slopes).sum(axis=1).mean())) or 1.0
-        self.price = Price(2.0 * self.theta1 / steepness)  # at which typical moves have a length of 1
+        self.guesses = [2.0 * self.theta1 * move / steepness for move in _FIRST_MOVES]
+        self.price = Price(self.guesses[-1])
         self.before: float | None = None  # the price of the round before
 
     def first(self) -> Answer:
-        """Climb at a guess of the price."""
-        self._round(self.price.guess)
+        """Climb at several guesses of the price, so that the first solve has something to choose from."""
+        for guess in self.guesses:
+            self._round(guess)
         return self._answer()
 
     def refine(self, dual: float) -> Answer | None:
