@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.attacks import AttackOptions, apgd, nearest_error, noise, pgd
+from shiftmetrics.attacks import AttackOptions, apgd, fgsm, nearest_error, noise, pgd
 
 N_ROWS = 60
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
 fmn, ddn, deepfool = (functools.partial(nearest_error, method=name) for name in ("fmn", "ddn", "deepfool"))
 FIXED = {
+    "fgsm": fgsm,
     "pgd": functools.partial(pgd, n_steps=10),
     "apgd": functools.partial(apgd, n_steps=10),
     "noise": noise,
@@ -56,6 +57,7 @@ def test_apgd_leaves_at_most_the_robust_accuracy_of_pgd(rows, norm, strength):
     of_pgd = pgd(*rows, n_steps=50, **options).robust_accuracy
     assert 0.1 < of_pgd < 0.9
     assert apgd(*rows, n_steps=50, **options).robust_accuracy <= of_pgd
+    assert of_pgd <= fgsm(*rows, **options).robust_accuracy
     assert apgd(*rows, n_steps=20, loss="dlr-targeted", n_targets=4, **options).robust_accuracy <= of_pgd
     assert apgd(*rows, n_steps=50, loss="dlr", **options).robust_accuracy <= of_pgd + 0.1
     assert pgd(*rows, n_steps=50, loss="margin", **options).robust_accuracy <= of_pgd + 0.05

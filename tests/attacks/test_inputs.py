@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from shiftmetrics.attacks import AttackOptions, apgd, nearest_error, noise, pgd
+from shiftmetrics.attacks import AttackOptions, apgd, fgsm, nearest_error, noise, pgd
 
 X = torch.tensor([[1.0, 0.0], [0.0, 0.6], [0.7, 0.7]])
 Y = [0, 1, 0]
@@ -137,9 +137,9 @@ def test_images_without_bounds_are_warned_about():
     images = torch.rand(2, 1, 4, 4)
     flat = torch.nn.Flatten()
     with pytest.warns(UserWarning, match=r"X looks like images .* but bounds is None"):
-        pgd(flat, images, [0, 1], strength=0.1, n_steps=1)
+        fgsm(flat, images, [0, 1], strength=0.1)
     with pytest.warns(UserWarning, match=r"less than 1 % of bounds"):
-        pgd(flat, images, [0, 1], strength=0.1, n_steps=1, options=AttackOptions(bounds=(0, 255)))
+        fgsm(flat, images, [0, 1], strength=0.1, options=AttackOptions(bounds=(0, 255)))
 
 
 def test_a_gradient_of_zero_is_warned_about():

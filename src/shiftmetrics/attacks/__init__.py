@@ -6,7 +6,7 @@ except ImportError as error:
     raise ImportError("shiftmetrics.attacks needs torch: pip install 'shiftmetrics[torch]'") from error
 
 from shiftmetrics.attacks.apgd import apgd
-from shiftmetrics.attacks.gradient import noise, pgd
+from shiftmetrics.attacks.gradient import fgsm, noise, pgd
 from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.nearest import nearest_error
 from shiftmetrics.attacks.search import run_attack
@@ -15,6 +15,7 @@ __all__ = [
     "AttackOptions",
     "AttackResult",
     "apgd",
+    "fgsm",
     "nearest_error",
     "noise",
     "pgd",

@@ -1,4 +1,4 @@
-"""Gradient steps of fixed length, and noise to compare them with."""
+"""Gradient steps of fixed length, FGSM and PGD, and noise to compare them with."""
 
 from __future__ import annotations
 
@@ -13,6 +13,63 @@ from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.model import MIN_CLASSES, ROW_LOSSES, LossName, margin_loss
 from shiftmetrics.attacks.problem import Problem
 from shiftmetrics.attacks.search import run_search
+
+
+def fgsm(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    strength: Any,
+    norm: Norm = "linf",
+    loss: LossName = "ce",
+    options: AttackOptions | None = None,
+) -> AttackResult:
+    """Move each row once by ``strength`` along its steepest ascent: the fast gradient sign method (arXiv:1412.6572).
+
+    Parameters
+    ----------
+    model, X, y
+        The model and its rows; see `pgd`.
+    strength : float or array of shape (n_samples,)
+        Length of the move, in the norm; 0 is the identity.
+    norm : {"linf", "l2"}, default "linf"
+        "linf" moves by the sign of the gradient.
+    loss : {"ce", "dlr", "margin"}, default "ce"
+        What the move raises.
+    options : AttackOptions, optional
+        Bounds, feature costs, frozen features, batch size, seed and progress bar.
+
+    Returns
+    -------
+    AttackResult
+        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `pgd`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from shiftmetrics.attacks import fgsm
+    >>> def model(x):
+    ...     return torch.stack([x[:, 0] + x[:, 1], 1 - x[:, 0]], dim=1)
+    >>> fgsm(model, [[0.5, 0.1]], [0], strength=0.1).x_adv.round(3).tolist()
+    [[0.4..., 0.0]]
+    """
+    check_choice(loss, "loss", tuple(ROW_LOSSES))
+
+    def search(problem: Problem, generator: torch.Generator) -> Tensor:
+        _, gradient, _ = problem.gradient(problem.zeros(), ROW_LOSSES[loss])
+        gradient = problem.within(gradient, problem.zeros())
+        return problem.clip(steepest(gradient, norm) * problem.radius[:, None])
+
+    return run_search(
+        search, model, X, y, name="fgsm", norm=norm, options=options, strength=strength,
+        min_classes=MIN_CLASSES[loss], loss=loss,
+    )  # fmt: skip
 
 
 def pgd(
