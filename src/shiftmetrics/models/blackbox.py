@@ -9,7 +9,6 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.climb import Columns, MoveSpace, Price, pays
 from shiftmetrics.models.decision.search import CounterExamples, nearest_counterexamples
-from shiftmetrics.models.domain import differs
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.models.route import Answer
@@ -152,17 +151,12 @@ class _Climb:
             self.price = Price(2.0 * self.question.theta1 * float(squared / np.median(losses[away])))
 
     def _climb(self, dual: float) -> bool:
-        """Climb from the best points (the best other ones where that is the row itself); return whether that paid."""
+        """Climb from the best points; return whether that paid."""
         question, which = self.question, self._able()
         if not which.size:
             return False
         start, value = self.columns.best(dual, question.theta1)
-        away, value_away = self.columns.best_away(dual, question.theta1)
-        resting = np.asarray(~differs(start, question.codes).any(axis=1))
-        start = np.where(resting[:, None], away, start)
-        best = _Best(
-            start, np.zeros(len(start)), np.where(resting, value_away, value), np.zeros_like(resting)
-        )
+        best = _Best(start, np.zeros(len(start)), value.copy(), np.zeros(len(start), dtype=np.bool_))
         self._round(which, start, dual, best)
         distances = np.where(best.found, question.domain.distances(best.points, question.codes), np.inf)
         self.columns = self.columns.appended(best.points, best.losses, distances)

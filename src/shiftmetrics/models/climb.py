@@ -205,16 +205,6 @@ class Columns:
         rows = np.arange(self.loss.n_samples)
         return self.points(rows, np.sqrt(best.squared_distance), best.choice), best.value
 
-    def best_away(self, dual: float, theta1: float) -> tuple[FloatArray, FloatArray]:
-        """Return the best point of each row that is not the row itself, which it is only where it has no other."""
-        losses, squared = self.loss.losses, np.square(self.loss.distances)
-        with np.errstate(invalid="ignore"):
-            values = np.where(np.isfinite(squared), dual * losses - theta1 * squared, -np.inf)
-        values[:, 0] = np.where(np.isfinite(values[:, 1:]).any(axis=1), -np.inf, values[:, 0])
-        choice = values.argmax(axis=1)
-        rows = np.arange(self.loss.n_samples)
-        return self.points(rows, squared[rows, choice], choice), values[rows, choice]
-
 
 @dataclass
 class Price:
