@@ -160,7 +160,7 @@ class _Climb:
         self._round(which, start, dual, best)
         distances = np.where(best.found, question.domain.distances(best.points, question.codes), np.inf)
         self.columns = self.columns.appended(best.points, best.losses, distances)
-        return pays(np.where(best.found, np.maximum(best.values - value, 0.0), 0.0), value, _RTOL)
+        return pays(best.values - value, value, _RTOL)
 
     def _round(self, which: IntArray, start: FloatArray, dual: float, best: _Best) -> None:
         """Climb one round with the rows ``which``, and keep their best points."""
