@@ -185,15 +185,9 @@ def _seed(random_state: Any) -> Any:
 def _origin(y: Any, n_rows: int) -> Any:
     """Return a mask of the rows under test."""
     values = np.asarray(y)
-    if values.shape != (n_rows,):
-        raise ValueError(describe("y", f"of shape ({n_rows},), one value for each row of X", values.shape))
-    if not np.isin(values, (0, 1)).all():
-        raise ValueError(
-            describe("y", "0 (reference) or 1 (sample) for each row", np.unique(values)[:5].tolist())
-        )
-    origin = values == 1
-    if min(int(origin.sum()), int((~origin).sum())) < 2:
-        raise ValueError(
-            describe("y", "of at least two rows of each origin", f"{int(origin.sum())} of origin 1")
-        )
-    return origin
+    counts = [int((values == part).sum()) for part in (0, 1)]
+    if values.shape != (n_rows,) or sum(counts) != n_rows or min(counts) < 2:
+        expected = "0 (reference) or 1 (sample) for each row of X, with at least two rows of each"
+        got = f"shape {values.shape} with the values {np.unique(values)[:5].tolist()}"
+        raise ValueError(describe("y", expected, got))
+    return values == 1
