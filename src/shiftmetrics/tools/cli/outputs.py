@@ -96,15 +96,19 @@ class Job:
             say_files({"JSON": self.json, "Report": self.report})
 
 
-def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) -> None:
+def check_outputs(
+    outputs: Mapping[str, Path | None], inputs: Iterable[Source], *, has_arrays: bool = True
+) -> None:
     """Refuse paths that cannot be written, that are one another, or that would replace an input or a foreign file.
 
     Parameters
     ----------
     outputs : mapping of str to path
-        By their options. Arrays of ``--json`` go to an ``.npz`` file of the same name.
+        By their options.
     inputs : iterable of Source
         What is read.
+    has_arrays : bool, default True
+        Whether ``--json`` has arrays, which go to an ``.npz`` file of the same name.
 
     Raises
     ------
@@ -125,7 +129,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) 
         is_device = path.exists() and not path.is_file()
         if not is_device and not os.access(path.parent, os.W_OK):
             raise ValueError(f"{option} must be in a folder that can be written, got {str(path)!r}.")
-        for target in [path, path.with_suffix(".npz")] if option == "--json" else [path]:
+        archive = path.with_suffix(".npz") if option == "--json" and has_arrays else None
+        for target in filter(None, (path, archive)):
             if target.resolve() in taken:
                 argument = taken[target.resolve()]
                 raise ValueError(
@@ -136,9 +141,9 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Source]) 
                 f"{option} must not replace a file that shiftmetrics did not write, got {str(path)!r}. "
                 "Move it away, or choose another name."
             )
-        if option == "--json" and has_foreign_archive(path):
+        if archive is not None and has_foreign_archive(path):
             raise ValueError(
-                f"--json {path} keeps its arrays in {path.with_suffix('.npz').name}, which exists and is not ours. "
+                f"--json {path} keeps its arrays in {archive.name}, which exists and is not ours. "
                 "Choose another name."
             )
         same = options.setdefault(path.resolve(), option)

@@ -138,14 +138,10 @@ class Rule(Record):
         if self.equal_to != self.equal_to:
             raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
         given = [name for name in BOUNDS if getattr(self, name) is not None]
-        if not given:
-            raise ValueError(
-                f"The rule must have a bound, got none. Add one of {', '.join(BOUNDS)}; at_least = 0.8, for example."
-            )
-        if len(given) > 1 and given != ["at_least", "at_most"]:
-            raise ValueError(
-                f"The rule must have one bound, or at_least and at_most, got {' and '.join(given)}. Write two rules."
-            )
+        if len(given) != 1 and given != ["at_least", "at_most"]:
+            expected = f"one of {', '.join(BOUNDS)}, or the first two together"
+            got = " and ".join(given) or "none"
+            raise ValueError(describe("The bound of a rule", expected, got))
         if self.lower > self.upper:
             raise ValueError(f"The rule must leave something that passes, got {self.bound_in_words()}.")
 
