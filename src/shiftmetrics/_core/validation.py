@@ -165,12 +165,8 @@ def seed_of(rng: Any) -> int:
     return int(generator.integers(2**63))
 
 
-def check_matrix(
-    value: Any, argument: str, *, min_rows: int = 1, min_columns: int = 1, allow_nan: bool = False
-) -> Array:
+def check_matrix(value: Any, argument: str, *, min_rows: int = 1, min_columns: int = 1) -> Array:
     """Return a finite two-dimensional array, in its own array library, of at least the stated size.
-
-    With ``allow_nan`` it may hold NaN, but nothing infinite.
 
     Raises
     ------
@@ -189,7 +185,7 @@ def check_matrix(
         raise ValueError(describe(argument, f"an array of at least {min_rows} row(s)", f"{n_rows}"))
     if n_columns < min_columns:
         raise ValueError(describe(argument, f"an array of at least {min_columns} column(s)", f"{n_columns}"))
-    check_finite(array, argument, allow_nan=allow_nan)
+    check_finite(array, argument)
     return array
 
 
@@ -245,7 +241,7 @@ def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | Non
     return scaled
 
 
-def check_finite(array: Array, argument: str, *, allow_nan: bool = False, first_row: int = 0) -> None:
+def check_finite(array: Array, argument: str, *, first_row: int = 0) -> None:
     """Raise a ValueError that counts the values of ``array`` that are not finite and names the first.
 
     ``first_row`` is the position of its first row in the whole sample. Rows in parts are checked as they are read.
@@ -260,16 +256,8 @@ def check_finite(array: Array, argument: str, *, allow_nan: bool = False, first_
             total = float(namespace(block).sum(block))
         if not math.isfinite(total):
             values = to_float64(block)
-            bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
-            refuse_where(
-                bad,
-                values,
-                argument,
-                "finite everywhere",
-                _IMPUTE,
-                first_row=rows.start + first_row,
-                count=True,
-            )
+            bad, start = ~np.isfinite(values), rows.start + first_row
+            refuse_where(bad, values, argument, "finite everywhere", _IMPUTE, first_row=start, count=True)
 
 
 def check_directions(array: Array, argument: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.record import Record
@@ -175,7 +175,8 @@ def stability_criterion_adam(
     if not callable(loss):
         remedy = "It maps points to their losses and gradients."
         raise TypeError(describe("loss", "callable", type(loss).__name__, remedy))
-    start = np.array(to_float64(check_matrix(points, "points", allow_nan=True)))
+    start = np.array(to_float64(as_array(points, "points")))
+    check_matrix(np.where(np.isnan(start), 0.0, start), "points")  # a missing number stays missing
     units = np.ones(start.shape[1])
     if unit is not None:
         units = check_vector(unit, "unit", length=start.shape[1], low=0.0)
