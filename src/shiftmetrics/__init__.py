@@ -15,7 +15,7 @@ Names load the part of the library that they stand in when they are first used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from shiftmetrics._core.drawing import on_first_drawing
+from shiftmetrics._core.drawing import plot_by
 from shiftmetrics._version import __version__
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-# Drawings register themselves; results find them without knowing where they stand.
-on_first_drawing(lambda: importlib.import_module("shiftmetrics.views.drawings"))
+# Results are drawn by a room that they do not know.
+plot_by(lambda: importlib.import_module("shiftmetrics.views.drawings.kinds").plot)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,11 @@
-"""The register of drawings, by class and kind: `views` fills it, so that results need not import it."""
+"""`plot` of results: that of `views`, which names itself here, so that results need not import it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-Drawing = TypeVar("Drawing", bound=Callable[..., Any])
-
-_DRAWINGS: dict[type, dict[str, Callable[..., Any]]] = {}
-_LOADERS: list[Callable[[], object]] = []
+_LOADERS: list[Callable[[], Callable[..., Any]]] = []
 
 
 class Drawn:
@@ -30,53 +27,9 @@ class Drawn:
         -------
         matplotlib.axes.Axes
         """
-        return drawing_of(type(self), kind)(self, ax, **options)
+        return _LOADERS[-1]()(self, ax, kind=kind, **options)
 
 
-def draws(*classes: type, kind: str, default: bool = False) -> Callable[[Drawing], Drawing]:
-    """Register the decorated function as a drawing of these classes and of those derived from them.
-
-    A class with several kinds names its ``default``.
-    """
-
-    def register(function: Drawing) -> Drawing:
-        for cls in classes:
-            known = _DRAWINGS.setdefault(cls, {})
-            _DRAWINGS[cls] = {kind: function, **known} if default else {**known, kind: function}
-        return function
-
-    return register
-
-
-def on_first_drawing(load: Callable[[], object]) -> None:
-    """Call ``load``, which registers drawings, when the first drawing is asked for."""
+def plot_by(load: Callable[[], Callable[..., Any]]) -> None:
+    """Let results be drawn by the function that ``load`` returns, which is called when something is drawn."""
     _LOADERS.append(load)
-
-
-def kinds_of(cls: type) -> dict[str, Callable[..., Any]]:
-    """Return the drawings of a class by their kind, the default first; empty where it has none."""
-    while _LOADERS:
-        _LOADERS.pop()()
-    kinds: dict[str, Callable[..., Any]] = {}
-    for base in cls.__mro__:
-        for kind, function in _DRAWINGS.get(base, {}).items():
-            kinds.setdefault(kind, function)
-    return kinds
-
-
-def drawing_of(cls: type, kind: str | None = None) -> Callable[..., Any]:
-    """Return the function that draws results of class ``cls``, of one kind or the default.
-
-    Raises
-    ------
-    TypeError
-        If neither the class nor a class that it derives from has a drawing.
-    ValueError
-        If there is no such kind.
-    """
-    kinds = kinds_of(cls)
-    if not kinds:
-        raise TypeError(f"result must be of a class that has a drawing, got {cls.__name__}.")
-    from shiftmetrics._core.validation import check_choice  # brings NumPy: not before it is needed
-
-    return kinds[next(iter(kinds)) if kind is None else check_choice(kind, "kind", tuple(kinds))]

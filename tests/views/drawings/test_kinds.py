@@ -11,12 +11,12 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import shiftmetrics
-from shiftmetrics._core.drawing import kinds_of
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.views import plot
+from shiftmetrics.views.drawings.kinds import kinds_of
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=(80, 3))

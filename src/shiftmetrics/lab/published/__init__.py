@@ -1,8 +1,6 @@
 """What the papers run, for comparison: their solvers, and measures beside those of the library."""
 
-import importlib
-
-from shiftmetrics._core.drawing import on_first_drawing
+import shiftmetrics.lab.published.drawing  # noqa: F401  registers its drawings
 from shiftmetrics.lab.published.adam import stability_criterion_adam
 from shiftmetrics.lab.published.agreement import posterior_agreement_adam
 from shiftmetrics.lab.published.canonical import canonical_coordinates
@@ -27,5 +25,3 @@ __all__ = [
     "stability_criterion_conic",
     "worst_subpopulation_risk",
 ]
-
-on_first_drawing(lambda: importlib.import_module("shiftmetrics.lab.published.drawing"))

@@ -1,4 +1,4 @@
-"""`plot`, which draws any result, and the decorator that gives a drawing the house style and registers it."""
+"""The register of drawings by class and kind, in the house style, and `plot`, which draws any result."""
 
 from __future__ import annotations
 
@@ -6,29 +6,43 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shiftmetrics._core.drawing import Drawn, drawing_of, draws
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.views.drawings.style import style
 
+Drawing = Callable[..., Any]
 
-def drawing(
-    *classes: type, kind: str, default: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as a drawing of these classes, in the house style.
+_DRAWINGS: dict[type, dict[str, Drawing]] = {}
 
-    It takes the result, the axes or None, and options by keyword; see `shiftmetrics._core.drawing.draws`.
+
+def drawing(*classes: type, kind: str, default: bool = False) -> Callable[[Drawing], Drawing]:
+    """Register the decorated function as a drawing of these classes and of those derived from them.
+
+    It takes the result, the axes or None, and options by keyword, and draws in the house style. A class with several
+    kinds names its ``default``.
     """
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Drawing) -> Drawing:
         @functools.wraps(function)
         def styled(result: Any, ax: Any = None, **options: Any) -> Any:
             with style():
                 return function(result, ax, **options)
 
-        return draws(*classes, kind=kind, default=default)(styled)
+        for cls in classes:
+            known = _DRAWINGS.setdefault(cls, {})
+            _DRAWINGS[cls] = {kind: styled, **known} if default else {**known, kind: styled}
+        return styled
 
     return register
+
+
+def kinds_of(cls: type) -> dict[str, Drawing]:
+    """Return the drawings of a class by their kind, the default first; empty where it has none."""
+    kinds: dict[str, Drawing] = {}
+    for base in cls.__mro__:
+        kinds |= {kind: function for kind, function in _DRAWINGS.get(base, {}).items() if kind not in kinds}
+    return kinds
 
 
 def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any) -> Any:
@@ -71,4 +85,8 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     shown = next(iter(result.values())) if isinstance(result, Mapping) else result
     if not isinstance(shown, Result | Drawn):
         raise TypeError(describe("result", "a result of a measure", type(shown).__name__))
-    return drawing_of(type(shown), kind)(result, ax, **options)
+    kinds = kinds_of(type(shown))
+    if not kinds:
+        raise TypeError(describe("result", "of a class that has a drawing", type(shown).__name__))
+    chosen = next(iter(kinds)) if kind is None else check_choice(kind, "kind", tuple(kinds))
+    return kinds[chosen](result, ax, **options)
