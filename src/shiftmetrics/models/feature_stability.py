@@ -175,7 +175,7 @@ def feature_stability(
         features=tuple(found),
         subgroups=tuple(by_subgroup),
         frozen=tuple(np.array(question.domain.names)[~question.domain.movable].tolist()),
-        n_queries=question.asked["rows"],
+        n_queries=question.count.rows,
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.models.blackbox import unreached
 from shiftmetrics.models.checks import column_of, columns_of, known_positions
+from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.joined import Found, joined
 from shiftmetrics.models.moves import Moves, Search
 from shiftmetrics.models.question import LossName, QueryCount, Question, question_of
@@ -170,7 +171,7 @@ class RowsInParts:
         check_cut_alike(codes, codes if targets is None else targets, "X", "y")
         check_rows_fit([codes, codes if targets is None else targets], 2 * ROW_BYTES, search, "X")
         whole = replace(table, codes=cast(FloatArray, codes), row_labels=None, index=None)
-        looked_at = replace(looked_at, domain=moves.domain(whole), progress=False)
+        looked_at = replace(looked_at, domain=domain_of(whole, moves), progress=False)
         return cls(replace(looked_at, table=whole), looked_at, targets, search)
 
     def _of(self, codes: FloatArray, y: Any) -> Question:

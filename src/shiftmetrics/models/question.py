@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeVar, cast
@@ -37,6 +36,13 @@ from shiftmetrics.models.table import Table
 T = TypeVar("T")
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
 LOSSES: tuple[LossName, ...] = ("zero_one", "hinge", "log_loss", "squared")
+
+
+@dataclass
+class QueryCount:
+    """How many rows the model has predicted."""
+
+    rows: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,8 +83,8 @@ class Question:
         Whether to show progress bars for work of more than two seconds.
     memory_limit : int or None
         Bytes that the points of a search may take.
-    asked : collections.Counter
-        Counts the ``rows`` that `predict` and `losses` pass to the model.
+    count : QueryCount
+        Counts the rows that `predict` and `losses` pass to the model.
     known : dict
         What routes found out about the model, whatever may move; see `once`.
     """
@@ -100,7 +106,7 @@ class Question:
     n_queries: int = 500
     progress: bool = True
     memory_limit: int | None = None
-    asked: Counter[str] = field(default_factory=Counter)
+    count: QueryCount = field(default_factory=QueryCount)
     known: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, find: Callable[[Self], T]) -> T:
@@ -133,7 +139,7 @@ class Question:
         return math.isinf(self.theta1) or (self.domain.immovable and labels_fixed)
 
     def _decoded(self, points: FloatArray) -> Any:
-        self.asked["rows"] += len(points)
+        self.count.rows += len(points)
         return self.table.decode(points)
 
     def predict(self, points: FloatArray) -> npt.NDArray[Any]:

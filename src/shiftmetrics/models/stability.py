@@ -223,7 +223,7 @@ def _result(
         **fields,
         route=route,
         lower_bound=rounds.lower_bound,
-        n_queries=question.asked["rows"],
+        n_queries=question.count.rows,
         neighbour_distance=_neighbour_distance(question),
         trace=rounds.trace,
         units=question.domain.unit,
@@ -344,7 +344,7 @@ def solve_in_rounds(
     computing = options["computing"]
     quiet = {**options, "computing": replace(computing, progress=False)}
     rounds = [stability_criterion(found.loss, threshold, **options)]
-    queries, known = [question.asked["rows"]], []  # known: risk and gap among the points of the next round
+    queries, known = [question.count.rows], []  # known: risk and gap among the points of the next round
     with progress_bar(computing.progress, "search", unit=" rounds") as bar:
         while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
             better = found.refine(rounds[-1].dual)
@@ -353,7 +353,7 @@ def solve_in_rounds(
             found = better
             known.append(_risk_and_gap(found, rounds[-1], threshold, options))
             rounds.append(stability_criterion(found.loss, threshold, **quiet))
-            queries.append(question.asked["rows"])
+            queries.append(question.count.rows)
             bar.update()
     solved = rounds[-1]
     lower = None if found.lower is None else stability_criterion(found.lower, threshold, **quiet).value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -296,7 +295,7 @@ def _agrees(question: Question, grid: Grid) -> bool:
             part = points[change]
             axis.put(part, part.copy(), target[change])
             points[change], cells[change, position] = part, target[change]
-    expected = replace(question, asked=Counter()).losses(points, rows)
+    expected = replace(question, count=type(question.count)()).losses(points, rows)
     outputs = grid.outputs(cells)
     if question.loss == "zero_one":
         margins = grid.forest.margins(outputs, question.y[rows])

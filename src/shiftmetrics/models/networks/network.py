@@ -37,7 +37,7 @@ class Network:
     """
 
     def __init__(self, model: Any, question: Question, *, row_shape: tuple[int, ...] | None = None) -> None:
-        self.module, self.row_shape, self._asked = module_of(model), row_shape, question.asked
+        self.module, self.row_shape, self._count = module_of(model), row_shape, question.count
         self.cut = 0.0 if question.cut is None else question.cut.logit
         self.classifies = question.loss != "squared"  # one column of scores is the margin of the second class
         like = parameter_of(self.module)
@@ -57,7 +57,7 @@ class Network:
 
     def __call__(self, points: Tensor) -> Tensor:
         """Return scores (n, n_classes), or values (n,), in the dtype of the points."""
-        self._asked["rows"] += len(points)
+        self._count.rows += len(points)
         rows = points if self.row_shape is None else points.reshape(-1, *self.row_shape)
         output = self.module(rows.to(self.dtype))
         if not isinstance(output, Tensor) or output.shape[0] != points.shape[0]:
