@@ -5,12 +5,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics import Resampling, posterior_agreement
+from shiftmetrics import Resampling, model_stability, posterior_agreement
 from shiftmetrics.comparison import compare_agreement
+from shiftmetrics.stability import ZeroOneLoss, stability_criterion
 
 pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
 
@@ -80,6 +83,42 @@ def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> 
     assert str(file) in fails("agreement", *folders)
     pd.DataFrame({"a": [1.0]}).to_parquet(file)
     assert "REFERENCE must" in fails("agreement", *folders)
+
+
+def test_stability_of_folders(run: Callable, fails: Callable, tmp_path: Path) -> None:
+    labels = np.where(REFERENCE[:, 0] + RNG.normal(size=600) > 0.0, "ill", "well")
+    rows = pd.DataFrame(REFERENCE, columns=["a", "b", "c"])
+    model = LogisticRegression().fit(rows, labels)
+    joblib.dump(model, tmp_path / "m.joblib")
+    rows = rows.assign(died=labels, distance=np.abs(REFERENCE[:, 1]), age=RNG.random(600))
+    (tmp_path / "rows").mkdir()
+    for number in range(2):
+        part = rows.iloc[300 * number : 300 * (number + 1)]
+        part.to_parquet(tmp_path / "rows" / f"{number}.parquet", row_group_size=70)
+    json, folder = tmp_path / "r.json", tmp_path / "rows"
+    of_model = ["--model", tmp_path / "m.joblib", "--trust", "--target", "died"]
+    fitting = ["--threshold", "0.45", "--json", json, "--memory-limit", "100000000"]
+    result = run("stability", folder, *of_model, *fitting, "--weight", "age")
+    assert result.exit_code == 0, result.output
+    assert "the model does not see: 'distance'" in result.output
+    exact = model_stability(model, rows[["a", "b", "c"]], labels, 0.45, sample_weight=rows["age"])
+    assert value_of(json) == pytest.approx(exact.value, rel=1e-12)
+    result = run("stability", folder, "--distances", "distance", *fitting)
+    assert result.exit_code == 0, result.output
+    exact = stability_criterion(ZeroOneLoss(rows["distance"]), 0.45)
+    assert value_of(json) == pytest.approx(exact.value, rel=1e-12)
+    small = ["--threshold", "0.45", "--memory-limit", "1000000"]
+    assert "Out of memory. X, of 600 rows" in fails("stability", folder, *of_model, *small)
+    assert "Out of memory. loss, of 600 rows" in fails("stability", folder, "--distances", "distance", *small)
+    assert "--target must name a column of FILE" in fails("stability", folder, *of_model[:-1], "z", *fitting)
+    assert "--id must be left out for several" in fails("stability", folder, *of_model, *fitting, "--id", "a")
+
+
+def test_agreement_within_a_memory_limit(run: Callable, fails: Callable, folders: tuple[Path, Path]) -> None:
+    assert run("agreement", *folders, "--memory-limit", "100000000").exit_code == 0
+    assert "needs 16.03 MiB of memory, got a limit of 976.6 KiB" in fails(
+        "agreement", *folders, "--memory-limit", "1000000"
+    )
 
 
 INTERRUPTED = """
