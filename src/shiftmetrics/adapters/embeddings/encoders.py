@@ -14,13 +14,6 @@ from shiftmetrics._core.arrays import as_array, to_float64, to_numpy
 from shiftmetrics._core.validation import check_integer, check_keys, describe
 from shiftmetrics.adapters.embeddings.items import Items, check_items
 
-LEARNERS: dict[str, dict[str, int | None]] = {
-    "pca": {"n_components": 50},
-    "tfidf": {"max_features": 2000, "n_components": None},
-    "table": {},
-}
-"""Encoders that learn from a sample, with the defaults of their options."""
-
 TAKES = {"tfidf": "texts", "table": "table"}
 _PLURAL = {"images": "images", "texts": "texts", "table": "rows of a table"}
 
@@ -95,16 +88,20 @@ def fit_encoder(name: str, items: Any, *, size: int | None = None, **options: in
     >>> encoder.model.get_feature_names_out().tolist(), encoder(["good good"]).round(1).tolist()
     (['bad', 'film', 'good'], [[0.0, 0.0, 1.0]])
     """
+    import sklearn
+
     check_keys([name], "encoder", tuple(LEARNERS), "an encoder that learns")
     known = check_items(items, "items", size=size)
     check_kind(name, known)
-    settings = {**LEARNERS[name], **options}
-    check_keys(options, "options", tuple(LEARNERS[name]), f"options of {name!r}")
-    for option, value in settings.items():
+    defaults = LEARNERS[name].__kwdefaults__ or {}
+    check_keys(options, "options", tuple(defaults), f"options of {name!r}")
+    settings = sorted({**defaults, **options}.items())
+    for option, value in settings:
         if value is not None:
             check_integer(value, option, low=1)
-    model = _FITS[name](known.take(slice(None)), **settings)
-    return LearnedEncoder(name, model, identity_of(name, known, **options))
+    model = LEARNERS[name](known.take(slice(None)), **options)
+    identity = f"{name} {settings} scikit-learn {sklearn.__version__} {known.digest()}"
+    return LearnedEncoder(name, model, identity)
 
 
 def check_kind(name: str, items: Items) -> None:
@@ -112,14 +109,6 @@ def check_kind(name: str, items: Items) -> None:
     kind = TAKES.get(name)
     if kind is not None and items.kind != kind:
         raise TypeError(describe("items", f"{_PLURAL[kind]} for encoder={name!r}", _PLURAL[items.kind]))
-
-
-def identity_of(name: str, items: Items, **options: int | None) -> str:
-    """Name an encoder that has learned from these items, for the cache."""
-    import sklearn
-
-    settings = {**LEARNERS[name], **options}
-    return f"{name} {sorted(settings.items())} scikit-learn {sklearn.__version__} {items.digest()}"
 
 
 def pixels(items: Any) -> npt.NDArray[Any]:
@@ -147,7 +136,7 @@ def _scale(array: npt.NDArray[Any]) -> float:
     return 255.0 if array.dtype == np.uint8 and array.ndim > 2 else 1.0
 
 
-def _fit_pca(items: Any, n_components: int) -> Any:
+def _fit_pca(items: Any, *, n_components: int = 50) -> Any:
     from sklearn.decomposition import PCA
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
@@ -156,7 +145,7 @@ def _fit_pca(items: Any, n_components: int) -> Any:
     return make_pipeline(FunctionTransformer(pixels), pca).fit(items)
 
 
-def _fit_tfidf(texts: list[str], max_features: int, n_components: int | None) -> Any:
+def _fit_tfidf(texts: list[str], *, max_features: int = 2000, n_components: int | None = None) -> Any:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
@@ -186,7 +175,8 @@ def _fit_table(items: Any) -> Any:
     ).fit(items)
 
 
-_FITS: dict[str, Callable[..., Any]] = {"pca": _fit_pca, "tfidf": _fit_tfidf, "table": _fit_table}
+LEARNERS: dict[str, Any] = {"pca": _fit_pca, "tfidf": _fit_tfidf, "table": _fit_table}
+"""Encoders that learn from a sample: functions that fit them, with their options."""
 
 
 def is_module(value: Any) -> bool:
