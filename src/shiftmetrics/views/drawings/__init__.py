@@ -5,9 +5,8 @@ Importing this package registers them. matplotlib is loaded when something is dr
 
 from shiftmetrics.views.drawings import (  # noqa: F401
     agreement,
-    agreement_sets,
-    comparison,
     novelty,
     sensitive_sample,
+    several,
     stability,
 )

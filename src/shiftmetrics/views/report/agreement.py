@@ -13,7 +13,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.views.drawings.agreement import predictions
 from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
+from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.pictures import range_of, thumbnail
 
 MOST_CHANGES = 8
@@ -85,10 +85,7 @@ def agreement_facts(result: Any) -> list[Fact]:
     return [*(Fact(*parts, said=True) for parts in said), log_pa]
 
 
-AGREEMENT = Section("agreement", "Agreement", "Do predictions survive the shift?")
-
-
-@reports(AGREEMENT, PosteriorAgreementResult, facts=agreement_facts)
+@reports("agreement", PosteriorAgreementResult, facts=agreement_facts)
 def fill_agreement(entry: Entry) -> None:
     """Show what changed, the agreement of the pairs and over beta, and the pairs that agree least."""
     result, rows = entry.result, entry.rows

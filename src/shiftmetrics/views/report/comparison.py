@@ -7,13 +7,8 @@ from typing import Any
 
 from shiftmetrics._core.result import format_number
 from shiftmetrics.comparison.result import ComparisonResult
-from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
+from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 
-COMPARISON = Section(
-    "comparison",
-    "Models side by side",
-    "Which model holds best, and is it clear?",
-)
 COMPANIONS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "accuracy": ("Accuracy", percent),
     "accuracy_low": ("at least", percent),
@@ -53,7 +48,7 @@ def comparison_facts(result: Any) -> list[Fact]:
     return facts
 
 
-@reports(COMPARISON, ComparisonResult, facts=comparison_facts)
+@reports("comparison", ComparisonResult, facts=comparison_facts)
 def fill_comparison(entry: Entry) -> None:
     """Draw the models, and list them, their companions and their differences."""
     result = entry.result

@@ -16,14 +16,10 @@ from shiftmetrics._core.files import write_text
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.validation import describe
 from shiftmetrics._version import __version__
-from shiftmetrics.views.report.agreement import AGREEMENT
-from shiftmetrics.views.report.comparison import COMPARISON
+from shiftmetrics.views.report import agreement, comparison, novelty, stability  # noqa: F401  register
 from shiftmetrics.views.report.context import Context, Rows
-from shiftmetrics.views.report.novelty import NOVELTY
 from shiftmetrics.views.report.parts import (
-    OTHER,
     Entry,
-    Section,
     Table,
     direction_of,
     facts_of,
@@ -31,9 +27,8 @@ from shiftmetrics.views.report.parts import (
     stylesheet,
     view_of,
 )
-from shiftmetrics.views.report.stability import STABILITY
 
-SECTIONS = (COMPARISON, AGREEMENT, STABILITY, NOVELTY, OTHER)
+SECTIONS = ("comparison", "agreement", "stability", "novelty", "other")
 MAXIMUM_BYTES = 1_000_000
 DETAILS = (12, 6, 3, 0)
 """Thumbnails for each mode and rows of each table: the next step is taken when a page grows too large."""
@@ -135,10 +130,8 @@ def _named(results: Any) -> dict[str, Result]:
 
 def _page(named: Mapping[str, Result], title: str, context: Context, detail: int) -> str:
     entries = [_entry(name, result, context, detail) for name, result in named.items()]
-    sections: dict[Section, list[Entry]] = {section: [] for section in SECTIONS}
-    for entry in entries:
-        sections[view_of(entry.result).section].append(entry)
-    shown = {section: part for section, part in sections.items() if part}
+    sections = {name: [entry for entry in entries if entry.section == name] for name in SECTIONS}
+    shown = {name: part for name, part in sections.items() if part}
     page = render(
         "page.html.j2",
         {
@@ -148,9 +141,8 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "context": context,
             "gate": _gate(context.rules),
             "cards": [(entry, _foot(entry.result)) for entry in entries],
-            "new": sections[NOVELTY],
             "warnings": _warnings(named),
-            "sections": [(section, _body(section, part)) for section, part in shown.items()],
+            "sections": {name: _body(name, part) for name, part in shown.items()},
             "methods": _methods(named, list(shown)),
             "written": datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
         },
@@ -162,6 +154,7 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
     remark = context.remarks.get(name)
     entry = Entry(
         name=name,
+        section=view_of(result).section,
         result=result,
         rows=context.rows.get(name, Rows()),
         detail=detail,
@@ -172,10 +165,10 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
     return entry
 
 
-def _body(section: Section, entries: list[Entry]) -> str:
+def _body(section: str, entries: list[Entry]) -> str:
     compared = [entry.compared for entry in entries if entry.compared]
     overview = Table(compared) if len(compared) > 1 else None
-    return render("measure.html.j2", {"anchor": section.anchor, "overview": overview, "entries": entries})
+    return render("measure.html.j2", {"anchor": section, "overview": overview, "entries": entries})
 
 
 def _gate(checked: Any) -> dict[str, Any] | None:
@@ -210,7 +203,7 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
     return warnings
 
 
-def _methods(named: Mapping[str, Result], sections: Sequence[Section]) -> str:
+def _methods(named: Mapping[str, Result], sections: Sequence[str]) -> str:
     """Return how to read each measure, its limits, and the settings behind every number."""
     bounds = [result.error_bound for result in named.values() if np.isfinite(result.error_bound)]
     settings = {}

@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty import NoveltyResult, NoveltyTable
 from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.parts import Entry, Fact, Section, number, percent, render, reports
+from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
 from shiftmetrics.views.report.typical import Side, typical_columns, typical_rows, typical_words
 
@@ -24,8 +24,6 @@ MOST_PICTURES = 6
 MOST_COLUMNS = 5
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
-
-NOVELTY = Section("novelty", "Novelty", "What is new, and what is missing?")
 
 
 def novelty_facts(result: Any) -> list[Fact]:
@@ -55,7 +53,7 @@ def novelty_facts(result: Any) -> list[Fact]:
     ]
 
 
-@reports(NOVELTY, NoveltyTable)
+@reports("novelty", NoveltyTable)
 def fill_table(entry: Entry) -> None:
     """Draw a table of several samples."""
     result = entry.result
@@ -63,7 +61,7 @@ def fill_table(entry: Entry) -> None:
     entry.draw()
 
 
-@reports(NOVELTY, NoveltyResult, facts=novelty_facts)
+@reports("novelty", NoveltyResult, facts=novelty_facts)
 def fill_novelty(entry: Entry) -> None:
     """Show the spectrum, what the score depends on, and a card for each mode."""
     result, rows, detail = entry.result, entry.rows, entry.detail

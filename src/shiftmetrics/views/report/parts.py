@@ -104,6 +104,7 @@ class Entry:
     """
 
     name: str
+    section: str
     result: Any
     rows: Rows
     detail: int
@@ -137,19 +138,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Section:
-    """One section of the page. Its guide is in the templates."""
-
-    anchor: str
-    name: str
-    question: str
-
-
-@dataclass(frozen=True)
 class View:
     """How a class of results is reported: its section, the figures beside the value, and what fills in its entry."""
 
-    section: Section
+    section: str
     facts: Callable[[Any], list[Fact]]
     fill: Callable[[Entry], None]
 
@@ -158,11 +150,12 @@ _VIEWS: dict[type, View] = {}
 
 
 def reports(
-    section: Section, *classes: type, facts: Callable[[Any], list[Fact]] | None = None
+    section: str, *classes: type, facts: Callable[[Any], list[Fact]] | None = None
 ) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
     """Register the decorated function, which fills in an entry, for results of these classes.
 
-    ``facts`` are the figures after the value; by default the numbers among the result's fields.
+    The texts of a section, its title among them, are in the templates. ``facts`` are the figures after the value; by
+    default the numbers among the result's fields.
     """
 
     def register(fill: Callable[[Entry], None]) -> Callable[[Entry], None]:
@@ -207,10 +200,7 @@ def plain_facts(result: Result) -> list[Fact]:
     ]
 
 
-OTHER = Section("other", "Other results", "What else was measured")
-
-
-@reports(OTHER, Result)
+@reports("other", Result)
 def fill_plain(entry: Entry) -> None:
     """Print the summary of a result without a section of its measure."""
     entry.sentences += entry.result.summary().splitlines()

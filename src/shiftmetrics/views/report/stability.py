@@ -15,7 +15,7 @@ from shiftmetrics.stability import StabilityResult, stability_curve, trade_off
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.sample import is_numeric
 from shiftmetrics.stability.words import NEARLY_EVEN
-from shiftmetrics.views.report.parts import Entry, Fact, Number, Section, number, percent, reports
+from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.shifted_rows import add_row_tables
 
 MOST_FACTS = 10
@@ -25,8 +25,6 @@ MOST_DRAWN = 250
 """Rows in the picture of the sample: each takes a few hundred bytes of the page."""
 CURVE_POINTS = 17
 MOST_ROWS_FOR_CURVES = 300_000
-
-STABILITY = Section("stability", "Stability", "How little does it take to break the model?")
 
 
 def shift_facts(result: Any) -> list[Fact]:
@@ -46,7 +44,7 @@ def shift_facts(result: Any) -> list[Fact]:
     return facts
 
 
-@reports(STABILITY, StabilityResult, facts=shift_facts)
+@reports("stability", StabilityResult, facts=shift_facts)
 def fill_shift(entry: Entry) -> None:
     """Show the curves, the shifted sample, and which rows, labels and columns the worst case is about."""
     result = entry.result
@@ -132,7 +130,7 @@ def series_facts(result: Any) -> list[Fact]:
     return facts
 
 
-@reports(STABILITY, StabilityCurve, facts=series_facts)
+@reports("stability", StabilityCurve, facts=series_facts)
 def fill_series(entry: Entry) -> None:
     """Draw a curve."""
     entry.sentences.append(entry.result.headline())
@@ -157,7 +155,7 @@ def feature_facts(result: Any) -> list[Fact]:
     return facts
 
 
-@reports(STABILITY, FeatureStabilityResult, facts=feature_facts)
+@reports("stability", FeatureStabilityResult, facts=feature_facts)
 def fill_features(entry: Entry) -> None:
     """Show the features whose moves do most harm, and for whom."""
     result, detail = entry.result, entry.detail

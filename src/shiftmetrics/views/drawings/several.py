@@ -1,4 +1,4 @@
-"""Drawings of several models, shifts or environments: curves, their ranking, and all pairs."""
+"""Drawings of several models, shifts or environments: curves, rankings, and all pairs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult
+from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.drawings.kinds import drawing
-from shiftmetrics.views.drawings.style import heat_map, name_rows, new_axes
+from shiftmetrics.views.drawings.style import MUTED, REFERENCE, TEST, heat_map, mark, name_rows, new_axes
 
 MODEL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7b5ea7")
 """One for each model, then again with another marker: the colours of Okabe and Ito for colour-blind readers."""
@@ -141,3 +142,23 @@ def _similar_side_by_side(values: FloatArray) -> IntArray:
     np.fill_diagonal(apart, 0.0)
     tree = linkage(squareform(apart, checks=False), method="average", optimal_ordering=True)
     return np.asarray(leaves_list(tree), dtype=np.int64)[::-1]
+
+
+@drawing(ComparisonResult, kind="models")
+def draw_models(result: Any, ax: Any = None) -> Any:
+    """Draw each model with its interval, the best on top: orange where it may be the best, hollow if collapsed."""
+    models = result.models
+    ax = new_axes(ax, height=1.4 + 0.3 * len(models))
+    for place, model in zip(name_rows(ax, [model.name for model in models]), models, strict=True):
+        colour = TEST if model.rank_low == 1 and not model.collapsed else REFERENCE
+        ends = [model.interval.low, model.interval.high]
+        ax.plot(ends, [place, place], color=colour, solid_capstyle="butt")
+        inside = "white" if model.collapsed else colour
+        ax.plot([model.value], [place], "o", markersize=6, color=colour, markerfacecolor=inside)
+        mark(ax, model.ranks, (1.03, place), xycoords=("axes fraction", "data"), shift=(0, 0), va="center")
+    mark(ax, "rank", (1.03, 1.0), xycoords="axes fraction", shift=(0, 4), color=MUTED)
+    ax.locator_params(axis="x", nbins=6)
+    unit = f" ({result.compared_unit})" if result.compared_unit else ""
+    ax.set_xlabel(f"{result.criterion}{unit}")
+    ax.set_title(f"Models with {100 * models[0].interval.level:g} % intervals")
+    return ax
