@@ -23,7 +23,7 @@ from rows_with_holes import assert_reached
 from shiftmetrics.models import Moves, Search, model_stability
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import answers, forest_of
-from shiftmetrics.models.forests.bounds import certified_distances, lower_bounds
+from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
 from shiftmetrics.models.forests.climbing import Block
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
@@ -201,7 +201,8 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     question = question_of(model, X, y, moves=FREE)
     upper = answer(question)[1].loss.distances ** 2
     grid = grid_of_question(question)
-    squared, losses = lower_bounds(grid, X, question.y, "zero_one")
+    lower = lower_loss(question, grid)
+    squared, losses = np.square(lower.distances), lower.losses
     known = np.where(losses > 0.0, squared, np.inf).min(axis=1)
     assert (known <= upper * (1 + 1e-9) + 1e-15).all()
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):

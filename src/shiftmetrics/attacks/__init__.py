@@ -7,9 +7,9 @@ except ImportError as error:
 
 from shiftmetrics.attacks.apgd import apgd
 from shiftmetrics.attacks.gradient import fgsm, noise, pgd
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.nearest import nearest_error
-from shiftmetrics.attacks.search import run_attack
+from shiftmetrics.attacks.problem import AttackOptions
+from shiftmetrics.attacks.search import AttackResult, run_attack
 
 __all__ = [
     "AttackOptions",

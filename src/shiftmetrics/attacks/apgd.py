@@ -11,7 +11,6 @@ from torch import Tensor
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.attacks.geometry import Norm, project_ball, steepest
 from shiftmetrics.attacks.gradient import Worst
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.model import (
     MIN_CLASSES,
     ROW_LOSSES,
@@ -19,8 +18,8 @@ from shiftmetrics.attacks.model import (
     margin_loss,
     targeted_difference_of_logits_ratio,
 )
-from shiftmetrics.attacks.problem import Problem
-from shiftmetrics.attacks.search import run_search
+from shiftmetrics.attacks.problem import AttackOptions, Problem
+from shiftmetrics.attacks.search import AttackResult, run_search
 
 _RHO = 0.75  # share of steps that must raise the loss
 _MOMENTUM = 0.75

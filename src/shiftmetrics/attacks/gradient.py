@@ -9,10 +9,9 @@ from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.attacks.geometry import Norm, project_ball, row_norm, steepest
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult
 from shiftmetrics.attacks.model import MIN_CLASSES, ROW_LOSSES, LossName, margin_loss
-from shiftmetrics.attacks.problem import Problem
-from shiftmetrics.attacks.search import run_search
+from shiftmetrics.attacks.problem import AttackOptions, Problem
+from shiftmetrics.attacks.search import AttackResult, run_search
 
 
 def fgsm(

@@ -22,9 +22,8 @@ from shiftmetrics.attacks.boundary import (
     slide,
 )
 from shiftmetrics.attacks.geometry import Norm
-from shiftmetrics.attacks.interface import AttackOptions, AttackResult
-from shiftmetrics.attacks.problem import Problem
-from shiftmetrics.attacks.search import Search, run_search
+from shiftmetrics.attacks.problem import AttackOptions, Problem
+from shiftmetrics.attacks.search import AttackResult, Search, run_search
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rows under attack, checked, in coordinates where the cost of a move is a plain norm.
+"""Options of attacks, and rows under attack, checked, in coordinates where the cost of a move is a plain norm.
 
 A row x moves to ``x + move / scale``, with ``scale = sqrt(feature_costs)``, so that the weighted distance
 ``sqrt(sum_j cost_j (x'_j - x_j)^2)`` is the length of the move. Bounds become a box of moves, and a frozen
@@ -19,10 +19,77 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
-from shiftmetrics._core.validation import check_finite, check_number, check_vector, describe
+from shiftmetrics._core.validation import check_finite, check_integer, check_number, check_vector, describe
 from shiftmetrics.attacks.geometry import Norm, random_move, row_norm
-from shiftmetrics.attacks.interface import AttackOptions
 from shiftmetrics.attacks.model import RowLoss, margin_loss
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttackOptions:
+    """Where inputs may move, what moves cost, and how an attack runs.
+
+    Parameters
+    ----------
+    bounds : (low, high), optional
+        Range of the inputs: numbers, or arrays in the shape of a row for bounds of each feature. Default: none.
+    feature_costs : array in the shape of a row, optional
+        Cost weights c > 0: distances are ``sqrt(sum_j c_j move_j^2)`` (l2) or ``max_j sqrt(c_j) |move_j|``
+        (linf). An infinite cost freezes a feature. Default: 1.
+    frozen : array of bool in the shape of a row, optional
+        Features that may not move.
+    batch_size : int, default 256
+        Rows attacked at a time.
+    rng : int, Generator or None, default 0
+        Seed of random starts and moves; None for another seed in each call.
+    progress : bool, default True
+        Whether to show a progress bar for work of more than two seconds.
+
+    Raises
+    ------
+    ValueError
+        If ``batch_size`` is not positive. Attacks check the other options against their inputs.
+
+    Examples
+    --------
+    >>> from shiftmetrics.attacks import AttackOptions
+    >>> AttackOptions(bounds=(0, 1), frozen=[True, False]).batch_size
+    256
+    """
+
+    bounds: tuple[Any, Any] | None = None
+    feature_costs: Any = None
+    frozen: Any = None
+    batch_size: int = 256
+    rng: Any = 0
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "batch_size", check_integer(self.batch_size, "batch_size", low=1))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that change a result, for its ``settings``."""
+        return {
+            "bounds": self.bounds,
+            "feature_costs": self.feature_costs,
+            "frozen": self.frozen,
+            "batch_size": self.batch_size,
+            "rng": self.rng if isinstance(self.rng, int) else None,
+        }
+
+
+def options_of(value: AttackOptions | None) -> AttackOptions:
+    """Return the options of a call, the defaults for None.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is something else.
+    """
+    if value is None:
+        return AttackOptions()
+    if not isinstance(value, AttackOptions):
+        raise TypeError(describe("options", "an AttackOptions or None", repr(value)))
+    return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from sklearn.ensemble import (
 
 from shiftmetrics.models import Moves, Search, model_stability
 from shiftmetrics.models.forests import answers
-from shiftmetrics.models.forests.bounds import certified_distances, lower_bounds
+from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
@@ -28,7 +28,8 @@ MODELS = {
 
 
 def single_bounds(grid, question):
-    squared, losses = lower_bounds(grid, question.codes, question.y, "zero_one")
+    lower = lower_loss(question, grid)
+    squared, losses = np.square(lower.distances), lower.losses
     return np.where(losses > 0.0, squared, np.inf).min(axis=1)
 
 

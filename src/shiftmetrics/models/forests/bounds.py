@@ -29,28 +29,17 @@ _NEAR = 0.25  # share of the rows, the nearest to an error, that get a sharper b
 
 
 def lower_loss(question: Question, grid: Grid) -> CandidateLoss | None:
-    """Return a certified lower loss, None where it takes too long."""
-    if len(grid.boxes.leaf) * question.n_samples > _MOST_PAIRS:
+    """Return a certified lower loss, a staircase whose column 0 is the row itself; None where it takes too long."""
+    n_rows, n_leaves = question.n_samples, len(grid.boxes.leaf)
+    if n_leaves * n_rows > _MOST_PAIRS:
         return None
-    squared, losses = lower_bounds(grid, question.codes, question.y, question.loss)
-    return CandidateLoss(losses, np.sqrt(squared), kind="lower_bound")
-
-
-def lower_bounds(grid: Grid, start: FloatArray, y: Array, loss: LossName) -> tuple[FloatArray, FloatArray]:
-    """Return for each row distances and the highest losses that it could have from there on.
-
-    Returns
-    -------
-    squared, losses : array of shape (n_rows, n_steps)
-        A staircase: column 0 is the row itself; padded with inf.
-    """
-    blocks = grid.row_blocks(len(start), (60 + 16 * grid.forest.n_outputs) * len(grid.boxes.leaf))
-    parts = [_bounds_of_block(grid, start[rows], y[rows], loss) for rows in blocks]
-    squared, losses = np.full((len(start), _STEPS + 1), np.inf), np.zeros((len(start), _STEPS + 1))
-    for rows, (near, high) in zip(blocks, parts, strict=True):
+    squared, losses = np.full((n_rows, _STEPS + 1), np.inf), np.zeros((n_rows, _STEPS + 1))
+    width = 0
+    for rows in grid.row_blocks(n_rows, (60 + 16 * grid.forest.n_outputs) * n_leaves):
+        near, high = _bounds_of_block(grid, question.codes[rows], question.y[rows], question.loss)
         squared[rows, : near.shape[1]], losses[rows, : near.shape[1]] = near, high
-    width = max(near.shape[1] for near, _ in parts)
-    return squared[:, :width], losses[:, :width]
+        width = max(width, near.shape[1])
+    return CandidateLoss(losses[:, :width], np.sqrt(squared[:, :width]), kind="lower_bound")
 
 
 def _bounds_of_block(
