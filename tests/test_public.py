@@ -13,8 +13,7 @@ import pytest
 
 import shiftmetrics
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Result
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status
 
 PUBLIC = [name for name in shiftmetrics.__all__ if not name.startswith("__")]
 FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(shiftmetrics, name))]

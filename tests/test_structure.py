@@ -12,8 +12,7 @@ from typing import get_type_hints
 import pytest
 
 import shiftmetrics
-from shiftmetrics._core.result import Result
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "shiftmetrics"

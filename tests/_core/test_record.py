@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from shiftmetrics._core.record import Record, decode, encode
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status
 
 
 class Outcome:

@@ -1,7 +1,9 @@
 """The common part of results: reading sentences, JSON with and without a file, tables, notebooks."""
 
+import dataclasses
 import json
 import math
+import pickle
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftmetrics._core.record import Record
+from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._core.result import (
     SCHEMA_VERSION,
     Interval,
     Result,
+    Status,
     format_number,
     result_from_document,
     settings_of,
     write_document,
 )
-from shiftmetrics._core.status import Status
 
 
 class Ending:
@@ -289,3 +291,42 @@ def test_the_notebook_view_escapes_what_users_wrote() -> None:
     assert "Length &lt;from&gt; a &amp; b" in html
     assert "0.25 nats" in html
     assert "[0.2, inf] (95 %)" in html
+
+
+# --- how a computation ended ----------------------------------------------------------------------------
+
+STUCK = Status("stuck", "No progress.", "Allow more steps.", ok=False)
+
+
+def test_a_status_says_cause_and_remedy() -> None:
+    solved = Status("solved", "Solved.")
+    assert (solved.ok, solved.remedy, solved.text) == (True, "", "Solved.")
+    assert not STUCK.ok
+    assert STUCK.text == "No progress. Allow more steps."
+    assert str(STUCK) == STUCK.to_plain() == STUCK.code == "stuck"
+
+
+def test_equal_parts_make_equal_statuses() -> None:
+    assert Status("stuck", "No progress.", "Allow more steps.", ok=False) == STUCK
+    assert dataclasses.replace(STUCK, remedy="") != STUCK
+    assert {STUCK: 1}[pickle.loads(pickle.dumps(STUCK))] == 1
+
+
+def test_it_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        STUCK.ok = True  # type: ignore[misc]
+
+
+def test_json_holds_all_of_it() -> None:
+    def no_array(*_: object) -> None:
+        raise AssertionError
+
+    text = json.dumps(encode(STUCK, no_array))
+    assert json.loads(text) == {
+        "type": "Status",
+        "code": "stuck",
+        "cause": "No progress.",
+        "remedy": "Allow more steps.",
+        "ok": False,
+    }
+    assert decode(json.loads(text), no_array) == STUCK

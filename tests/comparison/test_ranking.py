@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.result import Interval, Result
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Result, Status
 from shiftmetrics.comparison import compare_results
 
 DONE = Status("done", "It is done.")

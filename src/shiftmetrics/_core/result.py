@@ -19,12 +19,45 @@ import numpy.typing as npt
 
 from shiftmetrics._core.files import atomic_path, write_text
 from shiftmetrics._core.record import Record, decode, encode
-from shiftmetrics._core.status import Status
 from shiftmetrics._version import __version__
 
 SCHEMA_VERSION = 2
 
 KeepArray: TypeAlias = Callable[[str, npt.NDArray[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Status(Record):
+    """How a computation ended.
+
+    Attributes
+    ----------
+    code : str
+        One word for programs, such as "converged".
+    cause : str
+        Why it ended so, in a sentence.
+    remedy : str
+        What to do about it; empty where there is nothing to do.
+    ok : bool
+        Whether the value is an answer.
+    """
+
+    code: str
+    cause: str
+    remedy: str = ""
+    ok: bool = True
+
+    @property
+    def text(self) -> str:
+        """The cause, and the remedy where there is one."""
+        return f"{self.cause} {self.remedy}".rstrip()
+
+    def to_plain(self) -> str:
+        """Return the code: tables and rules compare it."""
+        return self.code
+
+    def __str__(self) -> str:
+        return self.code
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

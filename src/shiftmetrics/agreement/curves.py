@@ -13,8 +13,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, as_like, 
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import Computing, Resampling, always_resampling, computing_of
-from shiftmetrics._core.result import Result, format_number, settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, check_vector, describe
 from shiftmetrics.agreement.channel import channel_of

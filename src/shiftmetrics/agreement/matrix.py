@@ -13,8 +13,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import Computing, computing_of
-from shiftmetrics._core.result import Result
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.posterior import posterior_agreement

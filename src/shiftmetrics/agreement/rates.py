@@ -12,8 +12,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Interval, Result, format_number, settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Result, Status, format_number, settings_of
 from shiftmetrics._core.tables import Align, check_labels, label_codes
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.predictions import check_predictions

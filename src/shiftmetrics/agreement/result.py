@@ -11,8 +11,7 @@ from typing import ClassVar
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.numerics import entropy
-from shiftmetrics._core.result import Interval, Result, format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
 from shiftmetrics.agreement.contributions import AgreementContributions
 from shiftmetrics.agreement.pairing import Pairing

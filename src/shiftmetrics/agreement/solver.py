@@ -13,7 +13,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
 from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 from shiftmetrics._core.options import Computing
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.result import (

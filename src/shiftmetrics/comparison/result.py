@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Interval, Result, format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics.stability.words import shift_in_words
 
 SEPARATED = Status("separated", "The best model differs from every other one by more than chance.")

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Interval, Result, format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.stability.losses import Kind
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.result import Interval, Result, format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics.novelty.detection import chance_of_seeing
 from shiftmetrics.novelty.maps import FeatureMap, Route

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import map_reduce
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.maps import FactorMap, FeatureMap, Route

@@ -12,8 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, to_float64
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import Computing
-from shiftmetrics._core.result import Result, settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status, settings_of
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import check_integer, check_matrix, check_rng, describe
 from shiftmetrics.novelty.bandwidth import choose_bandwidth

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status
 from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
 from shiftmetrics.stability.criterion import least_shift
 from shiftmetrics.stability.curve_result import COLUMNS, StabilityCurve

@@ -11,8 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Result, format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status, format_number
 from shiftmetrics.stability.losses.base import Kind
 from shiftmetrics.stability.words import (
     growth_in_words,

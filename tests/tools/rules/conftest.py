@@ -10,7 +10,7 @@ import pytest
 
 from shiftmetrics import Interval, Resampling, Result
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison import compare_results
 from shiftmetrics.novelty import kernel_entropic_novelty

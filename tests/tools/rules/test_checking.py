@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftmetrics import Result
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status
 from shiftmetrics.stability import FixedLoss, worst_case_risk
 from shiftmetrics.tools.rules import Rule, check_results
 

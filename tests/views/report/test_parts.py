@@ -2,8 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from shiftmetrics._core.result import Result
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status
 from shiftmetrics.views.report import facts_of, render_report
 from shiftmetrics.views.report.parts import number, percent
 

@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.adapters.sklearn.scorer import AgreementScorer, response_of, score_by
 from shiftmetrics.agreement import posterior_agreement

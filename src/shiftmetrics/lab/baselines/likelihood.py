@@ -11,8 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.neighbours import pairwise_distances
 from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
-from shiftmetrics._core.result import format_number, settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status, format_number, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import (
     check_magnitude,

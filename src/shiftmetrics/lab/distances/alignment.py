@@ -10,8 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.result import settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.tables import Align, check_labels, label_codes
 from shiftmetrics.lab.distances.features import EPSILON
 from shiftmetrics.lab.distances.gaussian import GaussianFit, gaussian_fit

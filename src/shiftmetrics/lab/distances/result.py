@@ -10,8 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
-from shiftmetrics._core.result import Result, format_number, settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status, format_number, settings_of
 
 LEVEL = 0.95
 

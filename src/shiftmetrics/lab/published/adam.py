@@ -18,8 +18,7 @@ from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_number, settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status, format_number, settings_of
 from shiftmetrics._core.validation import (
     check_choice,
     check_integer,

@@ -13,8 +13,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray, take_rows
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status, format_number
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, seed_of
 from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.result import PosteriorAgreementResult

@@ -14,8 +14,7 @@ from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.numerics import log_partition, posteriors
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status, format_number
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.scores import ScorePairs, named_prior, prepare_pairs

@@ -10,8 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status, format_number
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.channel import SymmetricChannel

@@ -10,8 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import binomial_interval, normal_interval
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.result import Interval, format_number, settings_of
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Status, format_number, settings_of
 from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.stability.criterion import stability_criterion

@@ -17,8 +17,7 @@ from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_reduce
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Status, format_number
 from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.result import BOUNDARY, MAX_ITER, NO_AGREEMENT, PosteriorAgreementResult
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shiftmetrics._core.result import Result, format_number
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Result, Status, format_number
 from shiftmetrics._core.validation import describe
 from shiftmetrics.tools.rules.fields import Place, Reading, find, matches, read, rows_of
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult

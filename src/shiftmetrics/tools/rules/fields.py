@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.record import Record, public_names
-from shiftmetrics._core.result import Interval, Result
-from shiftmetrics._core.status import Status
+from shiftmetrics._core.result import Interval, Result, Status
 from shiftmetrics.tools.rules.rule import Using, nearest_names, row_in_words
 
 MAIN = ("value", "difference", "stability")
