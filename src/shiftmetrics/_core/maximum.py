@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.numerics import UNIT_ROUNDOFF
+from shiftmetrics._core.arrays import UNIT_ROUNDOFF, BoolArray, FloatArray
 
 MAX_PIECES = 7
 """Pieces into which an interval is cut at a time: the model of F inside is not trusted further."""

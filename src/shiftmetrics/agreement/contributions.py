@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
-from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
+from shiftmetrics._core.arrays import FloatArray, IntArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.numerics import posteriors
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics.agreement.scores import ScorePairs

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, entropy
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.numerics import entropy
 from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
 from shiftmetrics.agreement.contributions import AgreementContributions

@@ -25,11 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.arrays import FloatArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.confidence import Draws, Units, drawn_interval, resampled_sums
 from shiftmetrics._core.maximum import Maximum
-from shiftmetrics._core.numerics import posteriors
 from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.scores import ScorePairs

@@ -13,6 +13,7 @@ from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
     IntArray,
+    Workspace,
     as_array,
     as_like,
     float64_rows,
@@ -25,7 +26,6 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.numerics import Workspace
 from shiftmetrics._core.parts import Side, placed
 from shiftmetrics._core.probabilities import check_probabilities, kind_of
 from shiftmetrics._core.rows import of_batches, pair_in_parts

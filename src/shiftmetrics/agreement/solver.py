@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray
 from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
-from shiftmetrics._core.numerics import UNIT_ROUNDOFF
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Status
 from shiftmetrics._core.validation import describe

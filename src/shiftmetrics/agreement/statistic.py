@@ -20,9 +20,8 @@ from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, Workspace, log_partition, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce
-from shiftmetrics._core.numerics import Workspace, log_partition
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.agreement.scores import ScorePairs
 

@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    directions,
+    take_rows,
+    to_float64,
+)
 from shiftmetrics._core.confidence import rate_ratio_p_value
-from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule

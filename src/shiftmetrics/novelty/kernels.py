@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, namespace, to_float64, to_numpy
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, directions, namespace, to_float64, to_numpy
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.validation import describe
 
 EPSILON = float(np.finfo(np.float64).eps)

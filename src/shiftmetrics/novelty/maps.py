@@ -12,9 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, directions, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
-from shiftmetrics._core.numerics import directions
 from shiftmetrics.novelty.factor import Factor, residual_noise
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import EPSILON

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, directions, float64_rows, to_float64
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
-from shiftmetrics._core.numerics import directions
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
 from shiftmetrics.novelty.kinds import Kind

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core import numerics
+from shiftmetrics._core import arrays
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.factor import Factor
@@ -175,7 +175,7 @@ def difference(
 def entropy(eigenvalues: FloatArray) -> float:
     """Return sum of l log(S / l) over positive numbers l with sum S, in nats: 0 for none."""
     total = float(eigenvalues.sum())
-    return total * max(0.0, numerics.entropy(eigenvalues / total)) if total > 0.0 else 0.0
+    return total * max(0.0, arrays.entropy(eigenvalues / total)) if total > 0.0 else 0.0
 
 
 def entropy_slack(change: float, count: int) -> float:

@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, directions, entropy, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_reduce, one_blas_thread, row_blocks
 from shiftmetrics._core.neighbours import TILE_POINTS, distance_blocks
-from shiftmetrics._core.numerics import directions, entropy
 from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
 from shiftmetrics._core.probabilities import check_probabilities
 from shiftmetrics._core.result import settings_of

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, namespace, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, directions, float64_rows, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
 from shiftmetrics._core.confidence import normal_interval
-from shiftmetrics._core.numerics import directions
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.arrays import FloatArray, log_partition, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.numerics import log_partition, posteriors
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Status, format_number
