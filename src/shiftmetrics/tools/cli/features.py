@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics.tools.cli.readers import read_source
-from shiftmetrics.tools.cli.samples import Sample, read_row_values, require_column
+from shiftmetrics.tools.cli.samples import Sample, check_length, read_row_values, require_column
 from shiftmetrics.tools.cli.sources import Source, parse_source
 from shiftmetrics.views.report import is_image_batch
 
@@ -92,11 +92,7 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
         pictures = read_source(parse_source(text, option))
         if hasattr(pictures, "columns") or not is_image_batch(pictures):
             raise ValueError(f"{option} must hold images of shape (n_samples, height, width), got {text!r}.")
-        if len(pictures) != len(sample.values):
-            raise ValueError(
-                f"{option} must have a picture for each row of {argument}, got {len(pictures)} for "
-                f"{len(sample.values)} rows."
-            )
+        check_length(pictures, sample, option)
     values = sample.values
     if np.ndim(values) < 3:
         return pictures

@@ -164,11 +164,13 @@ def as_content(value: Any, argument: str) -> Any:
         frame = value.reset_index(drop=not named)  # an index with a name is a column of ids
         frame.columns = [str(name) for name in frame.columns]
         return frame
-    if hasattr(value, "shape") or hasattr(value, "to_numpy") or isinstance(value, list | tuple):
-        try:
-            if hasattr(value, "to_numpy"):
-                value = value.to_numpy()
-            return np.asarray(to_numpy(value) if hasattr(value, "shape") else value)
-        except Exception as error:  # a ragged list, a tensor that NumPy cannot read, ...
-            raise TypeError(f"{argument} must be an array of numbers ({error}).") from error
-    raise TypeError(f"{argument} must be a table or an array, got an object of type {type(value).__name__}.")
+    try:
+        value = value.to_numpy() if hasattr(value, "to_numpy") else value
+        array = np.asarray(to_numpy(value) if hasattr(value, "shape") else value)
+    except Exception as error:  # a ragged list, a tensor that NumPy cannot read, ...
+        raise TypeError(f"{argument} must be an array of numbers ({error}).") from error
+    if array.ndim == 0 and array.dtype == object:
+        raise TypeError(
+            f"{argument} must be a table or an array, got an object of type {type(value).__name__}."
+        )
+    return array

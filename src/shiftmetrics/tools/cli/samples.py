@@ -279,12 +279,17 @@ def shared(option: str, name: str | None, *samples: Sample) -> Values | None:
         names = " or ".join(dict.fromkeys(sample.source.argument for sample in samples))
         raise ValueError(f"{option} must name a column of {names}, got {name!r}.")
     for sample, values in held:
-        if len(values) != len(sample.values):
-            raise ValueError(
-                f"{option} must have a value for each row of {sample.source.argument}, got {len(values)} for "
-                f"{len(sample.values)} rows."
-            )
+        check_length(values, sample, option)
     return held[0][1] if held else None
+
+
+def check_length(values: Any, sample: Sample, option: str) -> None:
+    """Raise a ValueError unless there is a value, or a picture, for each row of a sample."""
+    if len(values) != len(sample.values):
+        raise ValueError(
+            f"{option} must have a value for each row of {sample.source.argument}, got {len(values)} for "
+            f"{len(sample.values)} rows."
+        )
 
 
 def same_labels(first: Sample, second: Sample, name: str | None) -> Values | None:

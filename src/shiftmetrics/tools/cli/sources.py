@@ -16,10 +16,9 @@ from shiftmetrics.tools.cli.objects import is_attribute
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 ARRAY_SUFFIXES = (".npy", ".npz")
 OBJECT_SUFFIX = ".joblib"
-PICKLE_SUFFIXES = (".pkl", ".pickle", ".pt", ".pth", ".dill")
 KNOWN_SUFFIXES = (*TABLE_SUFFIXES, *ARRAY_SUFFIXES, OBJECT_SUFFIX)
 
-_SOURCE = re.compile(r"(?P<path>.+?\.(?:npz|npy))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?")
+_SOURCE = re.compile(r"(?P<path>.+?\.(?:npz|npy(?!:)))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?")
 
 IndexPart = int | slice
 
@@ -80,7 +79,7 @@ def parse_source(text: str, argument: str) -> Source:
     Raises
     ------
     ValueError
-        If the file is missing, is a folder, holds pickled objects or has an unknown suffix.
+        If the file is missing, is a folder or has an unknown suffix.
     """
     match = _SOURCE.fullmatch(text)
     source = Source(argument=argument, path=Path(text), files=parquet_files(text))
@@ -93,11 +92,6 @@ def parse_source(text: str, argument: str) -> Source:
     if match is None and is_attribute(text) and not Path(text.partition(":")[0]).is_file():
         return dataclasses.replace(source, is_attribute=True)
     path = source.path
-    if source.suffix in PICKLE_SUFFIXES:
-        raise ValueError(
-            f"{argument} must be a file of plain numbers, got {path.name!r}, whose kind can run code "
-            "when it is opened. Save the numbers with numpy.save, numpy.savez or as csv."
-        )
     if path.is_dir():
         raise ValueError(f"{argument} must be a file, got the folder {str(path)!r}.")
     if source.suffix not in KNOWN_SUFFIXES:
@@ -106,8 +100,6 @@ def parse_source(text: str, argument: str) -> Source:
     if not path.is_file():
         found = "a pipe or a device: save it to a file first" if path.exists() else "which is not there"
         raise ValueError(f"{argument} must be an existing file, got {str(path)!r}, {found}.")
-    if source.key is not None and source.suffix != ".npz":
-        raise ValueError(f"{argument} must name an array only inside an .npz file, got {text!r}.")
     return source
 
 
@@ -122,7 +114,7 @@ def parquet_files(text: str) -> tuple[Path, ...]:
 def looks_like_source(text: str) -> bool:
     """Tell whether ``text`` is meant as a file rather than as the name of a column."""
     match = _SOURCE.fullmatch(text)
-    return match is not None or is_attribute(text) or text.lower().endswith(KNOWN_SUFFIXES + PICKLE_SUFFIXES)
+    return match is not None or is_attribute(text) or text.lower().endswith(KNOWN_SUFFIXES)
 
 
 def _parse_index(text: str, argument: str) -> tuple[IndexPart, ...]:
