@@ -29,18 +29,16 @@ PARQUET_FILES = "a folder or pattern of parquet files"
 LONGEST_LINE = 2**26
 """Bytes of a line of a csv file: a file without line ends is not read to its end."""
 
-PICKLE_REFUSAL = (
-    "holds pickled Python objects, which can run code when they are opened, so it is refused. "
-    "Save plain numbers or texts instead, for instance numpy.save(path, array.astype(float))."
-)
-
-
 CAUSES = {
     "loss of data": (
         "a row has more cells than the header",
         " Say what stands between cells with --sep, and give --decimal , for decimal commas.",
     ),
     "codec can't decode": ("", " Save it in UTF-8."),
+    "Object arrays|Python objects": (
+        "it holds pickled Python objects, which can run code when they are opened",
+        " Save plain numbers or texts instead, for instance numpy.save(path, array.astype(float)).",
+    ),
     r"pickled \(object\) data": ("it does not begin as such a file", ""),
 }
 """What libraries say, in better words where theirs mislead, and the remedy."""
@@ -92,18 +90,13 @@ def _reading(source: Source, kind: str) -> Iterator[None]:
         with np.errstate(all="ignore"):  # shapes that overflow are told by an exception
             yield
     except Exception as error:
-        if re.search("Object arrays|Python objects", str(error)):  # in the messages of NumPy
-            what = (
-                source.path.name if source.key is None else f"the array {source.key!r} of {source.path.name}"
-            )
-            raise ValueError(f"{source.argument}: {what} {PICKLE_REFUSAL}") from error
         cause = " ".join(str(error).split())[:300] or type(error).__name__
         remedy = "" if isinstance(error, TooLargeError) else " It may be truncated or of another kind."
         for form, (known, what_to_do) in CAUSES.items():
             if re.search(form, cause):
                 cause, remedy = known or cause, what_to_do or remedy
         raise ValueError(
-            f"{source.argument} must be {kind}, got {str(source.path)!r}, which cannot be read as one "
+            f"{source.argument} must be {kind}, got {f'{source.path}{source.part}'!r}, which cannot be read as one "
             f"({cause}).{remedy}"
         ) from error
 
