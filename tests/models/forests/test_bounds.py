@@ -13,7 +13,7 @@ from sklearn.ensemble import (
 )
 
 from shiftmetrics.models import Moves, Search, model_stability
-from shiftmetrics.models.forests import answers
+from shiftmetrics.models.forests import answers, bounds
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
@@ -114,6 +114,20 @@ def test_more_queries_bring_both_bounds_together(monkeypatch: pytest.MonkeyPatch
     gaps = np.subtract(upper, lower) / upper
     assert gaps[2] < 0.5 * gaps[0]
     assert (gaps >= -1e-12).all()
+
+
+def test_boxes_that_no_later_tree_can_turn_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without that, a forest whose boxes are too many to pair would have no sharper distance."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 6))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    model = RandomForestClassifier(40, random_state=0).fit(X, y)
+    options = {"resampling": None, "computing": Search(progress=False)}
+    with_it = model_stability(model, X, y, 0.3, **options)
+    monkeypatch.setattr(bounds, "_MOST_MEETINGS", -1)
+    without = model_stability(model, X, y, 0.3, **options)
+    assert without.lower_bound < with_it.lower_bound <= with_it.value
+    assert with_it.value <= without.value * (1 + 1e-12)
 
 
 def test_squared_losses_of_forests_lie_between_bounds() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.axes import NumberAxis
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import LossName, Question
@@ -25,6 +26,8 @@ _MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
 _MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
 _SHRINK = 0.7  # factor from one squared distance to the next
 _MOST_TRIALS = 4
+_MOST_MEETINGS = 4_000_000  # pairs with boxes of all trees left, beyond which a shorter distance is tried
+_BLOCK_BYTES = 1 << 26
 _NEAR = 0.25  # share of the rows, the nearest to an error, that get a sharper bound: these move first
 
 
@@ -135,6 +138,22 @@ class _Joint:
         met = np.flatnonzero((low <= high).all(axis=1) & (costs.sum(axis=1) < squared))
         return _Joint(low[met], high[met], costs[met], margins[first[met], second[met]])
 
+    def able(self, others: _Joint, first: IntArray, base: FloatArray) -> _Joint:
+        """Return the boxes whose margins the boxes of other trees that meet them may still take."""
+        kept = []
+        for rows in row_blocks(len(self.low), 16 * len(others.low), block_bytes=_BLOCK_BYTES):
+            part = self.take(rows)
+            meet = np.ones((len(part.low), len(others.low)), dtype=bool)
+            for axis in range(part.low.shape[1]):
+                meet &= part.low[:, axis, None] <= others.high[:, axis]
+                meet &= others.low[:, axis] <= part.high[:, axis, None]
+            able = np.zeros(len(meet), dtype=bool)
+            for rival, margin in enumerate(others.margins.T):
+                least = np.minimum.reduceat(np.where(meet, margin, np.inf), first, axis=1).sum(axis=1)
+                able |= part.margins[:, rival] + least + base[rival] <= 0.0
+            kept.append(able)
+        return self.take(np.concatenate(kept))
+
 
 def certified_distances(
     grid: Grid, start: FloatArray, y: IntArray, lower: FloatArray, upper: FloatArray, n_queries: int = 500
@@ -242,7 +261,7 @@ def _joined(
     size = np.diff(first, append=len(leaf))
     able = (margins + np.repeat(total - lowest, size, axis=0) <= 0.0).any(axis=1)
     joint, rest, order = None, total, np.argsort(size, kind="stable")
-    for tree in order:
+    for place, tree in enumerate(order):
         kept = np.arange(first[tree], first[tree] + size[tree])
         other = near.take(kept[able[kept]])
         rest = rest - lowest[tree]
@@ -250,7 +269,13 @@ def _joined(
             joint = other
             continue
         if len(joint.low) * len(other.low) > most:
-            return None
+            left = [np.arange(first[later], first[later] + size[later]) for later in order[place:]]
+            if len(joint.low) * sum(map(len, left)) > _MOST_MEETINGS:
+                return None
+            starts = np.cumsum([0, *(len(part) for part in left[:-1])])
+            joint = joint.able(near.take(np.concatenate(left)), starts, base)
+            if len(joint.low) * len(other.low) > most:
+                return None
         joint = joint.with_tree(other, squared, rest)
         if not len(joint.low):
             return none
