@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -197,6 +196,7 @@ def kernel_entropic_novelty(
         )
     part = solution.problem
     value, error_bound, positive = solution.score()
+    reverse = solution.score(reverse=True) if eta == 1.0 else (None, None, None)
     total = min(1.0, float(positive.sum()))
     name = kernel if isinstance(kernel, str) else CallableKernel(kernel).name
     result = NoveltyResult(
@@ -229,17 +229,16 @@ def kernel_entropic_novelty(
         n_reference=problem.gram.n_reference,
         mode_count=solution.mode_counts[0],
         reference_mode_count=solution.mode_counts[1],
+        reverse=reverse[0],
+        reverse_error_bound=reverse[1],
+        reverse_eigenvalues=reverse[2],
         value_rows=None
         if part.gram.n_rows == problem.gram.n_rows
         else (part.gram.n_test, part.gram.n_reference),
         source=(part, solution.method),
         **found,
     )
-    result = result.named(*names)
-    if eta > 1.0:
-        return result
-    other, other_bound, lost_values = solution.score(reverse=True)
-    return replace(result, reverse=other, reverse_error_bound=other_bound, reverse_eigenvalues=lost_values)
+    return result.named(*names)
 
 
 def _names(sample: Any) -> Any:

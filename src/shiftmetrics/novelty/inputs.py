@@ -13,7 +13,6 @@ from shiftmetrics._core.arrays import (
     FloatArray,
     as_array,
     is_in_parts,
-    is_table,
     take_rows,
     to_float64,
     to_numpy,
@@ -49,7 +48,6 @@ _NOISE = 1e-12
 _COMPONENTS = 5
 _IN_ORDER = 1.1
 """Principal components learned from other rows are in the order of their spreads, nearly."""
-UNITS_DIVIDED = "Columns differ in units: each is divided by its spread."
 _EMBED = "shiftmetrics.adapters.embeddings.embed"
 _SPREAD_ROWS = 20_000
 _KERNELS = ("gaussian", "cosine", "precomputed")
@@ -197,25 +195,12 @@ def _check_rows(value: Any, name: str) -> Array:
     try:
         array = as_array(value, name)
     except TypeError as error:
-        if is_table(value) or _is_text(value):
-            raise TypeError(f"{error} Turn texts and words into features first, by {_EMBED}.") from error
-        raise
+        raise TypeError(f"{error} Turn texts and words into features first, by {_EMBED}.") from error
     if array.ndim > 2:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
         raise ValueError(describe(name, "an array of shape (n_samples, n_columns)", shape, remedy))
     return check_matrix(array, name, min_rows=2)
-
-
-def _is_text(value: Any) -> bool:
-    while isinstance(value, list | tuple) and value:
-        value = value[0]
-    return isinstance(value, str) or getattr(getattr(value, "dtype", None), "kind", "") in (
-        "U",
-        "S",
-        "O",
-        "T",
-    )
 
 
 def shares(weights: Any, argument: str, array: Array) -> FloatArray:
@@ -253,7 +238,7 @@ def units_warning(units: FloatArray | None, *, divided: bool) -> tuple[str, ...]
     if units is None:
         return ()
     if divided:
-        return (UNITS_DIVIDED,)
+        return ("Columns differ in units: each is divided by its spread.",)
     return (
         "Columns differ in units, and the widest alone decide what is alike: a bandwidth that is given is in the "
         "units of the features. Leave it out, and each column is divided by its spread.",

@@ -56,8 +56,7 @@ def draw_pairs(result: Any, ax: Any = None) -> Any:
     ax = new_axes(ax)
     values = np.asarray(result.per_sample, dtype=np.float64)
     values = values[np.isfinite(values)]
-    counts, edges = np.histogram(values, bins=BINS)
-    ax.hist(values, bins=edges, color=TEST, alpha=0.85, rwidth=0.92)
+    counts, *_ = ax.hist(values, bins=BINS, color=TEST, alpha=0.85, rwidth=0.92)
     ax.set(xlabel="agreement of the pair (nats)", ylabel="pairs")
     ax.yaxis.get_major_locator().set_params(integer=True)
     filled = counts[counts > 0]

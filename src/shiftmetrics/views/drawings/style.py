@@ -95,14 +95,14 @@ def percent_axes(ax: Any, which: str) -> None:
 
 def plain_log_axis(axis: Any) -> None:
     """Make an axis logarithmic with few ticks in plain numbers: 0.2, 0.5, 1, 2, 5, 10; its label should say so."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     axis._set_axes_scale("log")
     low, high = axis.get_view_interval()
     narrow = high < 50 * max(low, 1e-300)
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=7))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter("{x:g}")
 
 
 def heat_map(ax: Any, values: FloatArray, names: Sequence[str], *, text: str = "", **options: Any) -> Any:
