@@ -123,11 +123,7 @@ def params_of(result: Result) -> dict[str, str]:
     >>> params_of(stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5))["threshold"]
     '0.5'
     """
-    texts = {key: str(value) for key, value in _flat(result.settings)}
-    return {
-        key: text if len(text) <= LONGEST_PARAM else text[: LONGEST_PARAM - 4] + " ..."
-        for key, text in texts.items()
-    }
+    return {key: str(value)[:LONGEST_PARAM] for key, value in _flat(result.settings)}
 
 
 def _name(text: str) -> str:
