@@ -1,5 +1,6 @@
 """A runner of the command line, and small files of scores, losses and features to run it on."""
 
+import contextvars
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,8 @@ def run() -> Callable:
     runner = CliRunner()
 
     def run(*arguments: object):
-        return runner.invoke(app, [str(argument) for argument in arguments])
+        # In a context of its own: what a command sets for its inputs ends with it, as with its process.
+        return contextvars.copy_context().run(runner.invoke, app, [str(argument) for argument in arguments])
 
     return run
 
