@@ -264,6 +264,9 @@ def _of_files(dataset: Any, argument: str) -> Source:
     groups: list[Any] = []
     for file in dataset.get_fragments():
         with _naming(argument, file.path):
+            missing = set(dataset.schema.names) - set(file.physical_schema.names)
+            if missing:  # it would be read as cells that are
+                raise KeyError(f"no column {min(missing)!r}")
             groups += file.split_by_row_group()
 
     def read(number: int) -> Any:

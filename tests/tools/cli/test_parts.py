@@ -82,7 +82,8 @@ def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> 
     file.write_bytes(file.read_bytes()[:300])  # a copy that ended early
     assert str(file) in fails("agreement", *folders)
     pd.DataFrame({"a": [1.0]}).to_parquet(file)
-    assert "REFERENCE must" in fails("agreement", *folders)
+    message = fails("agreement", *folders)
+    assert f"got '{file}'. It cannot be read (\"no column 'b'\")" in message
 
 
 def test_stability_of_folders(run: Callable, fails: Callable, tmp_path: Path) -> None:
@@ -150,6 +151,24 @@ def test_an_interrupt_in_the_middle_ends_with_130_and_leaves_nothing(folders: tu
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interrupt_while_a_model_is_opened_is_no_error_of_the_model(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,died\n1,0\n2,1\n")
+    (tmp_path / "late.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nmodel = 1\n")
+    code = (
+        "import signal, sys\n"
+        "from shiftmetrics.tools.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "sys.argv = ['shiftmetrics', 'stability', 'rows.csv', '--model', 'late:model', '--trust', '--target', "
+        "'died', '--threshold', '0.4']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.slow
