@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,11 +194,13 @@ def always_resampling(value: Resampling | float | None) -> Resampling:
 _CGROUP = Path("/sys/fs/cgroup")
 
 
-def progress_bar(progress: bool, title: str, total: int | None = None, *, unit: str = "") -> Any:
-    """Return a progress bar that shows after two seconds of work."""
+def progress_bar(
+    progress: bool, title: str, total: int | None = None, *, over: Iterable[Any] | None = None, unit: str = ""
+) -> Any:
+    """Return a progress bar that shows after two seconds of work, and gives the items of ``over``."""
     from tqdm.auto import tqdm
 
-    return tqdm(total=total, desc=title, unit=unit, delay=2.0, leave=False, disable=not progress or None)
+    return tqdm(over, title, total, unit=unit, delay=2.0, leave=False, disable=not progress or None)
 
 
 def available_memory() -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, as_like, namespace
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.options import Computing, Resampling, always_resampling, computing_of
+from shiftmetrics._core.options import Computing, Resampling, always_resampling, computing_of, progress_bar
 from shiftmetrics._core.result import Result, Status, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, check_vector, describe
@@ -217,8 +217,6 @@ def agreement_curves(
     >>> curves.normalized.round(3).tolist()
     [[[1.0, 0.809, 0.725], [1.0, 0.643, 0.51]]]
     """
-    from tqdm import tqdm
-
     prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
     drawn = always_resampling(resampling)
     shares = np.unique(check_vector(ratios, "ratios", low=0.0))
@@ -226,8 +224,8 @@ def agreement_curves(
     grid = ShiftGrid.of(scores, reference_scores, pairing)
     points: list[dict[str, Any]] = []
     n_samples = 0
-    n_curves, quiet = len(grid.models) * len(grid.powers), not computing.progress
-    with tqdm(total=n_curves, desc="curves", delay=2.0, disable=quiet or None, leave=False) as bar:
+    n_curves = len(grid.models) * len(grid.powers)
+    with progress_bar(computing.progress, "curves", n_curves) as bar:
         for m, model in enumerate(grid.models):
             samples = grid.pairs(m, kind=kind, prior=prior, floor=floor, executor=computing.executor)
             if n_samples not in (0, samples[0].n_samples):

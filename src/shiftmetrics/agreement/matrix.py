@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.options import Computing, computing_of, progress_bar
 from shiftmetrics._core.result import Result, Status
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
@@ -142,8 +142,6 @@ def agreement_matrix(
     noise 0.3  0.703      1.000      0.484
     noise 0.6  0.547      0.484      1.000
     """
-    from tqdm import tqdm
-
     prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
     if not isinstance(scores, Mapping) or len(scores) < 2:
         got = f"{len(scores)} of them" if isinstance(scores, Mapping) else type(scores).__name__
@@ -156,7 +154,7 @@ def agreement_matrix(
     }  # fmt: skip
     results = []
     places = list(itertools.combinations_with_replacement(range(n), 2))
-    for i, j in tqdm(places, desc="pairs", delay=2.0, disable=not computing.progress or None, leave=False):
+    for i, j in progress_bar(computing.progress, "pairs", over=places):
         beta = math.inf if i == j else None  # a row with itself only gains from more confidence
         result = posterior_agreement(samples[i], samples[j], beta=beta, computing=computing, **options)
         table[:, i, j] = table[:, j, i] = [getattr(result, name) for name in ENTRIES.values()]

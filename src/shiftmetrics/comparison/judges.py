@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.confidence import Units, drawn_interval
-from shiftmetrics._core.options import Resampling
+from shiftmetrics._core.options import Resampling, progress_bar
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.scores import ScorePairs
@@ -94,17 +94,13 @@ def resampled_values(
     The labelled rows are a sample of their own: they are drawn independently of the pairs. As for agreement, the ends
     of intervals have one more row against the value or for it, so that a share's are those of Clopper and Pearson.
     """
-    from tqdm.auto import tqdm
-
     n_labelled = 0 if classes.labelled is None else classes.labelled.shape[1]
     units = Units.of(resampling.groups, len(classes.weights))
     of_units = units.sums(classes.weights)
     n_effective = float(of_units.sum() ** 2 / (of_units**2).sum())
     one_more = 1.0 / (min(n_effective, n_labelled) if n_labelled else n_effective)
     drawn: dict[str, list[FloatArray]] = {name: [] for name in judges}
-    for draw in tqdm(
-        range(resampling.n_draws), desc="draw", delay=2.0, disable=None if progress else True, leave=False
-    ):
+    for draw in progress_bar(progress, "draw", over=range(resampling.n_draws)):
         rng = np.random.default_rng([resampling.rng, draw])
         weights = rng.standard_exponential(units.n_units)
         weights = weights if units.codes is None else weights[units.codes]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shiftmetrics._core.options import Computing
+from shiftmetrics._core.options import Computing, progress_bar
 from shiftmetrics._core.validation import describe
 
 
@@ -36,14 +36,10 @@ def measure_each(
     thing: str = "Model",
 ) -> dict[str, Any]:
     """Measure each model, with one progress bar for all; an error names its model."""
-    from tqdm.auto import tqdm
-
     computing = Computing() if computing is None else computing
     inner = replace(computing, progress=False)
     results = {}
-    for name in tqdm(
-        names, desc=thing.lower(), delay=2.0, disable=not computing.progress or None, leave=False
-    ):
+    for name in progress_bar(computing.progress, thing.lower(), over=names):
         try:
             results[name] = measure(name, inner)
         except (TypeError, ValueError) as error:

@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.blocks import one_blas_thread
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
@@ -26,7 +27,6 @@ from shiftmetrics.novelty.inputs import (
     make_gram,
 )
 from shiftmetrics.novelty.kernels import EPSILON
-from shiftmetrics.novelty.solution import progress_bar
 from shiftmetrics.novelty.spectrum import difference, entropy
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import MUTED, TEST, new_axes

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import is_labelled, is_table
-from shiftmetrics._core.options import Computing, Resampling, check_memory_limit, computing_of
+from shiftmetrics._core.options import Computing, Resampling, check_memory_limit, computing_of, progress_bar
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
 from shiftmetrics.novelty.bandwidth import bandwidth_of
@@ -29,7 +29,7 @@ from shiftmetrics.novelty.inputs import (
 from shiftmetrics.novelty.kernels import CallableKernel
 from shiftmetrics.novelty.result import NoveltyResult
 from shiftmetrics.novelty.routes import Method, check_method, solve
-from shiftmetrics.novelty.solution import Problem, cautions, progress_bar, status_of
+from shiftmetrics.novelty.solution import Problem, cautions, status_of
 
 
 def kernel_entropic_novelty(

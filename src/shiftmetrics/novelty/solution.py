@@ -269,13 +269,6 @@ def _left_out(residual: FloatArray, problem: Problem) -> tuple[Moments, Moments]
     return test, reference
 
 
-def progress_bar(progress: bool, title: str, total: int | None = None) -> Any:
-    """Return a progress bar that shows after two seconds of work."""
-    from tqdm import tqdm
-
-    return tqdm(total=total, desc=title, delay=2.0, disable=not progress or None, leave=False)
-
-
 def status_of(solution: Solution, n_rows: int) -> Status:
     """Return how a route ended on ``n_rows`` rows of both samples."""
     if solution.indefinite:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, to_float64
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.options import Computing
+from shiftmetrics._core.options import Computing, progress_bar
 from shiftmetrics._core.result import Result, Status, settings_of
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import check_integer, check_matrix, check_rng, describe
@@ -19,7 +19,6 @@ from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
 from shiftmetrics.novelty.inputs import NoveltyResampling, column_units, novelty_resampling_of, units_warning
-from shiftmetrics.novelty.solution import progress_bar
 
 DEFAULT_ROWS = 1000
 

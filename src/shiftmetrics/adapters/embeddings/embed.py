@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
 from shiftmetrics._core.files import atomic_path
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import check_finite, check_integer, describe
 from shiftmetrics.adapters.embeddings.encoders import (
     LEARNERS,
@@ -129,11 +130,9 @@ def _store(cache: Any) -> EmbeddingCache | None:
 
 
 def _encode(items: Items, encode: Any, batch_size: int, progress: bool) -> FloatArray:
-    from tqdm import tqdm
-
     starts, output = range(0, len(items), batch_size), "The encoder's output"
     blocks: list[FloatArray] = []
-    for start in tqdm(starts, desc="embedding", delay=2.0, disable=not progress or None, leave=False):
+    for start in progress_bar(progress, "embedding", over=starts):
         rows = slice(start, min(start + batch_size, len(items)))
         given = as_array(encode(items.take(rows)), output)
         if given.ndim != 2 or given.shape[0] != rows.stop - rows.start:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, to_float64
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import check_matrix, describe
 from shiftmetrics.lab.distances.inputs import OutputPairs
 
@@ -83,17 +84,13 @@ class TransportCost:
 
     def solve(self, pairs: OutputPairs, *, progress: bool) -> FloatArray:
         """Return the transport cost of each row and a bound on its error: an array of shape (n_samples, 2)."""
-        from tqdm import tqdm
-
         kernel = {
             "total variation": self._total_variation,
             "line": self._line,
             "linear program": self._programs,
         }[self.route]
         title = f"transport by {self.route}"
-        with tqdm(
-            total=pairs.n_samples, desc=title, delay=2.0, disable=not progress or None, leave=False
-        ) as bar:
+        with progress_bar(progress, title, pairs.n_samples) as bar:
 
             def rows_of(p: Array, _log_p: Array, q: Array, _log_q: Array) -> FloatArray:
                 found = kernel(to_float64(p), to_float64(q))

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from shiftmetrics._core.arrays import FloatArray, as_array
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.lab.learners.objectives import ERM, Batch, Objective, distinct
 from shiftmetrics.lab.learners.selection import EarlyStopping, as_input
@@ -140,7 +141,7 @@ def fit(
     losses: list[float] = []
     best = {} if stopping is None else {name: Best() for name in stopping.scores}
     model.train()
-    with torch.random.fork_rng(), _bar(epochs, progress) as bar:
+    with torch.random.fork_rng(), progress_bar(progress, "fit", epochs, unit="epoch") as bar:
         torch.manual_seed(seed)
         for epoch in range(epochs):
             total = 0.0
@@ -214,9 +215,3 @@ def _batches(data: Batch, batch_size: int, generator: torch.Generator) -> Iterat
 
 def _take(values: Tensor | None, rows: Tensor) -> Tensor | None:
     return None if values is None else values[rows]
-
-
-def _bar(epochs: int, progress: bool) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=epochs, desc="fit", unit="epoch", delay=2.0, disable=not progress or None, leave=False)

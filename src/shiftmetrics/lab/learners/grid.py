@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import describe
 
 Model = TypeVar("Model")
@@ -79,13 +80,11 @@ def grid_search(
     >>> found.value
     0.3
     """
-    from tqdm.auto import tqdm
-
     if not len(values):
         raise ValueError(describe("values", "a sequence of at least one value", "none"))
     best: tuple[float, Model] | None = None
     scores: list[float] = []
-    for value in tqdm(values, desc="grid", unit="fit", delay=2.0, disable=not progress or None, leave=False):
+    for value in progress_bar(progress, "grid", over=values, unit="fit"):
         model = train(value)
         scores.append(float(score(model)))
         if math.isnan(scores[-1]):

@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
 from shiftmetrics._core.confidence import normal_interval
-from shiftmetrics._core.options import Computing
+from shiftmetrics._core.options import Computing, progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Status, format_number, settings_of
 from shiftmetrics._core.validation import (
@@ -287,15 +287,13 @@ def _take_steps(
     *,
     progress: bool,
 ) -> _Run:
-    from tqdm.auto import tqdm
-
     moves, points = np.zeros_like(start), start.copy()
     rows = Adam(start.shape, steps.learning_rate)
     price, dual = Adam((1,), steps.dual_learning_rate), steps.initial_dual
     losses, gradients = loss(points)
     squared = np.zeros_like(losses)
     trace: list[tuple[float, float, float]] = []
-    for _ in tqdm(range(steps.n_steps), desc="Adam", delay=2.0, disable=not progress or None, leave=False):
+    for _ in progress_bar(progress, "Adam", over=range(steps.n_steps)):
         if math.isfinite(theta1):
             for _ in range(steps.n_inner):
                 gradients = gradients * (dual * unit)

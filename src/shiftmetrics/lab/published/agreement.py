@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, take_rows
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.options import Computing, computing_of
+from shiftmetrics._core.options import Computing, computing_of, progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Status, format_number
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, seed_of
@@ -186,14 +186,10 @@ def _descend(
     computing: Computing,
 ) -> tuple[list[float], list[float]]:
     """Return beta before each step and after the last, and the agreement of each batch."""
-    from tqdm import tqdm
-
     rng = np.random.default_rng(seed)
     beta, adam = beta0, Adam((1,), step)
     betas, values = [beta], []
-    for _ in tqdm(
-        range(epochs), desc="epochs", delay=2.0, disable=not computing.progress or None, leave=False
-    ):
+    for _ in progress_bar(computing.progress, "epochs", over=range(epochs)):
         for batch in _batches(pairs, batch_size, rng):
             statistic: AgreementStatistic = evaluator(batch, executor=computing.executor)(
                 [beta / pairs.scale]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import check_finite, describe
 from shiftmetrics.lab.shifts.protocol import SampleShift
 from shiftmetrics.lab.shifts.streams import RowStreams
@@ -106,12 +107,8 @@ class ImageShift(SampleShift):
 
 def run_blocks(fill: Any, n_images: int, image_size: int, *, what: str, progress: bool) -> None:
     """Call ``fill(rows)``, which returns how many rows it did, for all blocks of rows, on all CPUs."""
-    from tqdm.auto import tqdm
-
     blocks = row_blocks(n_images, 8 * image_size)
-    with tqdm(
-        total=n_images, desc=what, unit="image", delay=2.0, disable=not progress or None, leave=False
-    ) as bar:
+    with progress_bar(progress, what, n_images, unit="image") as bar:
         for done in map_blocks(fill, blocks):
             bar.update(done)
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import is_labelled, is_table
+from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.lab.shifts.protocol import SampleShift
 from shiftmetrics.lab.shifts.streams import RowStreams
@@ -52,11 +53,7 @@ class TextShift(SampleShift):
         _check_texts(X)
 
     def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
-        from tqdm.auto import tqdm
-
-        texts = tqdm(
-            X, desc=type(self).__name__, unit="text", delay=2.0, disable=not progress or None, leave=False
-        )
+        texts = progress_bar(progress, type(self).__name__, over=X, unit="text")
         edited = [
             self._edit(text, int(strength), row, streams.generator(row))
             for row, text in enumerate(texts, start=first_row)
