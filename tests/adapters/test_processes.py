@@ -85,7 +85,7 @@ def certified(rank: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, sizes in SHARES.items():
         rows = share(rank, sizes)
-        for prior in (None, "predicted"):
+        for prior in ("uniform", "predicted"):
             result = distributed_agreement(
                 scores[rows], reference[rows], K, prior=prior, computing=Computing(atol=1e-9)
             )
@@ -153,7 +153,7 @@ def test_certified_agreement_without_moving_scores(tmp_path: Path) -> None:
         prior: shiftmetrics.posterior_agreement(
             scores, reference, prior=prior, computing=Computing(atol=1e-9)
         )
-        for prior in (None, "predicted")
+        for prior in ("uniform", "predicted")
     }
     first, second = two_processes(certified, tmp_path)
     for name in SHARES:

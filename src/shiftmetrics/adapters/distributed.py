@@ -16,7 +16,7 @@ from shiftmetrics._core.statistics import Statistic
 from shiftmetrics._core.validation import check_integer, describe, needs
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.agreement.posterior import prior_setting
-from shiftmetrics.agreement.scores import ScorePairs, batch_pairs, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, batch_pairs, named_prior, prepare_pairs
 from shiftmetrics.agreement.solver import changed_fields, solve_beta
 from shiftmetrics.agreement.statistic import confident_changes, evaluator, limits_of, settled_limits
 
@@ -49,7 +49,7 @@ def distributed_agreement(
         Number of classes, at least 2, which a process without pairs could not know.
     kind : {"scores", "probabilities"}, default "scores"
         Probabilities become scores by their logarithm.
-    prior : array of shape (num_classes,) or "predicted", optional
+    prior : array of shape (num_classes,), "uniform" or "predicted", optional
         Class prior, as in `shiftmetrics.posterior_agreement`.
     floor : float, optional
         Smaller probabilities are raised to it; needed where probabilities are 0.
@@ -101,6 +101,7 @@ def distributed_agreement(
     pairs: ScorePairs | None = None
     failure: Exception | None = None
     try:
+        prior = named_prior(prior)
         prepare_pairs(blank, blank, prior=prior)
         if len(scores) or len(reference_scores):
             pairs = batch_pairs(

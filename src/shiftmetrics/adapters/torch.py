@@ -95,9 +95,9 @@ def agreement_loss(
     ----------
     scores, reference_scores : Tensor of shape (n_rows, n_classes) or (n_rows,)
         Of the shifted and of the original sample; the gradient flows to both. Detach one to pull only the other.
-    prior : array, "predicted" or None, default "predicted"
+    prior : array of shape (n_classes,), "uniform" or "predicted", default "predicted"
         Class prior. With the shares of the predicted classes of the batch a model that collapses to one class has
-        loss 0, the worst of an agreeing one; with None (uniform) collapse would be a minimum, ``-log K``.
+        loss 0, the worst of an agreeing one; with the uniform one collapse would be a minimum, ``-log K``.
     beta : float, optional
         A positive inverse temperature to use instead of the best one, such as that of `posterior_agreement` on more
         rows.

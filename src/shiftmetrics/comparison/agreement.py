@@ -88,9 +88,10 @@ def compare_agreement(
         "accuracy_and_f1" (their mean, the default where there are labels), "accuracy", "balanced_accuracy",
         "f1_macro", and with labels of the pairs any scorer of scikit-learn by its name.
     kind : {"auto", "scores", "probabilities", "proportions"}, default "auto"
-        As in `posterior_agreement`.
-    prior : array, "predicted" or None, default "predicted"
-        Class prior of the agreement; with None, the uniform prior, a constant classifier would rank first by it.
+        What the rows hold, told from the values by default; proportions, such as percentages, are divided by their
+        sum.
+    prior : array of shape (n_classes,), "uniform" or "predicted", default "predicted"
+        Class prior of the agreement; by the uniform one a constant classifier would rank first.
     sample_weight : array of shape (n_samples,), optional
         Non-negative observation weights.
     floor : float, optional

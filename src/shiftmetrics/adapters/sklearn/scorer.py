@@ -36,8 +36,8 @@ class AgreementScorer:
     criterion : str, default "agreement_over_ceiling"
         That, or "agreement" in nats per sample, as in the papers. With labels "accuracy_and_f1" (the mean of accuracy
         and macro F1), or any scorer of scikit-learn by its name, of the shifted sample, whose labels the shift keeps.
-    prior : array, "predicted" or None, default "predicted"
-        Class prior of the agreement. With the predicted one a constant classifier scores 0; with None highest.
+    prior : array of shape (n_classes,), "uniform" or "predicted", default "predicted"
+        Class prior of the agreement: a constant classifier scores 0 with the predicted, most with the uniform one.
     random_state : int, Generator, RandomState or None, default 0
         Seed of the shift, the same for every estimator.
 

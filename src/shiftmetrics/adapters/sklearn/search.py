@@ -64,7 +64,7 @@ class AgreementSearchCV(ClassifierMixin, GridSearchCV):  # type: ignore[misc]
         Of `AgreementScorer`, or "vote": the match with the weighted vote of three or more candidates, without labels,
         as in `compare_agreement`. By default "accuracy_and_f1" with a shift; without one "vote", or for fewer
         candidates "agreement_over_ceiling".
-    prior : array, "predicted" or None, default "predicted"
+    prior : array of shape (n_classes,), "uniform" or "predicted", default "predicted"
         As in `AgreementScorer`.
     cv : int, splitter or iterable, default 5
         As in scikit-learn; a number means stratified folds.

@@ -80,9 +80,9 @@ class ValidationScore:
         Labels: positions of the outputs.
     X_shifted : array of shape (n_samples, ...), optional
         The same rows, shifted.
-    prior : array, "predicted" or None, default "predicted"
-        Class prior of the agreement. With None, as in the papers, a constant classifier agrees perfectly with
-        itself, so that selection may pick one that has collapsed; with the predicted prior it scores 0.
+    prior : array of shape (n_classes,), "uniform" or "predicted", default "predicted"
+        Class prior of the agreement. With the uniform one, as in the papers, a constant classifier agrees perfectly
+        with itself, so that selection may pick one that has collapsed; with the predicted prior it scores 0.
 
     Raises
     ------
