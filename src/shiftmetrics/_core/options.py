@@ -83,6 +83,13 @@ class Computing:
         return {name: getattr(self, name) for name in TOLERANCES if getattr(self, name) is not None}
 
 
+def check_computing(value: Computing | None) -> Computing:
+    """Return the options of a call, the default ones for None; anything else is a TypeError."""
+    if value is not None and not isinstance(value, Computing):
+        raise TypeError(describe("computing", "a Computing or None", repr(value)))
+    return value or Computing()
+
+
 def computing_of(value: Computing | None, **defaults: Any) -> Computing:
     """Return the options of a call, with the defaults of its function.
 
@@ -100,10 +107,7 @@ def computing_of(value: Computing | None, **defaults: Any) -> Computing:
     ValueError
         If the caller set a tolerance that the function does not use.
     """
-    if value is None:
-        value = Computing()
-    if not isinstance(value, Computing):
-        raise TypeError(describe("computing", "a Computing or None", repr(value)))
+    value = check_computing(value)
     unused = [name for name in TOLERANCES if name not in defaults and getattr(value, name) is not None]
     if unused:
         raise ValueError(describe("computing", f"without {unused[0]}, which has no effect here", repr(value)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shiftmetrics._core.options import Computing, progress_bar
+from shiftmetrics._core.options import Computing, check_computing, progress_bar
 from shiftmetrics._core.validation import describe
 
 
@@ -36,7 +36,7 @@ def measure_each(
     thing: str = "Model",
 ) -> dict[str, Any]:
     """Measure each model, with one progress bar for all; an error names its model."""
-    computing = Computing() if computing is None else computing
+    computing = check_computing(computing)
     inner = replace(computing, progress=False)
     results = {}
     for name in progress_bar(computing.progress, thing.lower(), over=names):

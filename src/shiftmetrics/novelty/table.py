@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, to_float64
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.options import Computing, progress_bar
+from shiftmetrics._core.options import Computing, check_computing, progress_bar
 from shiftmetrics._core.result import Result, Status, settings_of
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import check_integer, check_matrix, check_rng, describe
@@ -166,7 +166,7 @@ def novelty_table(
     if size > smallest:
         expected = f"at most the rows of the smallest sample, {smallest}"
         raise ValueError(describe("n_rows", expected, size, "Scores need equal sizes."))
-    computing = Computing() if computing is None else computing
+    computing = check_computing(computing)
     options = novelty_resampling_of(resampling)
     generator = check_rng(0 if options.rng is None else options.rng)
     drawn = [rows_at(array, np.sort(generator.permutation(len(array))[:size])) for array in arrays.values()]
