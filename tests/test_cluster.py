@@ -136,6 +136,7 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_
     arguments = ["agreement", *map(str, folders), "--scheduler", address, "--json", str(json)]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
+    assert distributed.Client.current() is cluster, "one connection serves"
     exact = posterior_agreement(scores, reference).value
     assert PosteriorAgreementResult.from_json(json).value == pytest.approx(exact, rel=1e-12)
     models = [f"{name}={tmp_path / folder}" for name, folder in (("a", "shifted"), ("b", "b"), ("c", "c"))]

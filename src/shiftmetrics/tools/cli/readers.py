@@ -12,7 +12,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -197,17 +197,26 @@ def stored_rows(source: Source) -> Any:
             return dataset([str(path) for path in source.files])
     with needs("--scheduler", "Dask", "'shiftmetrics[dask,parquet]'"):
         from dask import dataframe
-        from distributed import Client
-    address = OPENING.get().scheduler
+
+        _connect(OPENING.get().scheduler)
+    with _reading(source, PARQUET_FILES):
+        return dataframe.read_parquet([str(path.resolve()) for path in source.files])
+
+
+def _connect(address: Any) -> None:
+    """Let a scheduler compute what Dask is asked from here on, over one connection."""
+    from distributed import Client
+
+    client: Any = Client
+    with suppress(ValueError):  # there is none yet
+        if client.current().scheduler.address == address:
+            return
     try:
-        connect: Any = Client
-        connect(address, timeout=10)  # the default of what Dask computes from here on
+        client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"--scheduler must be the address of a scheduler that answers, got {address!r}."
         ) from error
-    with _reading(source, PARQUET_FILES):
-        return dataframe.read_parquet([str(path.resolve()) for path in source.files])
 
 
 def columns_in(stored: Any, names: Sequence[str]) -> Any:
