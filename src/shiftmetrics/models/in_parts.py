@@ -45,8 +45,8 @@ GATHERED_BYTES = 512
 """Bytes of each cell of rows that a search takes to memory, with the points that it finds."""
 CHECKED = 256
 """Rows of a block, evenly, whose nearest errors the model is asked again."""
-PUSHES = (0.0, 1e-6, 1e-5, 1e-4)
-"""Shares of its move by which a row goes on where the model, asked again, rounds otherwise."""
+PUSHES = (1e-6, 1e-5, 1e-4)
+"""Shares of its move by which a row goes on where the model, asked again in other company, rounds otherwise."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class RowsInParts:
             unconfirmed[left] = (
                 question.domain.distances(places, origins) > (1.0 + PUSHES[-1]) * distances[left]
             )
-            for push in PUSHES:
+            for push in (0.0, *PUSHES):
                 moved = question.domain.clip(origins + (1.0 + push) * (places - origins), origins)
                 right = ~question.is_wrong(places if push == 0.0 else moved, left)
                 left, places, origins = left[right], places[right], origins[right]

@@ -14,7 +14,7 @@ from shiftmetrics._core.options import Computing, Resampling, progress_bar
 from shiftmetrics._core.rows import source_of_rows
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
-from shiftmetrics.models.in_parts import RowsInParts
+from shiftmetrics.models.in_parts import PUSHES, RowsInParts
 from shiftmetrics.models.joined import Found
 from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
@@ -29,8 +29,6 @@ from shiftmetrics.stability.words import most_grown
 MOST_ROUNDS = 50  # of a search that adds points at the present dual price
 _SLACK = 1e-3
 """How much of its risk, or cost, a shift may miss when the model predicts its rows again, in its own precision."""
-_PUSHES = (1e-6, 1e-5, 1e-4)
-"""Shares of its move by which a row goes on where the model, asked again in other company, rounds otherwise."""
 _MOST_NEIGHBOURS = 500
 """Rows of each half that are looked at for the distance between random halves."""
 
@@ -295,7 +293,7 @@ def shifted_rows(
     origins = question.codes[rows[kept]]
     allowed = _SLACK * (solved.risk - solved.base_risk)
     short = losses[kept] - question.losses(places[kept], rows[kept])
-    for push in _PUSHES:  # past a boundary that rounding moves
+    for push in PUSHES:  # past a boundary that rounding moves
         if weights @ short <= allowed:
             break
         pushed = question.domain.clip(origins + (1.0 + push) * (places[kept] - origins), origins)

@@ -14,7 +14,14 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.confidence import Units
-from shiftmetrics._core.options import Computing, Resampling, computing_of, progress_bar, resampling_of
+from shiftmetrics._core.options import (
+    Computing,
+    Resampling,
+    check_computing,
+    computing_of,
+    progress_bar,
+    resampling_of,
+)
 from shiftmetrics._core.parts import check_rows_fit
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
@@ -54,8 +61,7 @@ class Prices:
 @contextmanager
 def counted_passes(title: str, computing: Computing | None) -> Iterator[Callable[[], object]]:
     """Count passes over the data on a progress bar: yield what to call after each."""
-    quiet = isinstance(computing, Computing) and not computing.progress
-    with progress_bar(not quiet, title, unit=" passes") as bar:
+    with progress_bar(check_computing(computing).progress, title, unit=" passes") as bar:
         yield bar.update
 
 
