@@ -71,4 +71,8 @@ def say_error(message: str) -> None:
 def fail(message: str) -> NoReturn:
     """Print ``error: message`` as one line on stderr and leave with exit code 2."""
     say_error(message)
+    try:
+        sys.stdout.flush()
+    except OSError:  # else some versions of Python try again at the end, and leave with another code
+        discard_output()
     sys.exit(EXIT_ERROR)
