@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics import Computing, Moves, feature_stability
+from shiftmetrics import Computing, Perturbation, feature_stability
 
 N_TRAIN, N_TEST, N_OTHER, N_DRAWS = 2000, 1000, 3000, 5
 SCORES = (
@@ -172,9 +172,9 @@ def rankings(model: Any, X: pd.DataFrame, y: np.ndarray) -> pd.DataFrame:
     base = np.mean(model.predict(X) != y)
     threshold = min(1.5 * base + 0.02, 0.95)
     words = dict.fromkeys([name for name in X if X[name].dtype == "category"], 1.0)
-    freely = Moves(cost=words or "std", bounds=None, integer=())
+    freely = Perturbation(cost=words or "std", bounds=None, integer=())
     once = feature_stability(
-        model, X, y, threshold, theta2=0.4, moves=freely, resampling=None, computing=QUIET
+        model, X, y, threshold, theta2=0.4, perturbation=freely, resampling=None, computing=QUIET
     ).to_frame()
     now = feature_stability(model, X, y, threshold, resampling=None, computing=QUIET).to_frame()
     now = now.set_index("feature")

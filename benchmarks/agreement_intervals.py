@@ -30,7 +30,9 @@ def main() -> None:
 
         def interval(scores: np.ndarray = scores, reference: np.ndarray = reference) -> np.ndarray:
             result = posterior_agreement(
-                scores, reference, resampling=Resampling(level=0.95, n_draws=N_RESAMPLES, rng=0)
+                scores,
+                reference,
+                resampling=Resampling(confidence_level=0.95, n_resamples=N_RESAMPLES, rng=0),
             )
             return result.resampled
 

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics import Computing, Moves, feature_stability, model_stability
+from shiftmetrics import Computing, Perturbation, feature_stability, model_stability
 from shiftmetrics.lab.published import stability_criterion_adam, stability_criterion_conic
 from shiftmetrics.lab.published.adam import AdamSteps
 from shiftmetrics.stability import (
@@ -236,7 +236,7 @@ def against_enumeration(n: int = 60, d: int = 3) -> None:
         model = RandomForestClassifier(n_trees, max_depth=3, random_state=0).fit(X[:400], y[:400])
         points, labels = X[400:], y[400:]
         start = time.perf_counter()
-        result = model_stability(model, points, labels, 0.5, moves=Moves(bounds=None))
+        result = model_stability(model, points, labels, 0.5, perturbation=Perturbation(bounds=None))
         middle = time.perf_counter()
         edges = [
             np.unique(

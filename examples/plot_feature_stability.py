@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
-from shiftmetrics import Moves, feature_stability, model_stability
+from shiftmetrics import Perturbation, feature_stability, model_stability
 from shiftmetrics.views import plot
 
 table = load_breast_cancer(as_frame=True)
@@ -29,7 +29,7 @@ parts = {
     "all worst values": [name for name in X_test if name.startswith("worst")],
     "all errors": [name for name in X_test if name.endswith("error")],
 }
-result = feature_stability(model, X_test, y_test, 0.2, moves=Moves(features=parts))
+result = feature_stability(model, X_test, y_test, 0.2, perturbation=Perturbation(features=parts))
 print(result.summary())
 plot(result, top=12)
 plt.show()
@@ -49,7 +49,9 @@ size = (
     .rank(pct=True)
     .map(lambda share: ("small", "medium", "large")[min(int(share * 3), 2)])
 )
-by_size = feature_stability(model, X_test, y_test, 0.2, moves=Moves(features=["worst perimeter"], by=size))
+by_size = feature_stability(
+    model, X_test, y_test, 0.2, perturbation=Perturbation(features=["worst perimeter"], by=size)
+)
 print(
     by_size.subgroups_frame("all features")[
         ["subgroup", "value", "n_samples", "base_risk", "kind"]

@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics import Moves, model_stability
+from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.stability import column_moves
 
@@ -60,7 +60,7 @@ domains = {
 lines = []
 for name, options in domains.items():
     for loss, threshold in {"zero_one": 0.4, "log_loss": 0.8}.items():
-        result = model_stability(model, X, y, threshold, loss=loss, moves=Moves(**options))
+        result = model_stability(model, X, y, threshold, loss=loss, perturbation=Perturbation(**options))
         low = result.value if result.kind == "exact" else result.lower_bound
         lines.append((name, loss, result.value, low, result.kind, result.share_moved, result.rms_move))
 columns = ["what may move", "loss", "R", "at least", "kind", "share moved", "rms move"]
@@ -70,5 +70,5 @@ print(pd.DataFrame(lines, columns=columns).round(5).to_string(index=False), "\n"
 # Where the least shift moves them. A flip costs as much as a standard deviation of age, 18 years, which is more than
 # it is worth; at a hundredth of that, notes of kidney disease and of low oxygen decide.
 for name in ("yes or no as numbers", "... at a hundredth of the price"):
-    result = model_stability(model, X, y, 0.4, moves=Moves(**domains[name]))
+    result = model_stability(model, X, y, 0.4, perturbation=Perturbation(**domains[name]))
     print(f"{name}:\n{column_moves(result).head(5).round(4).to_string(index=False)}\n")

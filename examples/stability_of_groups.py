@@ -22,7 +22,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from shiftmetrics import Moves, feature_stability
+from shiftmetrics import Perturbation, feature_stability
 from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
@@ -65,7 +65,9 @@ for title, load in (("income", income), ("employment", employment)):
     print(f"\n=== {title}: accuracy {model.score(X_test, y_test):.3f}")
 
     # Alone and without reweighting: what can each column do, the race among them?
-    alone = feature_stability(model, X_test, y_test, 0.4, theta2=float("inf"), moves=Moves(integer=numbers))
+    alone = feature_stability(
+        model, X_test, y_test, 0.4, theta2=float("inf"), perturbation=Perturbation(integer=numbers)
+    )
     frame = alone.to_frame()
     frame["rank"] = range(1, len(frame) + 1)
     shown = frame[(frame["rank"] <= 5) | (frame["feature"] == race)]
@@ -77,7 +79,7 @@ for title, load in (("income", income), ("employment", employment)):
         X_test,
         y_test,
         0.4,
-        moves=Moves(by=race, immutable=[race], integer=numbers, features=numbers),
+        perturbation=Perturbation(by=race, immutable=[race], integer=numbers, features=numbers),
     )
     columns = [
         "subgroup",

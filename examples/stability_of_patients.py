@@ -26,7 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Computing
-from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -69,7 +69,7 @@ for name, model in models.items():
         X,
         y,
         0.5,
-        moves=Moves(categorical=yes_or_no, immutable=["Sex", *words], bounds={"Age": (0, 110)}),
+        perturbation=Perturbation(categorical=yes_or_no, immutable=["Sex", *words], bounds={"Age": (0, 110)}),
         computing=Computing(progress=False),
     )
     print(f"{name} ({results[name].route}, {results[name].kind}): {results[name].headline()}")

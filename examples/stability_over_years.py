@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics import Moves, model_stability
+from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.stability import column_moves
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
@@ -43,11 +43,11 @@ model = make_pipeline(encode, LogisticRegression(max_iter=3000)).fit(X[first], y
 # %%
 # One unit of distance is a standard deviation among the people of 2015, for all years, so that the years compare.
 cost = {name: 1.0 / X.loc[first, name].std(ddof=0) ** 2 for name in steps}
-moves = Moves(cost=cost, integer=steps, bounds={"AGEP": (0, 99), "SCHL": (0, 24)})
+moves = Perturbation(cost=cost, integer=steps, bounds={"AGEP": (0, 99), "SCHL": (0, 24)})
 results = {}
 for this in sorted(set(year)):
     rows = (year == this) & ~first
-    results[this] = model_stability(model, X[rows], y[rows], 0.4, moves=moves)
+    results[this] = model_stability(model, X[rows], y[rows], 0.4, perturbation=moves)
 table = pd.concat([result.to_frame() for result in results.values()], keys=results, names=["year", ""])
 print(
     table[["value", "interval_low", "interval_high", "kind", "base_risk", "rms_move", "share_moved"]].round(5)

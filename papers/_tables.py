@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from _experiment import data_folder
 
-from shiftmetrics import Moves, Search, feature_stability, model_stability
+from shiftmetrics import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, Adversarial, NetworkClassifier
 from shiftmetrics.lab.learners.grid import grid_search
@@ -26,7 +26,7 @@ from shiftmetrics.lab.learners.grid import grid_search
 METHODS = ("ERM", "AT", "tilted")
 PRICES = ((0.2, np.inf), (0.25, 1.0), (0.4, 0.4), (1.0, 0.25), (100.0, 0.2))
 """theta1 and theta2 with 1/theta1 + 1/theta2 = 5; 100 stands for infinity, as in the paper."""
-FREE = Moves(cost="unit", bounds=None, integer=())
+FREE = Perturbation(cost="unit", bounds=None, integer=())
 """All columns slide without bounds, in units of their spread, as in the paper."""
 _RACES = {1: "White", 2: "Black", 3: "American Indian", 6: "Asian", 8: "other", 9: "several"}
 _PENALTIES = (0.1, 0.3, 1.0)
@@ -115,7 +115,7 @@ def draw_values(ax: Any, values: Sequence[Sequence[float]], label: str) -> None:
 def stabilities(model: Any, X: np.ndarray, y: np.ndarray, *, quick: bool = False) -> list[Any]:
     """Return the stability at each of the prices; the cross-entropy of 3 counts as broken, as in the paper."""
     search = Search(progress=False)
-    options = {"loss": "log_loss", "moves": FREE, "computing": search, "resampling": None}
+    options = {"loss": "log_loss", "perturbation": FREE, "computing": search, "resampling": None}
     return [
         model_stability(model, X, y, 3.0, theta1=theta1, theta2=theta2, **options)
         for theta1, theta2 in prices(quick)
@@ -134,7 +134,7 @@ def sensitivities(model: Any, table: People, *, quick: bool = False) -> list[tup
         f"x{i}" for i, name in enumerate(table.columns) if not quick or i % 20 == 0 or name.startswith(races)
     ]
     found = feature_stability(
-        model, X, y, 0.4, theta1=1.0, theta2=0.25, moves=replace(FREE, features=columns),
+        model, X, y, 0.4, theta1=1.0, theta2=0.25, perturbation=replace(FREE, features=columns),
         computing=Search(progress=False), resampling=None,
     ).to_frame()  # fmt: skip
     pairs = zip(found["feature"], found["value"], strict=True)

@@ -10,11 +10,11 @@ from _experiment import run
 from _plane import boundary_distance, clouds
 from scipy.optimize import brentq
 
-from shiftmetrics import Moves, model_stability
+from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.lab.published import model_stability_adam
 
 DIVERGENCES = ("kl", "chi2")
-MOVES = Moves(cost="unit", bounds=None)
+MOVES = Perturbation(cost="unit", bounds=None)
 CLAIMS = {
     "cross_entropy": Claim(
         "The risk under cross-entropy converges to the threshold of 0.5, for both divergences.",
@@ -78,7 +78,7 @@ def measure(seed: int, quick: bool) -> dict:
     squared = np.where(wrong, 0.0, boundary_distance(model, points) ** 2)
     risks, rates, ratios, errors, prices = {}, {}, [], [], []
     for divergence in DIVERGENCES:
-        options = {"divergence": divergence, "moves": MOVES}
+        options = {"divergence": divergence, "perturbation": MOVES}
         steps = model_stability_adam(model, points, labels, 0.5, progress=False, **options)
         risks[divergence] = np.asarray(steps.parts["trace_risk"])
         away = np.abs(risks[divergence] - 0.5)

@@ -9,7 +9,7 @@ from _claims import Claim
 from _experiment import run
 from _plane import PRICES, boundary_distance, clouds
 
-from shiftmetrics import Moves, model_stability
+from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.views import plot
 
 CLAIMS = {
@@ -56,7 +56,7 @@ def results(seed: int) -> dict:
     """Return the result at each pair of prices, and at the price of 100 that stands for infinity."""
     model, points, labels = clouds(seed)
     prices = {**PRICES, "hundred": (100.0, 0.2)}
-    options = {"loss": "log_loss", "moves": Moves(cost="unit", bounds=None)}
+    options = {"loss": "log_loss", "perturbation": Perturbation(cost="unit", bounds=None)}
     return {
         name: model_stability(model, points, labels, 0.5, theta1=theta1, theta2=theta2, **options)
         for name, (theta1, theta2) in prices.items()

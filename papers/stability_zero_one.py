@@ -9,7 +9,7 @@ from _claims import Claim
 from _experiment import run
 from _plane import PRICES, boundary_distance, clouds
 
-from shiftmetrics import Moves, model_stability
+from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.views import plot
 
 THRESHOLDS = (0.2, 0.4, 0.6, 0.8)
@@ -56,13 +56,13 @@ CLAIMS = {
 def results(seed: int) -> tuple[dict, dict]:
     """Return the results of figure 3, by prices, and of figure 4, by threshold."""
     model, points, labels = clouds(seed)
-    moves = Moves(cost="unit", bounds=None)
+    moves = Perturbation(cost="unit", bounds=None)
     third = {
-        name: model_stability(model, points, labels, 0.3, theta1=theta1, theta2=theta2, moves=moves)
+        name: model_stability(model, points, labels, 0.3, theta1=theta1, theta2=theta2, perturbation=moves)
         for name, (theta1, theta2) in PRICES.items()
     }
     fourth = {
-        risk: model_stability(model, points, labels, risk, theta1=1.0, theta2=0.25, moves=moves)
+        risk: model_stability(model, points, labels, risk, theta1=1.0, theta2=0.25, perturbation=moves)
         for risk in THRESHOLDS
     }
     return third, fourth
@@ -72,7 +72,13 @@ def measure(seed: int, quick: bool) -> dict:
     model, points, labels = clouds(seed)
     third, fourth = results(seed)
     tied = model_stability(
-        model, points, labels, 0.3025, theta1=0.2, theta2=np.inf, moves=Moves(cost="unit", bounds=None)
+        model,
+        points,
+        labels,
+        0.3025,
+        theta1=0.2,
+        theta2=np.inf,
+        perturbation=Perturbation(cost="unit", bounds=None),
     )
     moved = third["only moves"]
     gone = moved.moved_distances > 0

@@ -13,7 +13,7 @@ import torch
 from _claims import Claim
 from _experiment import data_folder, run
 
-from shiftmetrics import Moves, kernel_entropic_novelty, model_stability, posterior_agreement
+from shiftmetrics import Perturbation, kernel_entropic_novelty, model_stability, posterior_agreement
 from shiftmetrics.attacks import AttackOptions, pgd
 from shiftmetrics.lab.learners import NetworkClassifier
 
@@ -95,8 +95,8 @@ def measure(seed: int, quick: bool) -> dict:
     mixed = np.concatenate([children, rows[: n - len(children)]])
     people["with children"] = (X[mixed], y[mixed])
 
-    free = Moves(cost="unit", bounds=None, integer=())
-    prices = {"theta1": 1.0, "theta2": np.inf, "moves": free, "resampling": None}
+    free = Perturbation(cost="unit", bounds=None, integer=())
+    prices = {"theta1": 1.0, "theta2": np.inf, "perturbation": free, "resampling": None}
     scores = model.decision_function(X[rows])
     found = {}
     for name, (sample, truth) in people.items():

@@ -10,13 +10,13 @@ from shiftmetrics.novelty import LandmarkMap, NoveltyResampling, NoveltyResult, 
 from shiftmetrics.novelty.maps import FeatureMap
 from shiftmetrics.novelty.routes import solve
 
-RESAMPLING = ("n_draws", "level", "paired", "groups", "rng")
+RESAMPLING = ("n_resamples", "confidence_level", "paired", "groups", "rng")
 COMPUTING = ("rtol", "memory_limit", "executor")
 
 
 def novelty(features: Any, reference: Any, **options: Any) -> NoveltyResult:
     """Return `kernel_entropic_novelty`, quickly; the number of landmarks goes to the route that has them."""
-    options = {"n_draws": 59, **options}
+    options = {"n_resamples": 59, **options}
     resampling, computing = (
         {name: options.pop(name) for name in names if name in options} for names in (RESAMPLING, COMPUTING)
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shiftmetrics._core.result import Interval, Result
     from shiftmetrics.agreement import posterior_agreement
     from shiftmetrics.comparison import compare_agreement, compare_novelty, compare_stability
-    from shiftmetrics.models import Decision, Moves, Search, feature_stability, model_stability
+    from shiftmetrics.models import Decision, Perturbation, Search, feature_stability, model_stability
     from shiftmetrics.novelty import kernel_entropic_novelty
     from shiftmetrics.stability import (
         CandidateLoss,
@@ -45,7 +45,7 @@ __all__ = [
     "HingeLoss",
     "Interval",
     "LogisticLoss",
-    "Moves",
+    "Perturbation",
     "Resampling",
     "Result",
     "Search",
@@ -69,7 +69,7 @@ _HOMES = {
     "_core.result": ("Interval", "Result"),
     "agreement": ("posterior_agreement",),
     "comparison": ("compare_agreement", "compare_novelty", "compare_stability"),
-    "models": ("Decision", "Moves", "Search", "feature_stability", "model_stability"),
+    "models": ("Decision", "Perturbation", "Search", "feature_stability", "model_stability"),
     "novelty": ("kernel_entropic_novelty",),
     "stability": (
         "CandidateLoss",

@@ -15,14 +15,14 @@ from shiftmetrics._core.confidence import (
 )
 
 
-@pytest.mark.parametrize("level", [0.8, 0.9, 0.95])
-def test_a_p_value_never_contradicts_the_interval(level):
+@pytest.mark.parametrize("confidence_level", [0.8, 0.9, 0.95])
+def test_a_p_value_never_contradicts_the_interval(confidence_level):
     for seed in range(300):
         rng = np.random.default_rng(seed)
         low = rng.normal(0.18, 0.1, int(rng.integers(39, 300)))
         high = low + rng.exponential(0.02, len(low))
-        ends = drawn_interval(low, high, level)
-        assert (drawn_p_value(low, high) <= 1.0 - level + 1e-12) == (not ends[0] <= 0.0 <= ends[1])
+        ends = drawn_interval(low, high, confidence_level)
+        assert (drawn_p_value(low, high) <= 1.0 - confidence_level + 1e-12) == (not ends[0] <= 0.0 <= ends[1])
 
 
 def test_p_values_have_a_floor_and_a_ceiling():
@@ -33,7 +33,7 @@ def test_p_values_have_a_floor_and_a_ceiling():
 
 
 def test_too_few_draws_are_refused():
-    with pytest.raises(ValueError, match=r"n_draws must be at least 39 for a level of 0\.95, got 38"):
+    with pytest.raises(ValueError, match=r"n_resamples must be at least 39 for a level of 0\.95, got 38"):
         drawn_interval(np.zeros(38), np.zeros(38), 0.95)
 
 

@@ -79,7 +79,7 @@ def test_a_number_is_the_level_and_a_seed_is_drawn() -> None:
     assert resampling_of(None) is None
     options = resampling_of(0.9)
     assert options is not None
-    assert (options.level, options.n_draws, options.groups) == (0.9, 1000, None)
+    assert (options.confidence_level, options.n_resamples, options.groups) == (0.9, 1000, None)
     assert isinstance(options.rng, int)
     assert resampling_of(Resampling(rng=3)).rng == 3  # type: ignore[union-attr]
     first, second = (resampling_of(Resampling(rng=np.random.default_rng(0))) for _ in range(2))
@@ -87,19 +87,23 @@ def test_a_number_is_the_level_and_a_seed_is_drawn() -> None:
 
 
 def test_what_is_recorded_are_numbers() -> None:
-    options = Resampling(level=0.8, n_draws=50, groups=["a", "b"], rng=1)
-    assert options.settings() == {"level": 0.8, "n_draws": 50, "groups": True, "rng": 1}
+    options = Resampling(confidence_level=0.8, n_resamples=50, groups=["a", "b"], rng=1)
+    assert options.settings() == {"confidence_level": 0.8, "n_resamples": 50, "groups": True, "rng": 1}
     with pytest.raises(dataclasses.FrozenInstanceError):
-        options.level = 0.5  # type: ignore[misc]
+        options.confidence_level = 0.5  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"level": 1.0}, ValueError, "level must be a number greater than 0 and less than 1"),
-        ({"level": "high"}, TypeError, "level must be a real number"),
-        ({"n_draws": 1}, ValueError, "n_draws must be an integer at least 2"),
-        ({"n_draws": 10.0}, TypeError, "n_draws must be an integer"),
+        (
+            {"confidence_level": 1.0},
+            ValueError,
+            "confidence_level must be a number greater than 0 and less than 1",
+        ),
+        ({"confidence_level": "high"}, TypeError, "confidence_level must be a real number"),
+        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer at least 2"),
+        ({"n_resamples": 10.0}, TypeError, "n_resamples must be an integer"),
     ],
 )
 def test_bad_resampling_is_named(options: dict, error: type[Exception], message: str) -> None:

@@ -58,7 +58,7 @@ def test_files_give_the_number_of_memory(
     assert result.value == pytest.approx(EXACT.value, rel=1e-12)
     np.testing.assert_allclose(result.per_sample, EXACT.per_sample, rtol=1e-9)
     assert prediction_rates(*pair).value == prediction_rates(SCORES, REFERENCE).value
-    drawn = Resampling(n_draws=40, rng=0)
+    drawn = Resampling(n_resamples=40, rng=0)
     interval = posterior_agreement(*pair, resampling=drawn).interval
     assert interval.low == pytest.approx(
         posterior_agreement(SCORES, REFERENCE, resampling=drawn).interval.low, rel=1e-9

@@ -54,7 +54,7 @@ def test_one_array_with_the_origin_of_each_row_gives_the_same() -> None:
 
 def test_two_samples_of_one_kind_have_no_clusters() -> None:
     rng = np.random.default_rng(2)
-    model = DifferentialClustering(bandwidth=1.0, n_draws=99).fit(
+    model = DifferentialClustering(bandwidth=1.0, n_resamples=99).fit(
         rng.normal(size=(60, 2)), reference=rng.normal(size=(60, 2))
     )
     assert model.n_clusters_ == 0
@@ -91,7 +91,7 @@ def test_it_is_cloned_and_works_in_a_pipeline_with_names() -> None:
         ({"y": [1, 0]}, {}, "shape"),
         ({"reference": np.ones((4, 3))}, {}, "features"),
         ({"y": [0, 1] * 5}, {"threshold": 0.0}, "threshold"),
-        ({"y": [0, 1] * 5}, {"n_draws": 0}, "n_draws"),
+        ({"y": [0, 1] * 5}, {"n_resamples": 0}, "n_resamples"),
         ({"y": [0, 1] * 5}, {"eta": 0.5}, "eta"),
         ({"y": [0, 1] * 5}, {"kernel": "precomputed"}, "kernel"),
         ({"y": [0, 1] * 5}, {"random_state": -1}, "random_state"),
@@ -150,7 +150,7 @@ class _GivenOrigins(DifferentialClustering):
 
 
 @parametrize_with_checks(
-    [_GivenOrigins(n_draws=19)],
+    [_GivenOrigins(n_resamples=19)],
     expected_failed_checks=lambda _: {"check_clustering": "what both samples hold is in no cluster"},
     xfail_strict=True,
 )

@@ -58,7 +58,7 @@ def test_numbers_that_are_not_finite_are_left_out() -> None:
 def test_a_comparison_has_a_metric_for_each_model() -> None:
     scores = np.random.default_rng(0).normal(size=(30, 3))
     compared = compare_agreement(
-        {"small": scores, "a=b": scores + 1.0}, scores, resampling=Resampling(n_draws=50, rng=0)
+        {"small": scores, "a=b": scores + 1.0}, scores, resampling=Resampling(n_resamples=50, rng=0)
     )
     metrics = metrics_of(compared)
     assert {"model/small", "model/a_b"} <= metrics.keys()

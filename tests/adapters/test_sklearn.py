@@ -81,7 +81,10 @@ def test_the_scorer_is_posterior_agreement():
         prior="predicted",
     )
     assert scorer(model, X) == scorer(model, X, IRIS[1][::-1]) == expected.value
-    assert scorer.measure(model, X, resampling=Resampling(level=0.9, rng=0)).interval.low < expected.value
+    assert (
+        scorer.measure(model, X, resampling=Resampling(confidence_level=0.9, rng=0)).interval.low
+        < expected.value
+    )
     assert pickle.loads(pickle.dumps(scorer))(model, X) == expected.value
     assert AgreementScorer(noise, strength=0.3, random_state=5)(model, X) == expected.normalized
 

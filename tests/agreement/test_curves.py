@@ -138,7 +138,9 @@ def test_without_shift_all_agree_and_nothing_is_uncertain() -> None:
 
 def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
     curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[1.0], resampling=Resampling(rng=0))
-    boot = posterior_agreement(SHIFTED[1.5], REFERENCE, resampling=Resampling(level=0.95, rng=0)).interval
+    boot = posterior_agreement(
+        SHIFTED[1.5], REFERENCE, resampling=Resampling(confidence_level=0.95, rng=0)
+    ).interval
     width = boot.high - boot.low
     assert curves.agreement_low[0, 0, 0] == pytest.approx(boot.low, abs=0.2 * width)
     assert curves.agreement_high[0, 0, 0] == pytest.approx(boot.high, abs=0.2 * width)
@@ -157,7 +159,9 @@ def test_coverage_of_the_intervals() -> None:
     covered = 0
     for _ in range(200):
         scores = np.where(rng.random(200) < 0.2, -1.0, 1.0)
-        curves = agreement_curves(scores, np.ones(200), ratios=[1.0], resampling=Resampling(level=0.9, rng=0))
+        curves = agreement_curves(
+            scores, np.ones(200), ratios=[1.0], resampling=Resampling(confidence_level=0.9, rng=0)
+        )
         covered += curves.agreement_low.item() <= truth <= curves.agreement_high.item()
     assert 174 <= covered <= 194
 

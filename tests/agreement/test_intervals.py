@@ -46,7 +46,7 @@ CASES = {
 def test_draws_are_solved_as_the_sample_is(case):
     (scores, reference), options = CASES[case]
     result = posterior_agreement(
-        scores, reference, resampling=Resampling(level=0.9, n_draws=30, rng=7), **options
+        scores, reference, resampling=Resampling(confidence_level=0.9, n_resamples=30, rng=7), **options
     )
     weights = drawn_weights(len(scores), 30, 7)[:12] * options.get("sample_weight", 1.0)
     for draw, own in zip(result.resampled[:12], weights, strict=True):
@@ -58,7 +58,7 @@ def test_groups_are_drawn_together():
     scores, reference = noisy(0, 300, 4)
     groups = np.random.default_rng(1).integers(0, 40, 300)
     result = posterior_agreement(
-        scores, reference, resampling=Resampling(level=0.9, n_draws=20, rng=3, groups=groups)
+        scores, reference, resampling=Resampling(confidence_level=0.9, n_resamples=20, rng=3, groups=groups)
     )
     _, codes = np.unique(groups, return_inverse=True)
     weights = drawn_weights(codes.max() + 1, 20, 3)[:, codes]
@@ -69,7 +69,7 @@ def test_groups_are_drawn_together():
 
 def test_the_predicted_prior_is_uncertain_too():
     scores, reference = noisy(0, 2000, 4)
-    known = {"resampling": Resampling(level=0.9, n_draws=40, rng=3)}
+    known = {"resampling": Resampling(confidence_level=0.9, n_resamples=40, rng=3)}
     result = posterior_agreement(scores, reference, prior="predicted", **known)
     fixed = posterior_agreement(scores, reference, prior=result.prior, **known)
     weights = drawn_weights(2000, 40, 3)
@@ -85,12 +85,12 @@ def test_the_predicted_prior_is_uncertain_too():
 
 def test_copies_that_form_groups_tell_nothing_new():
     scores, reference = noisy(0, 200, 4)
-    once = posterior_agreement(scores, reference, resampling=Resampling(level=0.9, rng=0))
+    once = posterior_agreement(scores, reference, resampling=Resampling(confidence_level=0.9, rng=0))
     copies = [np.repeat(part, 5, axis=0) for part in (scores, reference)]
     grouped = posterior_agreement(
-        *copies, resampling=Resampling(level=0.9, rng=0, groups=np.repeat(np.arange(200), 5))
+        *copies, resampling=Resampling(confidence_level=0.9, rng=0, groups=np.repeat(np.arange(200), 5))
     )
-    naive = posterior_agreement(*copies, resampling=Resampling(level=0.9, rng=0))
+    naive = posterior_agreement(*copies, resampling=Resampling(confidence_level=0.9, rng=0))
     assert grouped.interval.low == pytest.approx(once.interval.low, abs=1e-9)
     assert grouped.interval.high == pytest.approx(once.interval.high, abs=1e-9)
     width = naive.interval.high - naive.interval.low
@@ -99,8 +99,10 @@ def test_copies_that_form_groups_tell_nothing_new():
 
 def test_the_interval_narrows_and_widens_as_it_should():
     widths = []
-    for n, level in ((200, 0.9), (200, 0.99), (3200, 0.9)):
-        interval = posterior_agreement(*noisy(0, n, 4), resampling=Resampling(level=level, rng=0)).interval
+    for n, confidence_level in ((200, 0.9), (200, 0.99), (3200, 0.9)):
+        interval = posterior_agreement(
+            *noisy(0, n, 4), resampling=Resampling(confidence_level=confidence_level, rng=0)
+        ).interval
         widths.append(interval.high - interval.low)
     assert widths[1] > 1.3 * widths[0]
     assert widths[2] == pytest.approx(widths[0] / 4, rel=0.25)
@@ -108,9 +110,11 @@ def test_the_interval_narrows_and_widens_as_it_should():
 
 def test_a_common_factor_changes_nothing():
     scores, reference = noisy(0, 200, 4)
-    first = posterior_agreement(scores, reference, resampling=Resampling(level=0.9, rng=0)).interval
+    first = posterior_agreement(
+        scores, reference, resampling=Resampling(confidence_level=0.9, rng=0)
+    ).interval
     second = posterior_agreement(
-        1e3 * scores, 1e3 * reference, resampling=Resampling(level=0.9, rng=0)
+        1e3 * scores, 1e3 * reference, resampling=Resampling(confidence_level=0.9, rng=0)
     ).interval
     assert (second.low, second.high) == pytest.approx((first.low, first.high), abs=2e-5)
 
@@ -118,7 +122,7 @@ def test_a_common_factor_changes_nothing():
 def test_float32_torch_gives_the_same_draws():
     torch = pytest.importorskip("torch")
     scores, reference = (part.astype(np.float32) for part in noisy(0, 200, 4))
-    options = {"resampling": Resampling(level=0.9, n_draws=50, rng=0), "prior": "predicted"}
+    options = {"resampling": Resampling(confidence_level=0.9, n_resamples=50, rng=0), "prior": "predicted"}
     first = posterior_agreement(scores, reference, **options)
     second = posterior_agreement(torch.tensor(scores), torch.tensor(reference), **options)
     assert second.resampled == pytest.approx(first.resampled, abs=1e-9)
@@ -134,7 +138,7 @@ def one_hot(n: int, k: int) -> np.ndarray:
 def test_what_fifty_agreeing_pairs_tell():
     """At 5.8 %, the most that 0 of 50 allow, contradictions of 20 margins could use up all agreement."""
     scores = one_hot(50, 10)
-    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(level=0.95, rng=0))
+    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0))
     assert result.interval.low == 0.0
     assert result.interval.high == result.value == pytest.approx(math.log(10))
     assert "20 times" in result.interval.method
@@ -142,12 +146,14 @@ def test_what_fifty_agreeing_pairs_tell():
 
 def test_the_unseen_contradiction_is_the_one_that_is_described():
     """Of 2000 pairs none disagrees: a share 1 - 0.05^(1/2000) of contradictions at 20 margins gives the lower end."""
-    n, level = 2000, 0.95
+    n, confidence_level = 2000, 0.95
     reference = one_hot(n, 2)
     result = posterior_agreement(
-        reference, reference, resampling=Resampling(level=level, n_draws=4000, rng=0)
+        reference,
+        reference,
+        resampling=Resampling(confidence_level=confidence_level, n_resamples=4000, rng=0),
     )
-    share = 1.0 - (1.0 - level) ** (1.0 / n)
+    share = 1.0 - (1.0 - confidence_level) ** (1.0 / n)
     known = posterior_agreement(
         [[1.0, 0.0], [0.0, 20.0]], [[1.0, 0.0], [20.0, 0.0]], sample_weight=[1.0 - share, share]
     )
@@ -157,10 +163,10 @@ def test_the_unseen_contradiction_is_the_one_that_is_described():
 
 def test_groups_count_once_at_the_boundary():
     scores = one_hot(2000, 10)
-    once = posterior_agreement(scores, scores, resampling=Resampling(level=0.95, rng=0))
+    once = posterior_agreement(scores, scores, resampling=Resampling(confidence_level=0.95, rng=0))
     grouped = posterior_agreement(
         *[np.tile(scores, (4, 1))] * 2,
-        resampling=Resampling(level=0.95, rng=0, groups=np.tile(np.arange(2000), 4)),
+        resampling=Resampling(confidence_level=0.95, rng=0, groups=np.tile(np.arange(2000), 4)),
     )
     assert grouped.interval.low == pytest.approx(once.interval.low, rel=0.02)
 
@@ -169,7 +175,7 @@ def test_a_share_has_the_interval_of_jeffreys():
     """At equal margins the agreement is a function of the share of contradictions alone."""
     scores, reference = margins((1, -1.0, 1.0), (99, 1.0, 1.0))
     interval = posterior_agreement(
-        scores, reference, resampling=Resampling(level=0.9, n_draws=20_000, rng=0)
+        scores, reference, resampling=Resampling(confidence_level=0.9, n_resamples=20_000, rng=0)
     ).interval
     least, most = beta.ppf(0.05, 1.0, 99.5), beta.ppf(0.95, 1.5, 99.0)
     assert interval.low == pytest.approx(SymmetricChannel(2).capacity(most), abs=0.003)
@@ -179,11 +185,11 @@ def test_a_share_has_the_interval_of_jeffreys():
 def test_what_changes_is_bounded_where_the_agreement_is_not():
     """None of 50 changes: at most 1 - 0.05^(1/50) of others; of 12 groups of rows, each counts once."""
     scores = one_hot(50, 10)
-    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(level=0.95, rng=0))
+    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0))
     assert result.disagreement_interval.high == pytest.approx(1.0 - 0.05 ** (1.0 / 50))
     assert "0 % to 5.82 % of the predictions change (95 %)" in result.summary()
     shifted, reference = margins((6, -1.0, 1.0), (54, 1.0, 1.0))
-    groups = Resampling(level=0.9, rng=0, groups=np.arange(60) // 5)
+    groups = Resampling(confidence_level=0.9, rng=0, groups=np.arange(60) // 5)
     found = posterior_agreement(shifted, reference, resampling=groups).disagreement_interval
     assert (found.low, found.high) == pytest.approx(binomial_interval(0.1, 12, 0.9))
 
@@ -238,7 +244,7 @@ def test_coverage(sample, n, prior, grouped):
             scores,
             reference,
             prior=prior,
-            resampling=Resampling(level=0.9, n_draws=600, groups=groups, rng=seed),
+            resampling=Resampling(confidence_level=0.9, n_resamples=600, groups=groups, rng=seed),
         ).interval
         hits += interval.low <= truth <= interval.high
     assert 0.86 <= hits / 200 <= 0.97
@@ -251,7 +257,7 @@ def test_ignoring_clusters_covers_too_little():
     for seed in range(200):
         interval = posterior_agreement(
             *clustered_sample(np.random.default_rng(seed), 600),
-            resampling=Resampling(level=0.9, n_draws=400, rng=seed),
+            resampling=Resampling(confidence_level=0.9, n_resamples=400, rng=seed),
         ).interval
         hits += interval.low <= truth <= interval.high
     assert hits / 200 < 0.75
@@ -290,7 +296,10 @@ def test_coverage_where_contradictions_are_rare(k, factor, n, size):
     hits, changes, trials = 0, 0, 200
     for seed in range(trials):
         resampling = Resampling(
-            level=0.95, n_draws=400, rng=seed, groups=None if size == 1 else np.arange(n) // size
+            confidence_level=0.95,
+            n_resamples=400,
+            rng=seed,
+            groups=None if size == 1 else np.arange(n) // size,
         )
         result = posterior_agreement(*sample(np.random.default_rng(seed), n), resampling=resampling)
         hits += result.interval.low <= truth <= result.interval.high
@@ -304,16 +313,20 @@ def test_coverage_where_contradictions_are_rare(k, factor, n, size):
 
 def test_a_seed_repeats_and_is_recorded():
     scores, reference = noisy(0, 50, 3)
-    first = posterior_agreement(scores, reference, resampling=Resampling(level=0.9, n_draws=20))
+    first = posterior_agreement(
+        scores, reference, resampling=Resampling(confidence_level=0.9, n_resamples=20)
+    )
     again = posterior_agreement(
         scores,
         reference,
-        resampling=Resampling(level=0.9, n_draws=20, rng=first.settings["resampling"]["rng"]),
+        resampling=Resampling(confidence_level=0.9, n_resamples=20, rng=first.settings["resampling"]["rng"]),
     )
     assert again.equals(first)
     assert Result.from_json(first.to_json()).equals(first)
     assert not np.array_equal(
-        posterior_agreement(scores, reference, resampling=Resampling(level=0.9, n_draws=20, rng=1)).resampled,
+        posterior_agreement(
+            scores, reference, resampling=Resampling(confidence_level=0.9, n_resamples=20, rng=1)
+        ).resampled,
         first.resampled,
     )
 
@@ -329,7 +342,7 @@ def test_groups_align_with_a_table():
     names = [f"row {i}" for i in range(60)]
     frames = [pd.DataFrame(part, index=names, columns=list("abc")) for part in (scores, reference)]
     groups = pd.Series(np.arange(60) // 3, index=names)
-    options = {"level": 0.9, "n_draws": 20, "rng": 0}
+    options = {"confidence_level": 0.9, "n_resamples": 20, "rng": 0}
     expected = posterior_agreement(
         scores, reference, resampling=Resampling(groups=groups.to_numpy(), **options)
     )
@@ -342,16 +355,20 @@ def test_groups_align_with_a_table():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"level": 1.0}, ValueError, "level must be a number greater than 0 and less than 1"),
-        ({"level": 95}, ValueError, "got 95"),
-        ({"level": "high"}, TypeError, "level must be a real number"),
-        ({"n_draws": 1}, ValueError, "n_draws must be an integer at least 2, got 1"),
         (
-            {"level": 0.95, "n_draws": 30},
+            {"confidence_level": 1.0},
             ValueError,
-            "n_draws must be at least 39 for a level of 0.95, got 30",
+            "confidence_level must be a number greater than 0 and less than 1",
         ),
-        ({"n_draws": 1e3}, TypeError, "n_draws must be an integer"),
+        ({"confidence_level": 95}, ValueError, "got 95"),
+        ({"confidence_level": "high"}, TypeError, "confidence_level must be a real number"),
+        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer at least 2, got 1"),
+        (
+            {"confidence_level": 0.95, "n_resamples": 30},
+            ValueError,
+            "n_resamples must be at least 39 for a level of 0.95, got 30",
+        ),
+        ({"n_resamples": 1e3}, TypeError, "n_resamples must be an integer"),
         ({"groups": [1, 2]}, ValueError, "groups must be of length 40, got length 2"),
         ({"groups": np.zeros(40)}, ValueError, "groups must be of at least two different labels"),
         ({"groups": [None] * 40}, ValueError, "groups must be free of missing labels"),
@@ -360,7 +377,7 @@ def test_groups_align_with_a_table():
 )
 def test_bad_input(options, error, message):
     with pytest.raises(error, match=message):
-        posterior_agreement(*noisy(0, 40, 3), resampling=Resampling(**{"level": 0.9, **options}))
+        posterior_agreement(*noisy(0, 40, 3), resampling=Resampling(**{"confidence_level": 0.9, **options}))
 
 
 def test_units_without_groups_are_the_rows():
@@ -373,7 +390,7 @@ def test_rows_that_are_not_in_memory_have_the_same_interval(groups: np.ndarray |
     rng = np.random.default_rng(0)
     reference = 3.0 * rng.normal(size=(300, 4))
     scores = reference + 2.0 * rng.normal(size=reference.shape)
-    drawn = Resampling(rng=0, n_draws=50, groups=groups)
+    drawn = Resampling(rng=0, n_resamples=50, groups=groups)
     exact = posterior_agreement(scores, reference, resampling=drawn)
     empty = da.zeros((0, 4), chunks=(1, 4))
     parts = [da.concatenate([empty, da.from_array(side, chunks=(110, 4))]) for side in (scores, reference)]

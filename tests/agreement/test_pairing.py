@@ -205,7 +205,7 @@ def test_weights_and_groups_are_those_of_the_sample(networks):
         reference,
         pairing=pairing,
         sample_weight=weights,
-        resampling=Resampling(n_draws=40, groups=np.arange(len(scores)) // 2, rng=0),
+        resampling=Resampling(n_resamples=40, groups=np.arange(len(scores)) // 2, rng=0),
     )
     plain = posterior_agreement(*pairing.apply(scores, reference), sample_weight=weights[pairing.rows])
     assert result.value == pytest.approx(plain.value)

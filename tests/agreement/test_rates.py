@@ -32,10 +32,12 @@ def test_each_rate_is_what_it_counts() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 37, 99, 100])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_intervals_of_rates_are_exact(count: int, level: float) -> None:
-    rates = prediction_rates(np.arange(100) < count, np.ones(100, dtype=bool), level=level)
-    exact = binomtest(count, 100).proportion_ci(level, "exact")
+@pytest.mark.parametrize("confidence_level", [0.8, 0.95])
+def test_intervals_of_rates_are_exact(count: int, confidence_level: float) -> None:
+    rates = prediction_rates(
+        np.arange(100) < count, np.ones(100, dtype=bool), confidence_level=confidence_level
+    )
+    exact = binomtest(count, 100).proportion_ci(confidence_level, "exact")
     assert rates.value == count / 100
     assert (rates.interval.low, rates.interval.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
 
@@ -70,9 +72,15 @@ def test_intervals_cover() -> None:
         after = rng.random(n) < np.where(groups, 0.6, 0.7)
         wrong = (labels + 1) % 3
         result = prediction_rates(
-            np.where(after, labels, wrong), np.where(before, labels, wrong), labels, groups=groups, level=0.9
+            np.where(after, labels, wrong),
+            np.where(before, labels, wrong),
+            labels,
+            groups=groups,
+            confidence_level=0.9,
         )
-        joint = prediction_rates(np.where(after, labels, wrong), labels, labels, groups=groups, level=0.95)
+        joint = prediction_rates(
+            np.where(after, labels, wrong), labels, labels, groups=groups, confidence_level=0.95
+        )
         held = [
             rates.afr_t.interval.low <= truth <= rates.afr_t.interval.high
             for rates, truth in zip(joint.groups.values(), (0.7, 0.6), strict=True)
@@ -132,10 +140,10 @@ def test_bad_input_is_named(arguments: tuple, error: type[Exception], message: s
         prediction_rates(*arguments)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, 2.0, math.nan])
-def test_levels_out_of_range(level: float) -> None:
-    with pytest.raises(ValueError, match="level must be a number"):
-        prediction_rates([0], [0], level=level)
+@pytest.mark.parametrize("confidence_level", [0.0, 1.0, 2.0, math.nan])
+def test_levels_out_of_range(confidence_level: float) -> None:
+    with pytest.raises(ValueError, match="confidence_level must be a number"):
+        prediction_rates([0], [0], confidence_level=confidence_level)
 
 
 def test_the_table_and_the_json_hold_all_of_it() -> None:

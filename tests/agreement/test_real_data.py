@@ -24,8 +24,8 @@ def test_agreement_falls_with_noise(data_folder: Path) -> None:
     for prior in (None, "predicted"):
         for model in range(5):
             results = [
-                posterior_agreement(log_probs[level, model], log_probs[0, model], prior=prior)
-                for level in (1, 2, 3)
+                posterior_agreement(log_probs[confidence_level, model], log_probs[0, model], prior=prior)
+                for confidence_level in (1, 2, 3)
             ]
             values = [result.value for result in results]
             assert values[0] > values[1] > values[2] > 0.0

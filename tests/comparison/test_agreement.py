@@ -23,7 +23,7 @@ def models(noises: dict[str, float], n: int = 400, k: int = 4, seed: int = 0):
 def test_draws_are_made_where_none_are_described(criterion):
     scores, reference = models({"good": 0.5, "middle": 2.0, "poor": 5.0}, n=60)
     comparison = compare_agreement(scores, reference, criterion=criterion, resampling=None)
-    assert comparison.best.interval.level == 0.95
+    assert comparison.best.interval.confidence_level == 0.95
     assert isinstance(comparison.settings["rng"], int)
 
 
@@ -35,7 +35,10 @@ def test_the_better_model_leads():
     assert comparison.status.code == "separated"
     assert comparison.best.probability_best == 1.0
     alone = posterior_agreement(
-        scores["good"], reference["good"], prior="predicted", resampling=Resampling(level=0.95, rng=0)
+        scores["good"],
+        reference["good"],
+        prior="predicted",
+        resampling=Resampling(confidence_level=0.95, rng=0),
     )
     assert comparison.value == alone.value
     assert comparison.interval.equals(alone.interval)
@@ -125,7 +128,7 @@ def test_rows_match_by_label_over_all_models():
 
 def test_results_travel():
     comparison = compare_agreement(
-        *models({"a": 2.0, "b": 2.5}, n=60), resampling=Resampling(rng=0, n_draws=50)
+        *models({"a": 2.0, "b": 2.5}, n=60), resampling=Resampling(rng=0, n_resamples=50)
     )
     assert Result.from_json(comparison.to_json()).equals(comparison)
     assert list(comparison.to_frame()["model"]) == [model.name for model in comparison.models]
@@ -138,7 +141,7 @@ def test_p_values_of_equal_models_are_even():
     small = []
     for seed in range(200):
         comparison = compare_agreement(
-            *models({"a": 2.0, "b": 2.0}, n=150, seed=seed), resampling=Resampling(rng=seed, n_draws=400)
+            *models({"a": 2.0, "b": 2.0}, n=150, seed=seed), resampling=Resampling(rng=seed, n_resamples=400)
         )
         small.append(comparison.differences[0].p_value <= 0.1)
     assert 0.05 <= np.mean(small) <= 0.15
@@ -156,7 +159,7 @@ def test_intervals_of_differences_cover():
     for seed in range(200):
         scores, reference = models(noises, n=200, seed=seed)
         comparison = compare_agreement(
-            scores, reference, resampling=Resampling(rng=seed, n_draws=400, level=0.9)
+            scores, reference, resampling=Resampling(rng=seed, n_resamples=400, confidence_level=0.9)
         )
         pair = comparison.differences[0]
         hits += pair.interval.low <= value[pair.first] - value[pair.second] <= pair.interval.high
@@ -170,7 +173,7 @@ def test_ranks_hold_for_all_models_together():
     for seed in range(200):
         scores, reference = models({"a": 2.0, "b": 2.0, "c": 2.0, "d": 6.0}, n=150, seed=seed)
         comparison = compare_agreement(
-            scores, reference, resampling=Resampling(rng=seed, n_draws=300, level=0.9)
+            scores, reference, resampling=Resampling(rng=seed, n_resamples=300, confidence_level=0.9)
         )
         ranges = {model.name: (model.rank_low, model.rank_high) for model in comparison.models}
         wrong += any(ranges[name][0] > 1 or ranges[name][1] < 3 for name in "abc") or ranges["d"][1] < 4
@@ -213,7 +216,7 @@ def test_bad_input(change, error, message):
 
 def test_results_must_be_paired():
     scores, reference = models({"a": 2.0}, n=50)
-    options = {"level": 0.9, "n_draws": 20}
+    options = {"confidence_level": 0.9, "n_resamples": 20}
     first = posterior_agreement(scores["a"], reference["a"], resampling=Resampling(rng=0, **options))
     with pytest.raises(ValueError, match="results must share the seed rng, got 0 for 'a', 1"):
         compare_results(
@@ -266,7 +269,7 @@ def test_rows_in_parts_are_ranked_as_in_memory(store, tmp_path):
         {name: store(tmp_path / side, name, values) for name, values in tables.items()}
         for side, tables in (("after", scores), ("before", reference))
     ]
-    drawn = Resampling(rng=0, n_draws=60)
+    drawn = Resampling(rng=0, n_resamples=60)
     labels = np.array(list("abcd"))[truth] if store is of_parquet else truth
     for given in ({}, {"labels": (truth, labels)}):
         exact = compare_agreement(
@@ -283,7 +286,7 @@ def test_rows_in_parts_are_ranked_as_in_memory(store, tmp_path):
 
 def test_agreement_over_files_has_its_intervals_and_over_dask_is_refused(tmp_path):
     scores, reference = models({"good": 0.5, "poor": 5.0})
-    drawn = Resampling(rng=0, n_draws=60)
+    drawn = Resampling(rng=0, n_resamples=60)
     exact = compare_agreement(scores, reference, resampling=drawn)
     files = [
         {name: of_parquet(tmp_path / side, name, values) for name, values in tables.items()}

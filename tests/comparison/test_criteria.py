@@ -11,7 +11,7 @@ import oracles
 from shiftmetrics import Resampling, Result, compare_agreement
 from shiftmetrics.comparison import criteria
 
-FEW = Resampling(rng=0, n_draws=60)
+FEW = Resampling(rng=0, n_resamples=60)
 
 
 def one_hot(predicted, n_classes=2):
@@ -266,7 +266,7 @@ def test_margins_groups_and_weights():
     for criterion in ("auto", "vote", "roc_auc"):
         found = compare_agreement(
             after, before, labels=labels, criterion=criterion, sample_weight=weights,
-            resampling=Resampling(rng=0, n_draws=60, groups=groups),
+            resampling=Resampling(rng=0, n_resamples=60, groups=groups),
         )  # fmt: skip
         rows = np.repeat(np.arange(120), weights.astype(int))
         repeated = [{name: part[rows] for name, part in side.items()} for side in (after, before)]
@@ -307,14 +307,14 @@ def test_a_perfect_score_of_few_rows_is_not_certain():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_draws", [100, 1000])
-def test_p_values_and_intervals_never_contradict_each_other(n_draws):
+@pytest.mark.parametrize("n_resamples", [100, 1000])
+def test_p_values_and_intervals_never_contradict_each_other(n_resamples):
     rng = np.random.default_rng(0)
     for seed in range(20):
         labels, before, after = pool(seed, n=120, wrong=(0.1, 0.15, 0.3), moved=(0.1, 0.2, 0.3))
         found = compare_agreement(
             as_models(after), as_models(before), labels=labels, criterion=rng.choice(["accuracy", "vote"]),
-            resampling=Resampling(rng=seed, n_draws=n_draws),
+            resampling=Resampling(rng=seed, n_resamples=n_resamples),
         )  # fmt: skip
         for pair in found.differences:
             outside = pair.interval.low > 0.0 or pair.interval.high < 0.0
@@ -350,11 +350,11 @@ def test_intervals_of_values_and_of_differences_cover(n, share, criterion):
 
     truth = {
         model.name: model.value
-        for model in compared(999, 200_000, Resampling(rng=0, n_draws=3, level=0.4)).models
+        for model in compared(999, 200_000, Resampling(rng=0, n_resamples=3, confidence_level=0.4)).models
     }
     hits, gaps = [], []
     for seed in range(100):
-        found = compared(seed, n, Resampling(rng=seed, n_draws=400))
+        found = compared(seed, n, Resampling(rng=seed, n_resamples=400))
         hits += [part.interval.low <= truth[part.name] <= part.interval.high for part in found.models]
         gaps += [
             pair.interval.low <= truth[pair.first] - truth[pair.second] <= pair.interval.high
@@ -374,7 +374,7 @@ def test_intervals_of_the_estimated_accuracy_cover():
         known, rest = slice(0, 150), slice(150, 450)
         found = compare_agreement(
             as_models(after[:, rest]), as_models(before[:, rest]), labels=labels[known],
-            labelled_scores=as_models(before[:, known]), resampling=Resampling(rng=seed, n_draws=400),
+            labelled_scores=as_models(before[:, known]), resampling=Resampling(rng=seed, n_resamples=400),
         )  # fmt: skip
         for model in found.models:
             figures = model.companions

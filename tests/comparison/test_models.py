@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.comparison import compare_results
-from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models import Perturbation, model_stability
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_models_are_compared_by_their_results(tumours, logistic) -> None:
 def test_models_that_know_their_losses_are_compared_within_one_budget(tumours, logistic) -> None:
     X, y = tumours
     linear = model_stability(logistic, X, y, 0.4)
-    narrow = model_stability(logistic, X, y, 0.4, moves=Moves(features=["mean radius"]))
+    narrow = model_stability(logistic, X, y, 0.4, perturbation=Perturbation(features=["mean radius"]))
     comparison = compare_results({"all columns": linear, "one column": narrow})
     least = min(linear.value, narrow.value)
     assert comparison.settings["budget"] == least

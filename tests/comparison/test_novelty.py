@@ -10,7 +10,7 @@ from shiftmetrics.comparison import compare_novelty, compare_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling
 
-OPTIONS = {"bandwidth": 2.0, "resampling": NoveltyResampling(level=0.9, n_draws=99, rng=0)}
+OPTIONS = {"bandwidth": 2.0, "resampling": NoveltyResampling(confidence_level=0.9, n_resamples=99, rng=0)}
 
 
 def samples(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -39,7 +39,7 @@ def test_samples_are_ranked_by_the_share_that_is_new() -> None:
     assert "more novel than each of the others" in comparison.headline()
     # The same from results at hand.
     results = {name: kernel_entropic_novelty(x, reference, **OPTIONS) for name, x in named.items()}
-    again = compare_results(results, level=0.9)
+    again = compare_results(results, confidence_level=0.9)
     assert [model.name for model in again.models] == [model.name for model in comparison.models]
 
 
@@ -98,7 +98,7 @@ def test_samples_of_unequal_size_are_drawn_down() -> None:
     assert comparison.settings["n_rows"] == 90
     chosen = compare_novelty(
         {name: sample[:50] for name, sample in named.items()}, reference,
-        resampling=NoveltyResampling(n_draws=59, rng=0),
+        resampling=NoveltyResampling(n_resamples=59, rng=0),
     )  # fmt: skip
     assert chosen.n_samples == 50
     assert chosen.settings["bandwidth"] > 0.0
@@ -106,7 +106,7 @@ def test_samples_of_unequal_size_are_drawn_down() -> None:
         {k: v + 9.0 for k, v in named.items()},
         reference + 9.0,
         kernel="cosine",
-        resampling=NoveltyResampling(n_draws=59),
+        resampling=NoveltyResampling(n_resamples=59),
     )
     assert cosine.settings["bandwidth"] == "auto"
 
@@ -115,7 +115,7 @@ def test_samples_of_unequal_size_are_drawn_down() -> None:
 def test_columns_of_different_units_are_divided_by_common_ones() -> None:
     named, reference = samples()
     wide = {name: rows * [1.0, 1e4] for name, rows in named.items()}
-    options = {"resampling": NoveltyResampling(n_draws=59, rng=0)}
+    options = {"resampling": NoveltyResampling(n_resamples=59, rng=0)}
     ranked = compare_novelty(wide, reference * [1.0, 1e4], **options)
     assert [model.name for model in ranked.models] == ["one", "three", "same"]
     assert any("each is divided by its spread" in warning for warning in ranked.warnings)

@@ -26,7 +26,7 @@ def error_rate(errors: np.ndarray, weights: np.ndarray) -> ErrorRate:
     return ErrorRate(
         value=errors.mean(),
         error_bound=0.0,
-        interval=Interval(low=low, high=high, level=0.9),
+        interval=Interval(low=low, high=high, confidence_level=0.9),
         status=DONE,
         n_samples=len(errors),
         settings={"rng": 0, "n_resamples": len(weights), "groups": False},
@@ -41,7 +41,7 @@ def test_lower_is_better_where_the_measure_says_so():
     results = {
         name: error_rate((rng.random(300) < rate).astype(float), weights) for name, rate in rates.items()
     }
-    comparison = compare_results(results, level=0.9)
+    comparison = compare_results(results, confidence_level=0.9)
     assert [model.name for model in comparison.models] == ["good", "middle", "poor"]
     assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
     assert comparison.best.probability_best == 1.0

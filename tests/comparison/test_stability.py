@@ -279,7 +279,7 @@ def test_intervals_of_differences_cover(divergence: str, grouped: bool) -> None:
             groups, weights = rows, rng.uniform(0.5, 1.5, n)[rows]
         comparison = compare_stability(
             losses, 1.0, divergence=divergence, sample_weight=weights,
-            resampling=Resampling(level=0.9, groups=groups), computing=Computing(progress=False),
+            resampling=Resampling(confidence_level=0.9, groups=groups), computing=Computing(progress=False),
         )  # fmt: skip
         hits = [
             (

@@ -122,7 +122,7 @@ def samples(seed: int, n: int, m: int, columns: int = 8) -> tuple[np.ndarray, np
 
 def test_scores_of_one_distribution_grow_as_relabelled_rows_do() -> None:
     x, y = samples(0, 300, 250, 30)
-    found = novelty_against_size(x, y, bandwidth=3.0, sizes=[20, 60, 200], n_draws=4)
+    found = novelty_against_size(x, y, bandwidth=3.0, sizes=[20, 60, 200], n_resamples=4)
     assert found.scores[0] < found.scores[1] < found.scores[2]
     assert (np.abs(found.excess) < 3.0 * (found.null_spreads + found.score_spreads) + 0.02).all()
     assert found.n_significant.max() <= 1
@@ -143,20 +143,20 @@ def test_what_is_new_stays() -> None:
 
 def test_all_rows_score_what_they_score() -> None:
     x, y = samples(2, 50, 50)
-    found = novelty_against_size(x, y, bandwidth=3.0, eta=2.0, sizes=[50], n_draws=2)
+    found = novelty_against_size(x, y, bandwidth=3.0, eta=2.0, sizes=[50], n_resamples=2)
     expected = novelty(x, y, bandwidth=3.0, eta=2.0)
     assert found.scores[0] == pytest.approx(expected.value, abs=1e-9)
     assert found.score_spreads[0] == pytest.approx(0.0, abs=1e-9)
-    assert found.n_draws == 2
+    assert found.n_resamples == 2
 
 
 def test_the_default_sizes_reach_the_smaller_sample() -> None:
     x, y = samples(3, 80, 60)
-    found = novelty_against_size(x, y, n_draws=1, n_permutations=2)
+    found = novelty_against_size(x, y, n_resamples=1, n_permutations=2)
     assert found.points[0] == 25
     assert found.points[-1] == 60
-    assert found.equals(novelty_against_size(x, y, n_draws=1, n_permutations=2))
-    cosine = novelty_against_size(x, y, kernel="cosine", sizes=[10], n_draws=1)
+    assert found.equals(novelty_against_size(x, y, n_resamples=1, n_permutations=2))
+    cosine = novelty_against_size(x, y, kernel="cosine", sizes=[10], n_resamples=1)
     assert cosine.points.tolist() == [10]
 
 
@@ -167,7 +167,7 @@ def test_the_default_sizes_reach_the_smaller_sample() -> None:
         ({"sizes": []}, "sizes must be a sequence"),
         ({"sizes": "all"}, "sizes must be a sequence"),
         ({"sizes": [1]}, r"sizes\[0\] must be"),
-        ({"n_draws": 0}, "n_draws must be"),
+        ({"n_resamples": 0}, "n_resamples must be"),
         ({"n_permutations": 0}, "n_permutations must be"),
         ({"eta": 0.0}, "eta must be"),
     ],

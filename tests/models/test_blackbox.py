@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics.models import Moves, Search
+from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import (
     CandidateLoss,
@@ -23,7 +23,7 @@ from shiftmetrics.stability import (
     stability_criterion,
 )
 
-FREE = Moves(bounds=None, integer=())
+FREE = Perturbation(bounds=None, integer=())
 
 
 def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +49,7 @@ def test_logistic_regression_as_a_black_box_comes_near_its_closed_form(
     }[loss]
     exact = stability_criterion(closed, threshold).value
     result = model_stability(
-        model, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
+        model, X, y, threshold, loss=loss, computing=Search(method="blackbox"), perturbation=FREE
     )
     assert result.kind == "upper_bound"
     assert result.route == "blackbox"
@@ -66,7 +66,9 @@ def test_regression_as_a_black_box() -> None:
     model = LinearRegression().fit(X, target)
     norm = np.linalg.norm(model.coef_ * X.std(axis=0))
     exact = stability_criterion(SquaredLoss(model.predict(X) - target, norm), 2.0).value
-    result = model_stability(lambda rows: model.predict(rows), X, target, 2.0, loss="squared", moves=FREE)
+    result = model_stability(
+        lambda rows: model.predict(rows), X, target, 2.0, loss="squared", perturbation=FREE
+    )
     assert result.route == "blackbox"
     assert exact * (1 - 1e-9) <= result.value <= 1.02 * exact
 
@@ -106,7 +108,7 @@ def test_a_callable_sees_the_table_with_its_own_columns() -> None:
     y = predict(X)
     y[:6] = np.where(y[:6] == "dead", "alive", "dead")
     result = model_stability(
-        predict, X, y, 0.3, moves=Moves(integer=["age"]), computing=Search(n_queries=200)
+        predict, X, y, 0.3, perturbation=Perturbation(integer=["age"]), computing=Search(n_queries=200)
     )
     moved = result.moved_rows()
     np.testing.assert_array_equal(predict(moved) != y, result.moved_losses == 1.0)
@@ -127,7 +129,7 @@ def test_pipelines_with_categories_flip_them_in_the_raw_columns() -> None:
     result = model_stability(model, X, y, 0.5)
     moved = result.moved_rows()
     assert set(moved["kind"]) <= {"x", "y", "z"}
-    frozen = model_stability(model, X, y, 0.5, moves=Moves(immutable=["kind"]))
+    frozen = model_stability(model, X, y, 0.5, perturbation=Perturbation(immutable=["kind"]))
     assert (frozen.moved_rows()["kind"] == X["kind"]).all()
     assert result.value <= frozen.value * 1.001
 
@@ -141,7 +143,7 @@ def test_other_rows_may_be_where_a_search_starts() -> None:
         X[ones],
         np.ones(40, dtype=int),
         0.5,
-        moves=Moves(cost="unit", bounds=None),
+        perturbation=Perturbation(cost="unit", bounds=None),
         computing=Search(n_queries=12),
     )
     helped = model_stability(  # by rows of the other class, which count as starts alone
@@ -149,7 +151,7 @@ def test_other_rows_may_be_where_a_search_starts() -> None:
         np.concatenate([X[ones], X]),
         np.concatenate([np.ones(40, dtype=int), model.predict(X)]),
         0.5,
-        moves=Moves(cost="unit", bounds=None),
+        perturbation=Perturbation(cost="unit", bounds=None),
         sample_weight=np.repeat([1.0, 0.0], [40, len(X)]),
         computing=Search(n_queries=12),
     )
@@ -202,7 +204,7 @@ def test_more_columns_to_move_in_cost_no_more() -> None:
     X, y = sample(5)
     model = LogisticRegression().fit(X, y)
     values = [
-        model_stability(model.predict, X, y, 0.4, moves=Moves(features=list(range(k)))).value
+        model_stability(model.predict, X, y, 0.4, perturbation=Perturbation(features=list(range(k)))).value
         for k in range(1, 5)
     ]
     assert all(later <= earlier * 1.02 for earlier, later in itertools.pairwise(values))

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models import Moves, Search
+from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.forests import answers, forest_of
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.forests.reading import known_categories
@@ -20,7 +20,7 @@ from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 from walked_trees import outputs_of
 
-FREE = Moves(bounds=None, integer=(), cost={"town": 1.0, "ward": 1.0})
+FREE = Perturbation(bounds=None, integer=(), cost={"town": 1.0, "ward": 1.0})
 
 NAMES = ["histogram", "xgboost", "lightgbm"]
 TOWNS, WARDS = list("pqrstuvwxy"), [3, 5, 8]
@@ -66,7 +66,7 @@ def test_the_grid_says_what_the_library_says(name) -> None:
     model = model_named(name).fit(X, y)
     assert splits_categories(model)
     other, labels = table(seed=1, share=0.3)
-    question = question_of(model, other, labels, moves=FREE)
+    question = question_of(model, other, labels, perturbation=FREE)
     grid = grid_of_question(question)
     assert grid is not None
     outputs = grid.outputs(grid.cells(question.codes))
@@ -82,7 +82,7 @@ def test_nearest_errors_are_those_of_all_combinations(name, share) -> None:
     X, y = table(share=share)
     model = model_named(name).fit(X, y)
     rows = slice(0, 25)
-    question = question_of(model, X[rows], y[rows], moves=FREE)
+    question = question_of(model, X[rows], y[rows], perturbation=FREE)
     route, found = answer(question)
     assert (route, found.kind) == ("ensemble", "exact")
     at = np.unique(forest_of(model).threshold[forest_of(model).subset < 0])
@@ -113,7 +113,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     X, y = table(n=160)
     model = model_named(name).fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 0.9}[loss]
-    known = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
+    known = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert (known.route, known.kind) == ("ensemble", "exact")
     moved = known.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
@@ -122,7 +122,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     if loss == "zero_one":
         assert (model.predict(moved)[away] != y[away]).all()
     monkeypatch.setattr(answers, "MOST_VISITS", -1)
-    searched = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
+    searched = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert searched.lower_bound <= known.value * (1 + 1e-6)
     assert known.value * (1 - 1e-9) <= searched.value <= 1.2 * known.value
     alone = feature_stability(model, X, y, threshold, loss=loss)
@@ -156,7 +156,7 @@ def test_lightgbm_with_categories_in_an_array() -> None:
         n_estimators=8, min_child_samples=5, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1
     ).fit(codes, y, categorical_feature=[1])
     assert splits_categories(model)
-    known = model_stability(model, codes, y, 0.4, moves=Moves(categorical=[1]))
+    known = model_stability(model, codes, y, 0.4, perturbation=Perturbation(categorical=[1]))
     assert (known.route, known.kind) == ("ensemble", "exact")
     as_numbers = model_stability(
         model, codes, y, 0.4, computing=Search(n_queries=60)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from shiftmetrics import Result, feature_stability, model_stability
-from shiftmetrics.models import Decision, Moves, Search
+from shiftmetrics.models import Decision, Perturbation, Search
 from shiftmetrics.stability import CandidateLoss, ZeroOneLoss, stability_criterion
 
 QUIET = Search(progress=False)
@@ -39,7 +39,7 @@ def logistic(sample: Sample) -> Any:
 
 def stability(model: Any, sample: Sample, threshold: float = 0.4, **options: Any) -> Any:
     X, y = sample
-    options = {"moves": Moves(bounds=None), "computing": QUIET, **options}
+    options = {"perturbation": Perturbation(bounds=None), "computing": QUIET, **options}
     return model_stability(model, X, np.where(y == "ill", "sick", "fine"), threshold, **options)
 
 
@@ -119,7 +119,7 @@ def test_a_threshold_on_trees_agrees_with_enumeration(sample: Sample, forest: An
     forest = forest.fit(X.to_numpy(), sick)
     model = Decision(forest, 0.3)
     X = X.to_numpy()
-    result = model_stability(model, X, sick, 0.4, moves=Moves(features=[0]), computing=QUIET)
+    result = model_stability(model, X, sick, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET)
     grid = np.unique(np.concatenate([tree.tree_.threshold for tree in np.ravel(forest.estimators_)]))
     near = grid.astype(np.float32)
     grid = np.concatenate([near, *(np.nextafter(near, np.float32(side)) for side in (-9, 9))])
@@ -157,10 +157,10 @@ def test_features_are_ranked_for_a_decision(sample: Sample) -> None:
     forest = RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y)
     model = Decision(forest, 0.3, costs={"ill": 10.0})
     options: dict[str, Any] = {"theta1": 0.4, "theta2": 0.4, "computing": QUIET}
-    ranked = feature_stability(model, X, y, 3.0, moves=Moves(bounds=None), **options)
+    ranked = feature_stability(model, X, y, 3.0, perturbation=Perturbation(bounds=None), **options)
     for part in ranked.features:
-        moves = Moves(features=[part.feature], bounds=None)
-        alone = model_stability(model, X, y, 3.0, moves=moves, **options)
+        moves = Perturbation(features=[part.feature], bounds=None)
+        alone = model_stability(model, X, y, 3.0, perturbation=moves, **options)
         assert part.value == pytest.approx(alone.value, rel=1e-9)
 
 
@@ -184,7 +184,7 @@ def test_costs_are_for_errors_and_fixed_labels(sample: Sample, logistic: Any) ->
     with pytest.raises(ValueError, match="loss must be 'zero_one' where errors have costs"):
         stability(model, sample, loss="log_loss")
     with pytest.raises(ValueError, match="label_flip must be inf where errors have costs"):
-        stability(model, sample, moves=Moves(label_flip=1.0))
+        stability(model, sample, perturbation=Perturbation(label_flip=1.0))
 
 
 # --- predictions that are none -----------------------------------------------------------------------------
@@ -222,7 +222,9 @@ def test_moves_of_one_feature_are_predicted_again_by_the_model() -> None:
         return (X[:, 0] > (0.2 if len(X) >= 80 else -5.0)).astype(int)
 
     with pytest.raises(ValueError, match="rows alike, whatever others are with them"):
-        feature_stability(other_in_small_batches, X, y, 0.4, moves=Moves(features=[0]), computing=QUIET)
+        feature_stability(
+            other_in_small_batches, X, y, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET
+        )
 
 
 @pytest.mark.parametrize("rounding", [1e-6, 1e-5])
@@ -241,7 +243,7 @@ def test_a_boundary_that_rounding_moves_is_no_error(rounding: float) -> None:
     moved = np.asarray(result.moved_rows())
     wrong = np.concatenate([rounded(moved[i : i + 1]) for i in range(80)]) != y
     assert wrong @ result.weights / 80 == pytest.approx(0.4, abs=0.02)
-    feature_stability(rounded, X, y, 0.4, moves=Moves(features=[0]), computing=QUIET)
+    feature_stability(rounded, X, y, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET)
 
 
 def test_predictions_that_are_no_class_of_the_model_are_refused() -> None:
@@ -274,10 +276,10 @@ def test_a_loss_that_outgrows_the_distance_has_no_stability(model: Any) -> None:
     X = rng.normal(size=(100, 2))
     y = rng.poisson(np.exp(0.5 * X[:, 0]))
     model = model.fit(X, y)
-    free = Moves(bounds=None)
-    result = model_stability(model, X, y, 4.0, loss="squared", moves=free, computing=QUIET)
+    free = Perturbation(bounds=None)
+    result = model_stability(model, X, y, 4.0, loss="squared", perturbation=free, computing=QUIET)
     assert (result.status.code, result.value) == ("unbounded_loss", 0.0)
-    ranked = feature_stability(model, X, y, 4.0, loss="squared", moves=free, computing=QUIET)
+    ranked = feature_stability(model, X, y, 4.0, loss="squared", perturbation=free, computing=QUIET)
     assert ranked.status.code == "unbounded_loss"
     within = model_stability(
         model, X, y, 4.0, loss="squared", computing=QUIET

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles import valid_moves
 from shiftmetrics.models import domain_arguments
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.moves import Moves
+from shiftmetrics.models.perturbation import Perturbation
 from shiftmetrics.models.table import Table
 
 ROWS = np.array([[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]])
@@ -22,7 +22,7 @@ def domain(**options: object) -> Domain:
 
 def domain_of(rows: object, *, names: list[str] | None = None, **options: object) -> Domain:
     rows = np.asarray(rows)
-    moves = Moves(**options)
+    moves = Perturbation(**options)
     table = Table.of(
         rows if names is None else pd.DataFrame(rows, columns=names), categorical=moves.categorical or ()
     )
@@ -56,7 +56,7 @@ def test_two_random_rows_are_as_far_apart_in_every_column() -> None:
         }
     )
     rows = Table.of(table)
-    found = domain_arguments.domain_of(rows, Moves())
+    found = domain_arguments.domain_of(rows, Perturbation())
     first, second = (part.ravel() for part in np.indices((60, 60)))
     for column in range(4):
         points = rows.codes[first].copy()
@@ -158,7 +158,7 @@ def test_bounds_of_the_data_and_of_all_numbers() -> None:
     assert domain(bounds={"same": (0, 9)}).upper[[0, 4]].tolist() == [60.0, 9.0]
     assert np.isinf(domain(bounds=None).upper).all()
     images = Table.of(np.arange(24.0).reshape(2, 3, 4))
-    assert set(domain_arguments.domain_of(images, Moves()).upper) == {23.0}
+    assert set(domain_arguments.domain_of(images, Perturbation()).upper) == {23.0}
     assert domain(bounds=(None, 70.0)).upper[[0, 4]].tolist() == [70.0, 70.0]
     assert np.isinf(domain(bounds=(None, 70.0)).lower[0])
 
@@ -168,9 +168,9 @@ def test_whole_numbers_move_by_whole_steps() -> None:
     assert domain_of(rows).integer.tolist() == [True, False, True]
     assert not domain_of(rows, integer=()).integer.any()
     assert domain_of(rows, integer=[0]).integer.tolist() == [True, False, False]
-    assert not domain_arguments.domain_of(Table.of(rows[:, :2].reshape(4, 2, 1)), Moves()).integer.any(), (
-        "pixels"
-    )
+    assert not domain_arguments.domain_of(
+        Table.of(rows[:, :2].reshape(4, 2, 1)), Perturbation()
+    ).integer.any(), "pixels"
 
 
 def test_rows_of_zeros_are_one_more_pattern() -> None:

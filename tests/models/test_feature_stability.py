@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from oracles import valid_moves
 from shiftmetrics import Computing, Resampling
 from shiftmetrics.models import (
-    Moves,
+    Perturbation,
     Search,
     feature_stability,
     model_stability,
@@ -87,7 +87,9 @@ def test_each_feature_is_the_model_restricted_to_it(model, loss, iris) -> None:
     assert (np.diff(worst) <= 1e-12).all()
     assert result.value == result.features[0].value
     for part in result.features:
-        alone = model_stability(model, X, y, threshold, loss=loss, moves=Moves(features=list(part.columns)))
+        alone = model_stability(
+            model, X, y, threshold, loss=loss, perturbation=Perturbation(features=list(part.columns))
+        )
         np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
         np.testing.assert_allclose(part.standard_error, alone.standard_error, rtol=1e-6)
         np.testing.assert_allclose(part.rms_move, alone.rms_move, rtol=1e-5, atol=1e-9)
@@ -125,7 +127,7 @@ def test_the_ranking_is_the_worst_mixture_of_redrawn_values(loss, is_read, iris,
     weights = np.random.default_rng(0).integers(1, 4, len(X)) / 2.0
     halves = np.arange(len(X)) % 2
     model = boosted if is_read else Wrapped(boosted)
-    options = {"loss": loss, "sample_weight": weights, "moves": Moves(by=halves)}
+    options = {"loss": loss, "sample_weight": weights, "perturbation": Perturbation(by=halves)}
     result = feature_stability(model, X, y, 0.5, **options)
     for part in [*result.features, *result.subgroups]:
         if part.feature == "all features":
@@ -154,8 +156,8 @@ def test_many_values_are_tried_at_quantiles(town) -> None:
     known = {part.feature: part for part in exactly.features}
     for part in tried.features:
         assert part.worst_case_risk == pytest.approx(known[part.feature].worst_case_risk, abs=0.01)
-    both = Moves(features={"both": ["age", "noise"], "age": ["age"]})
-    first, second = feature_stability(model, table, y, 0.3, moves=both).features
+    both = Perturbation(features={"both": ["age", "noise"], "age": ["age"]})
+    first, second = feature_stability(model, table, y, 0.3, perturbation=both).features
     assert first.worst_case_risk == pytest.approx(second.worst_case_risk, abs=0.08)
 
 
@@ -184,7 +186,7 @@ def test_features_that_can_do_nothing_are_named_and_win_nothing(town) -> None:
     assert result.features[-2].feature == "idle"
     assert "Without effect: idle, noise." in result.headline()
     assert "Cannot move: same." in result.headline()
-    none = feature_stability(Narrow(model), wider, y, 0.3, moves=Moves(features=["idle"]))
+    none = feature_stability(Narrow(model), wider, y, 0.3, perturbation=Perturbation(features=["idle"]))
     assert none.headline().startswith("No move of a single feature does harm: errors stay at ")
 
 
@@ -217,7 +219,7 @@ def test_a_linear_model_is_most_sensitive_to_its_largest_weight() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     model = LogisticRegression(max_iter=500).fit(X, y)
-    result = feature_stability(model, X, y, 0.2, moves=Moves(bounds=None))
+    result = feature_stability(model, X, y, 0.2, perturbation=Perturbation(bounds=None))
     expected = [f"x{k}" for k in np.argsort(-np.abs(model.coef_[0]))]
     assert [part.feature for part in sorted(result.features, key=lambda part: part.value)] == expected
 
@@ -256,7 +258,9 @@ def test_a_grid_is_refined_for_smooth_losses(iris) -> None:
 def test_a_grid_respects_bounds_and_whole_steps(iris, boosted) -> None:
     X, y = np.round(iris[0] * 2), iris[1]
     model = Wrapped(boosted)
-    question = question_of(model, X, y, moves=Moves(features=[2], integer=[2], bounds={"x2": (1, 9)}))
+    question = question_of(
+        model, X, y, perturbation=Perturbation(features=[2], integer=[2], bounds={"x2": (1, 9)})
+    )
     found = answer_along_column(question)
     moved = np.flatnonzero(np.isfinite(found.loss.distances) & (found.loss.distances > 0))
     points = found.points(moved, found.loss.distances[moved], None)
@@ -282,7 +286,7 @@ def test_categories_are_one_feature_and_flip(town) -> None:
     assert both["town"].kind == "exact"
     hot = np.column_stack([pd.get_dummies(table["town"]).to_numpy(dtype=float), table["age"]])
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(hot, y)
-    grouped = feature_stability(tree, hot, y, 0.3, moves=Moves(one_hot={"town": [0, 1, 2]}))
+    grouped = feature_stability(tree, hot, y, 0.3, perturbation=Perturbation(one_hot={"town": [0, 1, 2]}))
     assert {part.feature for part in grouped.features} == {"town", "x3"}
     assert next(part for part in grouped.features if part.feature == "town").columns == ("x0", "x1", "x2")
 
@@ -290,13 +294,18 @@ def test_categories_are_one_feature_and_flip(town) -> None:
 def test_groups_move_together(iris, boosted) -> None:
     X, y = iris
     result = feature_stability(
-        boosted, X, y, 0.3, theta2=0.4, moves=Moves(features={"petal": [2, 3], "sepal": ["x0", "x1"]})
+        boosted,
+        X,
+        y,
+        0.3,
+        theta2=0.4,
+        perturbation=Perturbation(features={"petal": [2, 3], "sepal": ["x0", "x1"]}),
     )
     assert {part.feature for part in result.features} == {"petal", "sepal"}
     for part in result.features:
         np.testing.assert_allclose(
             part.value,
-            model_stability(boosted, X, y, 0.3, moves=Moves(features=list(part.columns))).value,
+            model_stability(boosted, X, y, 0.3, perturbation=Perturbation(features=list(part.columns))).value,
             rtol=1e-9,
         )
     single = feature_stability(boosted, X, y, 0.3, theta2=0.4)
@@ -308,7 +317,7 @@ def test_groups_move_together(iris, boosted) -> None:
 def test_subgroups_are_the_model_on_their_rows(town) -> None:
     table, y, model = town
     result = feature_stability(
-        model, table, y, 0.4, theta2=0.4, moves=Moves(by="town", cost="unit", bounds=None)
+        model, table, y, 0.4, theta2=0.4, perturbation=Perturbation(by="town", cost="unit", bounds=None)
     )
     assert len(result.subgroups) == 3 * (1 + len(result.features))
     for part in result.subgroups:
@@ -316,14 +325,20 @@ def test_subgroups_are_the_model_on_their_rows(town) -> None:
         assert part.n_samples == rows.sum()
         if part.feature == "age":
             alone = model_stability(
-                model, table[rows], y[rows], 0.4, moves=Moves(features=["age"], cost="unit", bounds=None)
+                model,
+                table[rows],
+                y[rows],
+                0.4,
+                perturbation=Perturbation(features=["age"], cost="unit", bounds=None),
             )
             np.testing.assert_allclose(part.value, alone.value, rtol=1e-9)
     frame = result.subgroups_frame()
     assert set(frame["feature"]) == {"all features", "town", "age", "noise"}
     assert frame["feature"].iloc[0] == "all features"
     masks = {"young": (table["age"] < 50).to_numpy(), "everyone": np.ones(len(table), dtype=bool)}
-    overlapping = feature_stability(model, table, y, 0.4, moves=Moves(features=["age"], by=masks))
+    overlapping = feature_stability(
+        model, table, y, 0.4, perturbation=Perturbation(features=["age"], by=masks)
+    )
     assert {part.subgroup: part.n_samples for part in overlapping.subgroups} == {
         "young": int(masks["young"].sum()), "everyone": 200,
     }  # fmt: skip
@@ -333,7 +348,7 @@ def test_subgroups_are_the_model_on_their_rows(town) -> None:
 def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
     table, y, model = town
     for by in ("age", table["age"].to_numpy()):
-        result = feature_stability(model, table, y, 0.4, moves=Moves(by=by, features=["age"]))
+        result = feature_stability(model, table, y, 0.4, perturbation=Perturbation(by=by, features=["age"]))
         parts = {part.subgroup: part for part in result.subgroups if part.feature == "age"}
         assert sorted(part.n_samples for part in parts.values()) == [50] * 4
         for name in parts:
@@ -341,10 +356,12 @@ def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
             assert ((table["age"] >= low - 1e-3) & (table["age"] <= high + 1e-3)).sum() == pytest.approx(
                 50, abs=1
             )
-    few = feature_stability(model, table[:70], y[:70], 0.4, moves=Moves(by="age", features=["age"]))
+    few = feature_stability(
+        model, table[:70], y[:70], 0.4, perturbation=Perturbation(by="age", features=["age"])
+    )
     assert {part.n_samples for part in few.subgroups} == {35}
     rare = np.where(np.arange(200) < 12, "few", "many")
-    told = feature_stability(model, table, y, 0.4, moves=Moves(by=rare, features=["age"]))
+    told = feature_stability(model, table, y, 0.4, perturbation=Perturbation(by=rare, features=["age"]))
     assert {part.subgroup for part in told.subgroups} == {"many"}
     assert "Subgroups of fewer than 30 rows are left out: few (12)." in told.warnings
 
@@ -364,19 +381,21 @@ def test_labels_may_change_beside_each_feature(model, loss, iris) -> None:
     else:
         model.fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 1.0}[loss]
-    moves = Moves(label_flip=0.2, cost="unit")
-    fixed = feature_stability(model, X, y, threshold, loss=loss, theta2=0.4, moves=Moves(cost="unit"))
-    result = feature_stability(
-        model, X, y, threshold, loss=loss, theta2=0.4, moves=replace(moves, by=np.arange(len(y)) % 2)
+    moves = Perturbation(label_flip=0.2, cost="unit")
+    fixed = feature_stability(
+        model, X, y, threshold, loss=loss, theta2=0.4, perturbation=Perturbation(cost="unit")
     )
-    assert result.settings["moves"]["label_flip"] == 0.2
+    result = feature_stability(
+        model, X, y, threshold, loss=loss, theta2=0.4, perturbation=replace(moves, by=np.arange(len(y)) % 2)
+    )
+    assert result.settings["perturbation"]["label_flip"] == 0.2
     never = {part.feature: part.value for part in fixed.features}
     for part in result.features:
         assert part.value <= never[part.feature] * (1 + 1e-9)
         if isinstance(model, Wrapped):
             continue
         alone = model_stability(
-            model, X, y, threshold, loss=loss, moves=replace(moves, features=list(part.columns))
+            model, X, y, threshold, loss=loss, perturbation=replace(moves, features=list(part.columns))
         )
         np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
     assert any(part.value < 0.9 * never[part.feature] for part in result.features)
@@ -386,12 +405,12 @@ def test_labels_may_change_beside_each_feature(model, loss, iris) -> None:
 def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
     X, y = iris
     rows = np.repeat(np.arange(len(y)), 4)
-    moves = Moves(by=np.arange(len(rows)) % 2)
+    moves = Perturbation(by=np.arange(len(rows)) % 2)
     once = feature_stability(boosted, X, y, 0.3, theta2=0.4)
     copied = feature_stability(
-        boosted, X[rows], y[rows], 0.3, theta2=0.4, moves=moves, resampling=Resampling(groups=rows)
+        boosted, X[rows], y[rows], 0.3, theta2=0.4, perturbation=moves, resampling=Resampling(groups=rows)
     )
-    naive = feature_stability(boosted, X[rows], y[rows], 0.3, theta2=0.4, moves=moves)
+    naive = feature_stability(boosted, X[rows], y[rows], 0.3, theta2=0.4, perturbation=moves)
     assert copied.settings["resampling"]["groups"]
     for one, four, blind in zip(once.features, copied.features, naive.features, strict=True):
         np.testing.assert_allclose(four.value, one.value, rtol=1e-8)
@@ -401,7 +420,7 @@ def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
         assert four.standard_error > 1.2 * blind.standard_error
     halves = np.arange(len(y)) % 2
     inside = feature_stability(
-        boosted, X, y, 0.3, moves=Moves(by=halves), resampling=Resampling(groups=halves)
+        boosted, X, y, 0.3, perturbation=Perturbation(by=halves), resampling=Resampling(groups=halves)
     )
     assert all(part.standard_error is None and part.interval is None for part in inside.subgroups)
 
@@ -409,9 +428,15 @@ def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
 def test_weights_count_rows(iris, boosted) -> None:
     X, y = iris
     weights = np.random.default_rng(0).integers(1, 4, len(X))
-    weighted = feature_stability(boosted, X, y, 0.3, sample_weight=weights, moves=Moves(cost="unit"))
+    weighted = feature_stability(
+        boosted, X, y, 0.3, sample_weight=weights, perturbation=Perturbation(cost="unit")
+    )
     repeated = feature_stability(
-        boosted, np.repeat(X, weights, axis=0), np.repeat(y, weights), 0.3, moves=Moves(cost="unit")
+        boosted,
+        np.repeat(X, weights, axis=0),
+        np.repeat(y, weights),
+        0.3,
+        perturbation=Perturbation(cost="unit"),
     )
     for one, other in zip(weighted.features, repeated.features, strict=True):
         assert one.feature == other.feature
@@ -424,7 +449,7 @@ def test_weights_count_rows(iris, boosted) -> None:
 def test_the_result_reads_travels_and_sorts(town) -> None:
     table, y, model = town
     result = feature_stability(
-        model, table, y, 0.3, moves=Moves(by="town"), computing=Computing(progress=True)
+        model, table, y, 0.3, perturbation=Perturbation(by="town"), computing=Computing(progress=True)
     )
     assert result.headline().startswith("`town` does most harm: changing it in ")
     assert " of the rows takes errors from " in result.headline()
@@ -456,18 +481,24 @@ def test_thresholds_at_the_edges(iris, boosted) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"moves": Moves(features=["height"])}, "features must be names"),
-        ({"moves": Moves(features=[0], immutable=[0])}, "features must be columns that may move"),
-        ({"moves": Moves(features=[])}, "at least one column"),
-        ({"moves": Moves(immutable=[0, 1, 2, 3])}, "at least one column"),
-        ({"moves": Moves(features={"petal": ["height"]})}, r"features\['petal'\] must be names"),
-        ({"moves": Moves(features={"petal": []})}, "columns that may move"),
-        ({"moves": Moves(by="town")}, "column of X"),
-        ({"moves": Moves(by=[0, 1])}, "of length 150"),
-        ({"moves": Moves(by={"some": [1, 2]})}, "bool array"),
-        ({"moves": Moves(by={"none": np.zeros(150, dtype=bool)})}, "at least one row"),
-        ({"moves": Moves(by=[None] * 150)}, "missing labels"),
-        ({"moves": Moves(by=np.arange(150).astype(str))}, "subgroups of at least 30 rows"),
+        ({"perturbation": Perturbation(features=["height"])}, "features must be names"),
+        (
+            {"perturbation": Perturbation(features=[0], immutable=[0])},
+            "features must be columns that may move",
+        ),
+        ({"perturbation": Perturbation(features=[])}, "at least one column"),
+        ({"perturbation": Perturbation(immutable=[0, 1, 2, 3])}, "at least one column"),
+        (
+            {"perturbation": Perturbation(features={"petal": ["height"]})},
+            r"features\['petal'\] must be names",
+        ),
+        ({"perturbation": Perturbation(features={"petal": []})}, "columns that may move"),
+        ({"perturbation": Perturbation(by="town")}, "column of X"),
+        ({"perturbation": Perturbation(by=[0, 1])}, "of length 150"),
+        ({"perturbation": Perturbation(by={"some": [1, 2]})}, "bool array"),
+        ({"perturbation": Perturbation(by={"none": np.zeros(150, dtype=bool)})}, "at least one row"),
+        ({"perturbation": Perturbation(by=[None] * 150)}, "missing labels"),
+        ({"perturbation": Perturbation(by=np.arange(150).astype(str))}, "subgroups of at least 30 rows"),
         ({"computing": Search(method="magic")}, "method must be one of"),
         ({"loss": "hamming"}, "loss must be one of"),
         ({"sample_weight": [1.0]}, "sample_weight"),
@@ -488,7 +519,7 @@ def test_intervals_cover() -> None:
         return X, ((X[:, 0] + X[:, 1] + rng.normal(size=n)) > 0).astype(int)
 
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*sample(2000))
-    free = {"theta2": 0.4, "moves": Moves(cost="unit", bounds=None, features=[0])}
+    free = {"theta2": 0.4, "perturbation": Perturbation(cost="unit", bounds=None, features=[0])}
     truth = feature_stability(model, *sample(200_000), 0.4, **free).value
     hits = 0
     for _ in range(200):
@@ -512,7 +543,13 @@ def test_age_is_what_the_hospital_model_depends_on(data_folder) -> None:
     ):
         model = make_pipeline(steps, last).fit(table[:800], y[:800])
         result = feature_stability(
-            model, table[800:], y[800:], 0.4, theta1=1.0, theta2=0.25, moves=Moves(integer=["Age"])
+            model,
+            table[800:],
+            y[800:],
+            0.4,
+            theta1=1.0,
+            theta2=0.25,
+            perturbation=Perturbation(integer=["Age"]),
         )
         assert result.most_harmful.feature == "Age"
 
@@ -530,7 +567,7 @@ def test_trees_that_are_not_all_of_the_model_are_left_to_the_grid(iris) -> None:
     X, y = iris
     near = X[:, 2] < 6.0
     model = Stubborn(max_depth=3, random_state=0).fit(X[near], y[near])
-    result = feature_stability(model, X[near], y[near], 0.4, moves=Moves(features=[2]))
-    question = question_of(model, X[near], y[near], moves=Moves(features=[2]))
+    result = feature_stability(model, X[near], y[near], 0.4, perturbation=Perturbation(features=[2]))
+    question = question_of(model, X[near], y[near], perturbation=Perturbation(features=[2]))
     assert result.features[0].value > 0
     assert question.is_wrong(question.codes, slice(None)).mean() < 0.4

@@ -13,12 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 from shiftmetrics import Computing, Result
-from shiftmetrics.models import Moves, Search, feature_stability, model_stability
+from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics.models.table import Table
 from shiftmetrics.views.report import render_report
 
-PIXELS = Moves(cost="unit", bounds=(0, 1), integer=())
-OPTIONS: dict[str, Any] = {"moves": PIXELS, "computing": Computing(progress=False)}
+PIXELS = Perturbation(cost="unit", bounds=(0, 1), integer=())
+OPTIONS: dict[str, Any] = {"perturbation": PIXELS, "computing": Computing(progress=False)}
 THRESHOLDS = {"zero_one": 0.5, "log_loss": 1.5}
 
 
@@ -100,7 +100,7 @@ def test_any_function_of_images(digits: Any) -> None:
             return module(torch.tensor(pictures)).argmax(dim=1).numpy()
 
     searched = model_stability(
-        predict, images[:20], y[:20], 0.5, moves=PIXELS, computing=Search(n_queries=300)
+        predict, images[:20], y[:20], 0.5, perturbation=PIXELS, computing=Search(n_queries=300)
     )
     by_gradients = model_stability(module, images[:20], y[:20], 0.5, **OPTIONS)
     assert searched.route == "blackbox"
@@ -108,7 +108,9 @@ def test_any_function_of_images(digits: Any) -> None:
     assert moved.shape == (20, 1, 8, 8)
     np.testing.assert_array_equal(predict(moved) != y[:20], searched.moved_losses == 1.0)
     assert by_gradients.value <= searched.value < 6.0 * by_gradients.value
-    centre = feature_stability(predict, images[:20], y[:20], 0.5, moves=replace(PIXELS, features=["0,3,4"]))
+    centre = feature_stability(
+        predict, images[:20], y[:20], 0.5, perturbation=replace(PIXELS, features=["0,3,4"])
+    )
     assert centre.features[0].feature == "0,3,4"
 
 
@@ -116,14 +118,14 @@ def test_any_function_of_images(digits: Any) -> None:
 def test_costs_of_images(digits: Any) -> None:
     module, images, y = digits
     result = model_stability(
-        module, images, y, 0.5, moves=Moves(bounds=(0, 1)), computing=Computing(progress=False)
+        module, images, y, 0.5, perturbation=Perturbation(bounds=(0, 1)), computing=Computing(progress=False)
     )
     constant = (np.ptp(images, axis=0) == 0.0).sum()
     assert any(f"{constant} of 64 columns are constant" in warning for warning in result.warnings)
     assert max(map(len, result.warnings)) < 250
     frozen = images.copy()
     only = [f"0,{row},3" for row in range(8)]
-    moved = model_stability(module, frozen, y, 0.3, moves=replace(PIXELS, features=only)).moved_rows()
+    moved = model_stability(module, frozen, y, 0.3, perturbation=replace(PIXELS, features=only)).moved_rows()
     assert {place[-1] for place in np.argwhere(moved != images).tolist()} == {3}
 
 

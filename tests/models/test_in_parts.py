@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Computing, model_stability
-from shiftmetrics.models import Decision, ModelStabilityResult, Moves, Search
+from shiftmetrics.models import Decision, ModelStabilityResult, Perturbation, Search
 
 dask = pytest.importorskip("dask", reason="needs dask: pip install 'shiftmetrics[dask]'")
 dataframe = pytest.importorskip("dask.dataframe")
@@ -78,9 +78,9 @@ def test_errors_of_a_table_in_partitions(name: str) -> None:
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_closed_forms_stay_where_the_rows_are(loss: str) -> None:
     model = LogisticRegression().fit(NUMBERS, y)
-    moves = Moves(cost={"u": 2.0}, bounds={"v": (-4.0, None)})
-    exact = model_stability(model, NUMBERS, y, 1.3, loss=loss, moves=moves)
-    found = model_stability(model, cut(NUMBERS), cut(y), 1.3, loss=loss, moves=moves)
+    moves = Perturbation(cost={"u": 2.0}, bounds={"v": (-4.0, None)})
+    exact = model_stability(model, NUMBERS, y, 1.3, loss=loss, perturbation=moves)
+    found = model_stability(model, cut(NUMBERS), cut(y), 1.3, loss=loss, perturbation=moves)
     same(found, exact)
     assert found.weights is None  # no number of a row has left the partitions but for the interval
 
@@ -88,15 +88,17 @@ def test_closed_forms_stay_where_the_rows_are(loss: str) -> None:
 def test_regression_costs_labels_and_weights() -> None:
     regression = Ridge().fit(NUMBERS, X.age)
     for bounds in ("data", None):
-        moves = Moves(bounds=bounds)
-        exact = model_stability(regression, NUMBERS, X.age, 200.0, loss="squared", moves=moves)
-        found = model_stability(regression, cut(NUMBERS), cut(X.age), 200.0, loss="squared", moves=moves)
+        moves = Perturbation(bounds=bounds)
+        exact = model_stability(regression, NUMBERS, X.age, 200.0, loss="squared", perturbation=moves)
+        found = model_stability(
+            regression, cut(NUMBERS), cut(X.age), 200.0, loss="squared", perturbation=moves
+        )
         same(found, exact)
     model, weights = LogisticRegression().fit(NUMBERS, y), rng.random(400)
-    flips, costly = Moves(label_flip=1.0), Decision(model, costs={"yes": 3.0})
+    flips, costly = Perturbation(label_flip=1.0), Decision(model, costs={"yes": 3.0})
     same(
-        model_stability(model, cut(NUMBERS), cut(y), 0.4, moves=flips),
-        model_stability(model, NUMBERS, y, 0.4, moves=flips),
+        model_stability(model, cut(NUMBERS), cut(y), 0.4, perturbation=flips),
+        model_stability(model, NUMBERS, y, 0.4, perturbation=flips),
     )
     same(
         model_stability(costly, cut(NUMBERS), cut(y), 0.8, sample_weight=weights),
@@ -169,7 +171,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="none called 'w'"):
         model_stability(model, rows[["u", "v"]], labels, 0.45)
     with pytest.raises(ValueError, match="cost must be other than 'iqr' for rows in parts"):
-        model_stability(model, rows, labels, 0.45, moves=Moves(cost="iqr"))
+        model_stability(model, rows, labels, 0.45, perturbation=Perturbation(cost="iqr"))
     with pytest.raises(MemoryError, match="X, of 400 rows"):
         model_stability(model, rows, labels, 0.45, computing=Computing(memory_limit=20_000))
     with pytest.raises(TypeError, match="can be read more than once, got generator"):

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from shiftmetrics.models import Moves, least_changes
+from shiftmetrics.models import Perturbation, least_changes
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,8 @@ def test_changes_are_the_least_of_all(town, last) -> None:
     table, y = town
     steps = make_column_transformer((OneHotEncoder(), ["town"]), remainder=StandardScaler())
     model = make_pipeline(steps, last).fit(table, y)
-    moves = Moves(immutable=["dose"], cost={"town": 0.5})
-    found = least_changes(model, table, moves=moves)
+    moves = Perturbation(immutable=["dose"], cost={"town": 0.5})
+    found = least_changes(model, table, perturbation=moves)
     assert found.index.equals(table.index)
     assert found["feature"].isin(["town", "age", None]).all()
     told, unit = model.predict(table), table["age"].std(ddof=0)
@@ -64,8 +64,10 @@ def test_one_hot_groups_change_as_a_whole_and_any_model_will_do(town) -> None:
     table, y = town
     hot = np.column_stack([pd.get_dummies(table["town"]).to_numpy(dtype=float), table["dose"]])
     model = LogisticRegression().fit(hot, y)
-    moves = Moves(one_hot={"town": [0, 1, 2]})
-    exact, tried = (least_changes(one, hot, moves=moves) for one in (model, lambda rows: model.predict(rows)))
+    moves = Perturbation(one_hot={"town": [0, 1, 2]})
+    exact, tried = (
+        least_changes(one, hot, perturbation=moves) for one in (model, lambda rows: model.predict(rows))
+    )
     np.testing.assert_allclose(tried["distance"], exact["distance"], rtol=1e-6)
     group = exact[exact["feature"] == "town"].iloc[0]
     assert sum(group["value"]) == sum(group["changed_to"]) == 1.0

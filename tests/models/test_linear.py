@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 from oracles import valid_moves
 from shiftmetrics import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
-from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.result import ModelStabilityResult
@@ -106,11 +106,11 @@ def test_regressions_by_the_squared_loss(model: object) -> None:
     model.fit(X, y)
     residuals = model.predict(X) - y
     threshold = 1.3 * (residuals**2).mean()
-    free = Moves(bounds=None)
-    result = model_stability(model, X, y, threshold, loss="squared", moves=free)
+    free = Perturbation(bounds=None)
+    result = model_stability(model, X, y, threshold, loss="squared", perturbation=free)
     plain = SquaredLoss(residuals, float(np.linalg.norm(model.coef_ * X.std(axis=0))))
     assert result.value == pytest.approx(stability_criterion(plain, threshold).value, rel=1e-6)
-    check_places(result, model, X, y, loss="squared", moves=free)
+    check_places(result, model, X, y, loss="squared", perturbation=free)
     bounded = model_stability(model, X, y, threshold, loss="squared")
     assert bounded.value >= result.value
     assert bounded.kind == "exact"
@@ -130,11 +130,11 @@ def test_several_classes_have_a_nearest_rival(model: object, iris: tuple[np.ndar
         lead = scores[np.arange(len(X)), y_at] - scores[:, rival]
         norm = np.maximum(np.linalg.norm(weights[:, y_at] - weights[:, [rival]], axis=0), 1e-300)
         nearest[other] = np.minimum(nearest[other], (np.maximum(lead, 0.0) / norm)[other])
-    free = Moves(bounds=None)
-    result = model_stability(model, X, y, 0.5, moves=free)
+    free = Perturbation(bounds=None)
+    result = model_stability(model, X, y, 0.5, perturbation=free)
     assert result.value == pytest.approx(stability_criterion(ZeroOneLoss(nearest), 0.5).value, rel=1e-6)
     assert result.kind == "exact"
-    check_places(result, model, X, y, moves=free)
+    check_places(result, model, X, y, perturbation=free)
 
 
 def test_the_hinge_loss_of_several_classes(iris: tuple[np.ndarray, np.ndarray]) -> None:
@@ -210,9 +210,9 @@ def test_rescaling_a_column_changes_nothing(loss: str, cancer: tuple[np.ndarray,
     X, y = cancer
     factor = np.geomspace(1e-3, 1e3, 8)
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    one = model_stability(model.fit(X, y), X, y, 0.6, loss=loss, moves=Moves(bounds="data"))
+    one = model_stability(model.fit(X, y), X, y, 0.6, loss=loss, perturbation=Perturbation(bounds="data"))
     other = model_stability(
-        model.fit(X * factor, y), X * factor, y, 0.6, loss=loss, moves=Moves(bounds="data")
+        model.fit(X * factor, y), X * factor, y, 0.6, loss=loss, perturbation=Perturbation(bounds="data")
     )
     assert one.value == pytest.approx(other.value, rel=1e-5)
 
@@ -222,7 +222,8 @@ def test_stability_falls_as_more_may_move(loss: str, cancer: tuple[np.ndarray, n
     X, y = cancer
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     frozen, *grown = [
-        model_stability(model, X, y, 0.6, loss=loss, moves=Moves(features=range(k))).value for k in range(9)
+        model_stability(model, X, y, 0.6, loss=loss, perturbation=Perturbation(features=range(k))).value
+        for k in range(9)
     ]
     reweighted = model_stability(model, X, y, 0.6, loss=loss, theta1=np.inf).value
     assert frozen == pytest.approx(reweighted, rel=1e-9)
@@ -237,7 +238,7 @@ def test_stability_rises_as_bounds_close(loss: str, cancer: tuple[np.ndarray, np
     values = []
     for reach in (np.inf, 3.0, 1.0, 0.3, 0.0):
         low, high = middle - reach * width, middle + reach * width
-        moves = Moves(bounds={k: (low[k], high[k]) for k in range(8)})
-        values.append(model_stability(model, X, y, 0.6, loss=loss, moves=moves).value)
+        moves = Perturbation(bounds={k: (low[k], high[k]) for k in range(8)})
+        values.append(model_stability(model, X, y, 0.6, loss=loss, perturbation=moves).value)
     assert all(after >= before * (1 - 1e-9) for before, after in itertools.pairwise(values))
     assert values[-1] > values[0]

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from oracles import nearest_error_by_enumeration, valid_moves
 from shiftmetrics import CandidateLoss, Resampling, stability_criterion
-from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.outputs import encoded_categories
 from shiftmetrics.models.question import question_of
@@ -32,7 +32,7 @@ def states(name: str) -> list[object]:
 
 def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 0.6, moves=Moves(cost={"region": 0.1, "smoker": 0.1}))
+    result = model_stability(model, X, y, 0.6, perturbation=Perturbation(cost={"region": 0.1, "smoker": 0.1}))
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)
     assert moved["region"].dtype == X["region"].dtype
@@ -47,9 +47,9 @@ def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
 @pytest.mark.parametrize("cost", [dict.fromkeys(SLACK, 1.0), SLACK], ids=["one price", "two prices"])
 def test_distances_are_those_of_every_combination_of_flips(mixed: Mixed, cost: dict[str, float]) -> None:
     model, X, y = mixed
-    moves = Moves(cost=cost, bounds={"age": (18, 90), "dose": (0, 4)}, integer=())
-    result = model_stability(model, X, y, 0.9, theta2=np.inf, moves=moves)
-    question = question_of(model, X, y, moves=moves)
+    moves = Perturbation(cost=cost, bounds={"age": (18, 90), "dose": (0, 4)}, integer=())
+    result = model_stability(model, X, y, 0.9, theta2=np.inf, perturbation=moves)
+    question = question_of(model, X, y, perturbation=moves)
     expected = np.full(len(X), np.inf)
     slopes = _slopes(model, X)
     for region, smoker in itertools.product(states("region"), states("smoker")):
@@ -106,7 +106,10 @@ def _least_squared(question: object, slopes: np.ndarray, need: np.ndarray, y: np
 def test_exact_answers_are_those_of_dense_candidates(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
     X, y = X.iloc[:25], y[:25]
-    options = {"loss": loss, "moves": Moves(bounds={"age": (18, 90), "dose": (0, 4)}, integer=())}
+    options = {
+        "loss": loss,
+        "perturbation": Perturbation(bounds={"age": (18, 90), "dose": (0, 4)}, integer=()),
+    }
     exact = model_stability(model, X, y, 0.9, **options)
     assert exact.kind == "exact"
     question = question_of(model, X, y, **options)
@@ -136,15 +139,15 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed
             X, y + np.random.default_rng(0).normal(size=len(y))
         )
     for moves in (
-        Moves(),
-        Moves(bounds=None, integer=()),
-        Moves(cost=SLACK, immutable=["dose"]),
-        Moves(features=["region"]),
+        Perturbation(),
+        Perturbation(bounds=None, integer=()),
+        Perturbation(cost=SLACK, immutable=["dose"]),
+        Perturbation(features=["region"]),
     ):
         base = question_of(model, X, y, loss=loss)
         threshold = 1.2 * base.losses(base.codes, slice(None)).mean()
-        result = model_stability(model, X, y, threshold, loss=loss, moves=moves)
-        question = question_of(model, X, y, loss=loss, moves=moves)
+        result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
+        question = question_of(model, X, y, loss=loss, perturbation=moves)
         assert valid_moves(question.domain, result.moved_codes, question.codes).all()
         distances = question.domain.distances(result.moved_codes, question.codes)
         np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-8)
@@ -181,11 +184,11 @@ def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
     encoded = pd.get_dummies(X, columns=["region", "smoker"], dtype=float)
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(encoded, y)
     groups = {name: [c for c in encoded if c.startswith(f"{name}_")] for name in ("region", "smoker")}
-    result = model_stability(plain, encoded, y, 0.6, moves=Moves(one_hot=groups, integer=()))
+    result = model_stability(plain, encoded, y, 0.6, perturbation=Perturbation(one_hot=groups, integer=()))
     moved = result.moved_rows()
     assert (moved[groups["region"]].sum(axis=1) == 1.0).all()
     assert result.kind == "exact"
-    free = model_stability(plain, encoded, y, 0.6, moves=Moves(integer=()))
+    free = model_stability(plain, encoded, y, 0.6, perturbation=Perturbation(integer=()))
     assert set(np.unique(result.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
     assert not set(np.unique(free.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
 
@@ -202,7 +205,9 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
     model = LogisticRegression().fit(X, y)
     axes = [np.arange(0, 9) if column in integer else np.linspace(0, 8, 1601) for column in range(width)]
     expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
-    result = model_stability(model, X, y, 0.9, theta2=np.inf, moves=Moves(integer=integer, bounds=(0, 8)))
+    result = model_stability(
+        model, X, y, 0.9, theta2=np.inf, perturbation=Perturbation(integer=integer, bounds=(0, 8))
+    )
     found = result.loss.distances
     reached = np.isfinite(expected)
     steps = (result.moved_codes - X)[:, integer]
@@ -231,14 +236,14 @@ def test_numbers_with_and_without_whole_steps(n_whole: int, monkeypatch: pytest.
     y = (X @ slopes + rng.normal(0, 1, 60) > np.median(X @ slopes)).astype(int)
     model = LogisticRegression().fit(X, y)
     options: dict[str, Any] = {"theta2": np.inf, "resampling": None}
-    whole = model_stability(model, X, y, 0.6, moves=Moves(integer=range(n_whole)), **options)
-    free = model_stability(model, X, y, 0.6, moves=Moves(integer=()), **options)
+    whole = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options)
+    free = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=()), **options)
     steps = (whole.moved_codes - X)[:, :n_whole]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
     assert (whole.kind, free.kind) == ("upper_bound", "exact")
     np.testing.assert_allclose(whole.lower_bound, free.value, rtol=1e-9)  # the relaxation
     monkeypatch.setattr(nearest, "_MOST_COMBINED", 7)
-    every = model_stability(model, X, y, 0.6, moves=Moves(integer=range(n_whole)), **options)
+    every = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options)
     assert free.value <= every.value <= whole.value <= 1.05 * every.value
 
 
@@ -251,7 +256,7 @@ def test_many_prices_of_flips_are_joined_between_bounds(
     model, X, y = mixed
     options = {
         "loss": loss,
-        "moves": Moves(cost={"region": 2.0, "smoker": 1.5}, integer=()),
+        "perturbation": Perturbation(cost={"region": 2.0, "smoker": 1.5}, integer=()),
         "theta2": np.inf,
     }
     exact = model_stability(model, X, y, 0.8, **options)
@@ -269,7 +274,7 @@ def test_a_single_number_of_whole_steps_is_exact() -> None:
     X = np.stack([rng.integers(18, 90, 60), rng.normal(size=60)], axis=1).astype(float)
     y = (X[:, 0] + 10 * X[:, 1] > 50).astype(int)
     model = LogisticRegression().fit(X, y)
-    result = model_stability(model, X, y, 0.5, moves=Moves(features=[0], integer=[0]))
+    result = model_stability(model, X, y, 0.5, perturbation=Perturbation(features=[0], integer=[0]))
     assert result.kind == "exact"
     axes = [np.arange(-300, 400), np.array([np.nan])]
     expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
@@ -279,7 +284,9 @@ def test_a_single_number_of_whole_steps_is_exact() -> None:
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
 def test_smooth_losses_with_whole_steps_lie_between_bounds(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 1.0, loss=loss, moves=Moves(integer=["age"], bounds="data"))
+    result = model_stability(
+        model, X, y, 1.0, loss=loss, perturbation=Perturbation(integer=["age"], bounds="data")
+    )
     assert result.kind == "upper_bound"
     assert 0.98 * result.value < result.lower_bound <= result.value
     assert (result.moved_rows()["age"] % 1 == 0).all()
@@ -299,7 +306,7 @@ def test_the_bound_of_several_classes_is_one(
     )
     model = make_pipeline(encode, LogisticRegression(C=10.0)).fit(X, y)
     for bounds in (None, {"age": (18, 90), "dose": (0, 4)}):
-        question = question_of(model, X, y, loss="log_loss", moves=Moves(bounds=bounds))
+        question = question_of(model, X, y, loss="log_loss", perturbation=Perturbation(bounds=bounds))
         answer = LinearRoute().answer(question)
         grid = np.array(
             list(itertools.product(np.linspace(18, 90, 37), np.linspace(0, 4, 21), range(3), range(2)))
@@ -318,7 +325,7 @@ def test_the_bound_of_several_classes_is_one(
             )
             ahead, behind = (answer.lower.transform(dual * (1 + e), 0.4, rows).value for e in (1e-6, -1e-6))
             np.testing.assert_allclose((ahead - behind) / (2e-6 * dual), bound.loss, rtol=1e-4)
-        result = model_stability(model, X, y, 1.5, loss="log_loss", moves=Moves(bounds=bounds))
+        result = model_stability(model, X, y, 1.5, loss="log_loss", perturbation=Perturbation(bounds=bounds))
         assert 0.0 < result.lower_bound <= result.value
         if bounds is not None:  # the grid covers all there is, so that the search may not be worse
             still = answer.loss.base(rows)[:, None]
@@ -337,7 +344,9 @@ def test_labels_may_flip_at_a_distance(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
     threshold = 1.2 if loss != "zero_one" else 0.5
     never, far, near = (
-        model_stability(model, X, y, threshold, loss=loss, moves=Moves(label_flip=distance, integer=()))
+        model_stability(
+            model, X, y, threshold, loss=loss, perturbation=Perturbation(label_flip=distance, integer=())
+        )
         for distance in (np.inf, 1e3, 0.3)
     )
     assert far.value == pytest.approx(never.value, rel=1e-9)
@@ -351,7 +360,12 @@ def test_labels_may_flip_at_a_distance(mixed: Mixed, loss: str) -> None:
 def test_a_label_flip_alone_is_a_candidate(mixed: Mixed) -> None:
     model, X, y = mixed
     frozen = model_stability(
-        model, X, y, 0.8, loss="log_loss", moves=Moves(immutable=list(X.columns), label_flip=0.7)
+        model,
+        X,
+        y,
+        0.8,
+        loss="log_loss",
+        perturbation=Perturbation(immutable=list(X.columns), label_flip=0.7),
     )
     here, there = (
         question_of(model, X, labels, loss="log_loss") for labels in (y, np.where(y == "ill", "well", "ill"))
@@ -366,7 +380,9 @@ def test_a_regression_has_no_labels_to_flip() -> None:
     X = np.random.default_rng(0).normal(size=(20, 2))
     model = LinearRegression().fit(X, X[:, 0])
     with pytest.raises(ValueError, match="label_flip must be inf for a regression"):
-        model_stability(model, X, X[:, 0] + 0.1, 1.0, loss="squared", moves=Moves(label_flip=1.0))
+        model_stability(
+            model, X, X[:, 0] + 0.1, 1.0, loss="squared", perturbation=Perturbation(label_flip=1.0)
+        )
 
 
 def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.DataFrame, np.ndarray]]) -> None:
@@ -374,15 +390,15 @@ def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.Data
     model = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0))
     numbers = X[["age", "dose"]]
     model.fit(numbers, y)
-    free = Moves(bounds=None, integer=())
-    alone = model_stability(model, numbers, y, 1.0, loss="log_loss", moves=free)
+    free = Perturbation(bounds=None, integer=())
+    alone = model_stability(model, numbers, y, 1.0, loss="log_loss", perturbation=free)
     doubled = model_stability(
         model,
         pd.concat([numbers] * 2),
         np.tile(y, 2),
         1.0,
         loss="log_loss",
-        moves=free,
+        perturbation=free,
         resampling=Resampling(groups=np.tile(np.arange(80), 2)),
     )
     assert doubled.value == pytest.approx(alone.value, rel=1e-6)

@@ -16,12 +16,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models import Moves, Search
+from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
 
-FREE = Moves(bounds=None, integer=())
+FREE = Perturbation(bounds=None, integer=())
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     X, y = cancer
     model = make_pipeline(*imputed_steps(add_indicator, scaled_first), LogisticRegression()).fit(X, y)
     threshold = {"zero_one": 0.4, "hinge": 1.5, "log_loss": 1.0}[loss]
-    result = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
+    result = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert (result.kind, result.route) == ("exact", "linear")
     moved = stays(result, X)
     # Each row on its own: the part of the gradient in the columns that it has is the only way to go.
@@ -59,7 +59,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     )
     norms = np.sqrt((slopes**2 * X.notna().to_numpy()).sum(axis=1))
     margins = model.decision_function(X) * np.where(y == 1, 1.0, -1.0)
-    question = question_of(model, X, y, loss=loss, moves=FREE)
+    question = question_of(model, X, y, loss=loss, perturbation=FREE)
     exact = answer(question)[1].loss
     if loss == "zero_one":
         expected = np.where(margins <= 0.0, 0.0, margins / norms)
@@ -84,8 +84,8 @@ def test_rows_without_holes_are_as_if_imputers_were_not_there(cancer) -> None:
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
     whole = X.notna().all(axis=1)
     cost = dict(zip(X.columns, 1.0 / X.var(ddof=0), strict=True))
-    together = question_of(model, X, y, moves=Moves(cost=cost, bounds=None))
-    alone = question_of(model, X[whole], y[whole], moves=Moves(cost=cost, bounds=None))
+    together = question_of(model, X, y, perturbation=Perturbation(cost=cost, bounds=None))
+    alone = question_of(model, X[whole], y[whole], perturbation=Perturbation(cost=cost, bounds=None))
     distances = answer(together)[1].loss.distances
     np.testing.assert_allclose(distances[whole], answer(alone)[1].loss.distances, rtol=1e-9)
 
@@ -95,18 +95,18 @@ def test_bounds_whole_steps_and_several_classes(wine) -> None:
     X = X.assign(alcohol=(10 * X["alcohol"]).round())
     model = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression()).fit(X, y)
     for moves in (
-        Moves(integer=()),
-        Moves(integer=["alcohol"]),
-        Moves(immutable=["ash"], bounds=(0, 500), integer=()),
+        Perturbation(integer=()),
+        Perturbation(integer=["alcohol"]),
+        Perturbation(immutable=["ash"], bounds=(0, 500), integer=()),
     ):
-        result = model_stability(model, X, y, 0.35, moves=moves)
+        result = model_stability(model, X, y, 0.35, perturbation=moves)
         assert (result.kind, result.route) == ("exact", "linear")
         moved = stays(result, X)
         away = result.moved_distances > 0
         assert (model.predict(moved)[away] != y[away]).all()
         if moves.integer:
             assert (moved["alcohol"].dropna() == moved["alcohol"].dropna().round()).all()
-    softmax = model_stability(model, X, y, 0.9, loss="log_loss", moves=FREE)
+    softmax = model_stability(model, X, y, 0.9, loss="log_loss", perturbation=FREE)
     assert softmax.route == "linear"
     assert softmax.lower_bound <= softmax.value
     stays(softmax, X)
@@ -117,7 +117,7 @@ def test_a_linear_regression_behind_an_imputer() -> None:
     X = holes(X.iloc[:200, :4])
     y = y.to_numpy()[:200] / 50.0
     model = make_pipeline(SimpleImputer(), LinearRegression()).fit(X, y)
-    result = model_stability(model, X, y, 3.0, loss="squared", moves=FREE)
+    result = model_stability(model, X, y, 3.0, loss="squared", perturbation=FREE)
     assert (result.kind, result.route) == ("exact", "linear")
     moved = stays(result, X)
     np.testing.assert_allclose((model.predict(moved) - y) ** 2, result.moved_losses, rtol=1e-7)
@@ -157,8 +157,8 @@ def test_missing_categories_behind_encoders(encoded) -> None:
     model = make_pipeline(
         make_column_transformer((flips, ["ward", "sex"]), (numbers, ["age", "pulse"])), LogisticRegression()
     ).fit(X, y)
-    moves = Moves(bounds=None, integer=(), cost={"ward": 1.0, "sex": 1.0})
-    question = question_of(model, X, y, moves=moves)
+    moves = Perturbation(bounds=None, integer=(), cost={"ward": 1.0, "sex": 1.0})
+    question = question_of(model, X, y, perturbation=moves)
     route, found = answer(question)
     assert (route, found.kind) == ("linear", "exact")
     # against every combination of flips, each with the shortest move of the numbers that the row has
@@ -181,7 +181,7 @@ def test_missing_categories_behind_encoders(encoded) -> None:
         expected = np.fmin(expected, np.sqrt(apart**2 + price))
     wrong = model.predict(X) != y
     np.testing.assert_allclose(found.loss.distances[~wrong], expected[~wrong], rtol=1e-7)
-    result = model_stability(model, X, y, 0.5, moves=FREE)
+    result = model_stability(model, X, y, 0.5, perturbation=FREE)
     pd.testing.assert_frame_equal(result.moved_rows().isna(), X.isna())
     pd.testing.assert_series_equal(result.moved_rows().dtypes, X.dtypes)
     parts = {part.feature: part for part in feature_stability(model, X, y, 0.5).features}
@@ -197,7 +197,9 @@ def test_one_hot_groups_behind_imputers(dropped) -> None:
     y = (X[:, 1] + X[:, 3] - X[:, 4] > 0.4).astype(int)
     X[rng.random(X.shape) < 0.12] = np.nan
     model = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression()).fit(X, y)
-    question = question_of(model, X, y, moves=Moves(one_hot=[[0, 1, 2]], cost={"x0": 1.0}, bounds=None))
+    question = question_of(
+        model, X, y, perturbation=Perturbation(one_hot=[[0, 1, 2]], cost={"x0": 1.0}, bounds=None)
+    )
     route, found = answer(question)
     assert (route, found.kind) == ("linear", "exact")
     stuck = np.isnan(X[:, :3]).any(axis=1)
@@ -224,9 +226,9 @@ def test_queries_keep_what_is_missing_and_come_near_the_exact_answer(cancer, los
     X, y = cancer
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 1.0}[loss]
-    exact = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
+    exact = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     searched = model_stability(
-        model, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
+        model, X, y, threshold, loss=loss, computing=Search(method="blackbox"), perturbation=FREE
     )
     stays(searched, X)
     assert exact.value * (1 - 1e-9) <= searched.value <= 1.2 * exact.value
@@ -255,7 +257,7 @@ def test_queries_with_categories_and_whole_steps() -> None:
         rule,
         0.6,
         theta2=np.inf,
-        moves=Moves(integer=["count"]),
+        perturbation=Perturbation(integer=["count"]),
     )
     assert (result.route, result.kind) == ("blackbox", "upper_bound")
     moved = result.moved_rows()
@@ -264,7 +266,9 @@ def test_queries_with_categories_and_whole_steps() -> None:
     away = result.moved_distances > 0
     assert away.any()
     assert (model(moved)[away] != rule[away]).all()
-    alone = feature_stability(model, X, rule, 0.3, theta2=np.inf, moves=Moves(integer=["count"]))
+    alone = feature_stability(
+        model, X, rule, 0.3, theta2=np.inf, perturbation=Perturbation(integer=["count"])
+    )
     for part in alone.features:
         # rows that miss the column cannot break by it
         column = X[part.feature].notna()

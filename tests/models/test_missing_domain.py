@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from oracles import valid_moves
 from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models import Moves, Search
+from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.table import Table
@@ -40,7 +40,7 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     X[rng.random(X.shape) < share] = np.nan
     domain = domain_of(
         Table.of(X, categorical=[3], levels={3: range(3)}),
-        Moves(categorical=[3], bounds={0: (-1.0, 1.0)}, integer=[2]),
+        Perturbation(categorical=[3], bounds={0: (-1.0, 1.0)}, integer=[2]),
     )
     for column in range(3):
         held = X[~np.isnan(X[:, column]), column]
@@ -76,15 +76,17 @@ def test_units_are_those_of_the_cells_that_are_there(cost) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 1))
     more = np.concatenate([X, np.full((10, 1), np.nan)])
-    np.testing.assert_allclose(*(domain_of(Table.of(rows), Moves(cost=cost)).unit for rows in (more, X)))
-    both = domain_of(Table.of(more), Moves(bounds="data"))
+    np.testing.assert_allclose(
+        *(domain_of(Table.of(rows), Perturbation(cost=cost)).unit for rows in (more, X))
+    )
+    both = domain_of(Table.of(more), Perturbation(bounds="data"))
     assert (both.lower[0], both.upper[0]) == (X.min(), X.max())
 
 
 def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     X, y = wine
     empty = X.assign(ash=np.nan, none=pd.Series([None] * len(X), dtype=object))
-    domain = domain_of(Table.of(X[["alcohol"]].assign(ash=np.nan)), Moves())
+    domain = domain_of(Table.of(X[["alcohol"]].assign(ash=np.nan)), Perturbation())
     assert domain.movable.tolist() == [True, False]
     assert domain.warnings == ("Missing in every row, and so left as they are: columns 'ash'.",)
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
@@ -96,7 +98,9 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     )
     assert told.moved_rows()["none"].isna().all()
     with pytest.raises(ValueError, match="columns that may move"):
-        feature_stability(model, empty.drop(columns="none"), y, 0.5, moves=Moves(features=["ash"]))
+        feature_stability(
+            model, empty.drop(columns="none"), y, 0.5, perturbation=Perturbation(features=["ash"])
+        )
 
 
 def test_infinite_cells_are_still_refused() -> None:
@@ -168,10 +172,10 @@ def test_subgroups_and_labels_that_flip(wine) -> None:
     X, y = wine
     model = HistGradientBoostingClassifier(max_iter=10).fit(X, y)
     by = np.where(X["alcohol"].isna(), "unknown", np.where(X["alcohol"] > 13, "strong", "light"))
-    parts = feature_stability(model, X, y, 0.4, moves=Moves(by=by))
+    parts = feature_stability(model, X, y, 0.4, perturbation=Perturbation(by=by))
     assert {part.subgroup for part in parts.subgroups} == {"unknown", "strong", "light"}
     for label_flip in (0.5, 2.0):
-        flipped = model_stability(model, X, y, 0.4, moves=Moves(label_flip=label_flip))
+        flipped = model_stability(model, X, y, 0.4, perturbation=Perturbation(label_flip=label_flip))
         pd.testing.assert_frame_equal(flipped.moved_rows().isna(), X.isna())
 
 

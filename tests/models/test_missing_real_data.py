@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models import Moves
+from shiftmetrics.models import Perturbation
 from shiftmetrics.stability import most_sensitive_sample
 
 pytestmark = pytest.mark.realdata
@@ -54,7 +54,7 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
     X_train, y_train, X, y = split(*census, 600)
     model = boosting(name).fit(X_train, y_train)
     numbers = [column for column in X if pd.api.types.is_numeric_dtype(X[column])]
-    result = model_stability(model, X, y, 0.3, moves=Moves(integer=numbers))
+    result = model_stability(model, X, y, 0.3, perturbation=Perturbation(integer=numbers))
     assert result.route == "ensemble"
     assert 0.3 * result.value < result.lower_bound <= result.value
     moved = result.moved_rows()
@@ -65,11 +65,20 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
     assert X["occupation"].isna().sum() > 20
     unknown = np.where(X["occupation"].isna(), "unknown", "known")
     parts = feature_stability(
-        model, X, y, 0.3, moves=Moves(features=["occupation", "age"], integer=numbers, by=unknown)
+        model,
+        X,
+        y,
+        0.3,
+        perturbation=Perturbation(features=["occupation", "age"], integer=numbers, by=unknown),
     )
     assert {part.kind for part in parts.features} == {"exact"}
     alone = model_stability(
-        model, X, y, result.base_risk + 0.02, theta2=np.inf, moves=Moves(features=["occupation"])
+        model,
+        X,
+        y,
+        result.base_risk + 0.02,
+        theta2=np.inf,
+        perturbation=Perturbation(features=["occupation"]),
     )
     assert alone.kind == "exact"
     changed = most_sensitive_sample(alone).groupby(level=0)["occupation move"].any().loc[X.index]
@@ -84,7 +93,7 @@ def test_a_linear_model_on_the_census(census) -> None:
         (OneHotEncoder(handle_unknown="ignore"), words), remainder=StandardScaler()
     )
     model = make_pipeline(steps, LogisticRegression(max_iter=500)).fit(X_train, y_train)
-    result = model_stability(model, X, y, 0.3, moves=Moves(integer=()))
+    result = model_stability(model, X, y, 0.3, perturbation=Perturbation(integer=()))
     assert (result.route, result.kind) == ("linear", "exact")
     pd.testing.assert_frame_equal(result.moved_rows().isna(), X.isna())
     refused = make_pipeline(make_column_transformer((StandardScaler(), ["age"])), LogisticRegression())
@@ -104,7 +113,7 @@ def test_numbers_that_are_missing_stay_out_of_the_shift(defendants, add_indicato
     gone = X["days_b_screening_arrest"].isna()
     assert gone.sum() > 30
     for loss, threshold in (("zero_one", 0.5), ("log_loss", 0.9)):
-        result = model_stability(model, X, y, threshold, loss=loss, moves=Moves(integer=()))
+        result = model_stability(model, X, y, threshold, loss=loss, perturbation=Perturbation(integer=()))
         assert (result.route, result.kind) == ("linear", "exact")
         moved = result.moved_rows()
         pd.testing.assert_frame_equal(moved.isna(), X.isna())

@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from rows_with_holes import assert_reached
-from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import answers, forest_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
@@ -31,7 +31,7 @@ from shiftmetrics.models.route import answer
 from shiftmetrics.stability import CandidateLoss, stability_criterion
 from walked_trees import leaves_of, outputs_of
 
-FREE = Moves(bounds=None, integer=())
+FREE = Perturbation(bounds=None, integer=())
 
 NAMES = ["tree", "forest", "extra", "histogram", "xgboost", "lightgbm"]
 ALL = slice(None)
@@ -110,7 +110,7 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
     rtol = 1e-6 if name == "xgboost" else 1e-12
     said = forest.probabilities(outputs_of(forest, points))
     np.testing.assert_allclose(said, model.predict_proba(points), rtol=rtol, atol=rtol)
-    question = question_of(model, X, y, moves=FREE)
+    question = question_of(model, X, y, perturbation=FREE)
     grid = grid_of_question(question)
     near = points[~np.isnan(points[:, 0])]
     np.testing.assert_array_equal(grid.leaves(grid.cells(near)), leaves_of(forest, near))
@@ -120,7 +120,7 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
 def test_nearest_errors_are_those_of_all_boxes(name) -> None:
     X, y = table()
     model = model_named(name).fit(X, y)
-    question = question_of(model, X[:40], y[:40], moves=FREE)
+    question = question_of(model, X[:40], y[:40], perturbation=FREE)
     found = answer(question)[1]
     assert found.kind == "exact"
     assert_reached(question, found)
@@ -136,7 +136,7 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     rows, values = slice(0, 60), values_of(model, 4)
     for column in range(4):
         question = question_of(
-            model, X[rows], y[rows], moves=Moves(features=[column], bounds=None, integer=())
+            model, X[rows], y[rows], perturbation=Perturbation(features=[column], bounds=None, integer=())
         )
         found = answer(question)[1]
         assert found.kind == "exact"
@@ -152,7 +152,7 @@ def test_smooth_losses_are_exact_against_all_boxes(name) -> None:
     X, y = table(n=120)
     model = model_named(name).fit(X, y)
     rows = slice(0, 30)
-    question = question_of(model, X[rows], y[rows], loss="log_loss", moves=FREE)
+    question = question_of(model, X[rows], y[rows], loss="log_loss", perturbation=FREE)
     found = answer(question)[1]
     assert found.kind == "exact"
     values = values_of(model, 2)
@@ -177,9 +177,9 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
     X, y = table()
     model = model_named(name).fit(X, y)
     threshold = {"zero_one": 0.45, "log_loss": 1.1}[loss]
-    known = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
+    known = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     monkeypatch.setattr(answers, "MOST_VISITS", -1)
-    searched = model_stability(model, X, y, threshold, loss=loss, moves=FREE)
+    searched = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert (searched.kind, known.kind) == ("upper_bound", "exact")
     assert searched.lower_bound <= known.value * (1 + 1e-6)
     assert known.value <= searched.value * (1 + 1e-9)
@@ -198,7 +198,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
 def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     X, y = table(n_classes=n_classes)
     model = model_named(name).fit(X, y)
-    question = question_of(model, X, y, moves=FREE)
+    question = question_of(model, X, y, perturbation=FREE)
     upper = answer(question)[1].loss.distances ** 2
     grid = grid_of_question(question)
     lower = lower_loss(question, grid)
@@ -215,7 +215,7 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
 def test_outputs_and_costs_at_every_cell(name) -> None:
     X, y = table(p=3, n_classes=3)
     model = model_named(name).fit(X, y)
-    question = question_of(model, X, y, moves=FREE)
+    question = question_of(model, X, y, perturbation=FREE)
     grid = grid_of_question(question)
     own = grid.cells(X)
     base = grid.outputs(own)
@@ -242,7 +242,7 @@ def test_any_tree_with_any_holes(seed, share, bounds) -> None:
     X, y = table(n=60, p=2, share=share, seed=seed)
     model = DecisionTreeClassifier(max_depth=4, random_state=seed).fit(X, y)
     bounded = bounds and not np.isnan(X).all(axis=0).any()
-    question = question_of(model, X, y, moves=Moves(bounds="data" if bounded else None))
+    question = question_of(model, X, y, perturbation=Perturbation(bounds="data" if bounded else None))
     found = answer(question)[1]
     assert_reached(question, found)
     values = values_of(model, 2)
@@ -260,7 +260,7 @@ def test_any_tree_with_any_holes(seed, share, bounds) -> None:
 def test_imputers_before_trees(name, add_indicator) -> None:
     X, y = table()
     model = make_pipeline(SimpleImputer(add_indicator=add_indicator), model_named(name)).fit(X, y)
-    question = question_of(model, X[:40], y[:40], moves=FREE)
+    question = question_of(model, X[:40], y[:40], perturbation=FREE)
     route, found = answer(question)
     assert (route, found.kind) == ("tree" if name == "tree" else "ensemble", "exact")
     assert_reached(question, found)
@@ -277,12 +277,12 @@ def test_scalers_before_trees_that_split_off_what_is_missing(name) -> None:
     scaled = make_pipeline(StandardScaler(), model_named(name)).fit(X, y)
     assert np.isinf(forest_of(scaled[-1]).threshold).any() or name == "forest"
     for model in (plain, scaled):
-        question = question_of(model, X[:40], y[:40], moves=FREE)
+        question = question_of(model, X[:40], y[:40], perturbation=FREE)
         found = answer(question)[1]
         assert found.kind == "exact"
         assert_reached(question, found)
     expected = nearest_errors(plain, X[:40], y[:40], values_of(plain, 2), question.domain.unit)
-    plain_distances = answer(question_of(plain, X[:40], y[:40], moves=FREE))[1].loss.distances
+    plain_distances = answer(question_of(plain, X[:40], y[:40], perturbation=FREE))[1].loss.distances
     np.testing.assert_allclose(plain_distances, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-5, atol=1e-6)
 
@@ -296,10 +296,10 @@ def test_regressions(model) -> None:
     X, _ = table(n=100)
     y = np.nan_to_num(X[:, 0]) + np.isnan(X[:, 1])
     model.fit(X, y)
-    result = model_stability(model, X, y, 1.5, loss="squared", moves=FREE)
+    result = model_stability(model, X, y, 1.5, loss="squared", perturbation=FREE)
     assert result.kind == "exact"
     np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
-    question = question_of(model, X, y, loss="squared", moves=FREE)
+    question = question_of(model, X, y, loss="squared", perturbation=FREE)
     best = answer(question)[1].loss.reach(1.0, slice(0, 100)).loss
     values = values_of(model, 2)
     for row in range(0, 100, 9):
@@ -314,7 +314,9 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     X[rng.random(200) < 0.2, 0] = np.nan
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    question = question_of(model, X, y, moves=Moves(one_hot=[[0, 1, 2]], features=[0], cost="unit"))
+    question = question_of(
+        model, X, y, perturbation=Perturbation(one_hot=[[0, 1, 2]], features=[0], cost="unit")
+    )
     found = answer(question)[1]
     assert found.kind == "exact"
     stuck = np.isnan(X[:, 0])
@@ -324,7 +326,7 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
     wrong = model.predict(X) != y
     expected = np.where(wrong, 0.0, np.where(others.any(axis=0) & ~stuck, 1.0, np.inf))
     np.testing.assert_array_equal(found.loss.distances, expected)
-    result = model_stability(model, X, y, 0.3, moves=Moves(one_hot=[[0, 1, 2]]))
+    result = model_stability(model, X, y, 0.3, perturbation=Perturbation(one_hot=[[0, 1, 2]]))
     moved = result.moved_rows()
     np.testing.assert_array_equal(np.isnan(moved), np.isnan(X))
     np.testing.assert_array_equal(moved[stuck, :3], X[stuck, :3])
@@ -346,7 +348,7 @@ def test_holes_that_the_model_never_saw(name) -> None:
     X, y = table(share=0.0)
     holes, _ = table(share=0.4)
     model = model_named(name).fit(X, y)
-    question = question_of(model, holes[:30], y[:30], moves=FREE)
+    question = question_of(model, holes[:30], y[:30], perturbation=FREE)
     found = answer(question)[1]
     assert_reached(question, found)
     expected = nearest_errors(model, holes[:30], y[:30], values_of(model, 2), question.domain.unit)
@@ -369,7 +371,7 @@ def test_missing_categories_stay_in_a_table() -> None:
         frame.loc[rng.random(n) < 0.15, column] = None
     steps = make_column_transformer((OneHotEncoder(), ["town", "smoker"]), remainder="passthrough")
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(frame, y)
-    result = model_stability(model, frame, y, 0.4, moves=Moves(integer=["dose"]))
+    result = model_stability(model, frame, y, 0.4, perturbation=Perturbation(integer=["dose"]))
     assert (result.route, result.kind) == ("tree", "exact")
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), frame.isna())

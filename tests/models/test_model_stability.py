@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from shiftmetrics import Computing, Decision, Result, stability_criterion, worst_case_risk
-from shiftmetrics.models import Moves, Search, feature_stability, model_stability
+from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics.models.result import ModelStabilityResult
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
@@ -34,7 +34,7 @@ def test_a_model_at_risk_already(mixed: Mixed) -> None:
 def test_a_threshold_out_of_reach(mixed: Mixed) -> None:
     model, X, y = mixed
     assert model_stability(model, X, y, 1.5).status.code == "unattainable"
-    closed = model_stability(model, X, y, 0.99, theta2=np.inf, moves=Moves(features=["smoker"]))
+    closed = model_stability(model, X, y, 0.99, theta2=np.inf, perturbation=Perturbation(features=["smoker"]))
     assert (closed.value, closed.status.code) == (np.inf, "unattainable")
     assert len(closed.moved_rows()) == len(X)
 
@@ -42,7 +42,9 @@ def test_a_threshold_out_of_reach(mixed: Mixed) -> None:
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
 def test_with_everything_immutable_only_weights_change(mixed: Mixed, loss: str) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 0.8, loss=loss, moves=Moves(immutable=list(X.columns)))
+    result = model_stability(
+        model, X, y, 0.8, loss=loss, perturbation=Perturbation(immutable=list(X.columns))
+    )
     other = model_stability(model, X, y, 0.8, loss=loss, theta1=np.inf)
     assert result.value == pytest.approx(other.value, rel=1e-9)
     assert (result.route, result.kind, result.share_moved) == ("weights", "exact", 0.0)
@@ -65,10 +67,10 @@ def test_weights_of_the_sample_repeat_rows(mixed: Mixed, divergence: str) -> Non
     cost = {name: 1.0 / X[name].std(ddof=0) ** 2 for name in ("age", "dose")}
     rows = np.repeat(np.arange(len(X)), counts)
     weighted = model_stability(
-        model, X, y, 0.5, sample_weight=counts, divergence=divergence, moves=Moves(cost=cost)
+        model, X, y, 0.5, sample_weight=counts, divergence=divergence, perturbation=Perturbation(cost=cost)
     )
     repeated = model_stability(
-        model, X.iloc[rows], y[rows], 0.5, divergence=divergence, moves=Moves(cost=cost)
+        model, X.iloc[rows], y[rows], 0.5, divergence=divergence, perturbation=Perturbation(cost=cost)
     )
     assert weighted.value == pytest.approx(repeated.value, rel=1e-6)
 
@@ -87,9 +89,9 @@ def test_the_gap_between_random_halves_stands_beside_the_moves() -> None:
     assert result.neighbour_distance == pytest.approx(apart.mean(), rel=0.1)  # other halves
     words = f"half are {result.neighbour_distance:.4g} standard deviations from the nearest of the other"
     assert words in result.summary()
-    frozen = model_stability(model, X, y, 0.4, moves=Moves(immutable=[0, 1, 2]))
+    frozen = model_stability(model, X, y, 0.4, perturbation=Perturbation(immutable=[0, 1, 2]))
     assert frozen.neighbour_distance is None
-    dear = model_stability(model, X, y, 0.4, moves=Moves(cost=[1.0, 1.0, 2.0]))
+    dear = model_stability(model, X, y, 0.4, perturbation=Perturbation(cost=[1.0, 1.0, 2.0]))
     assert "in the unit of the costs" in dear.headline()
 
 
@@ -102,7 +104,7 @@ def test_the_mean_cost_of_errors_is_named(mixed: Mixed) -> None:
 
 def test_results_travel_with_their_rows(mixed: Mixed, tmp_path: Path) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 0.6, moves=Moves(bounds="data"))
+    result = model_stability(model, X, y, 0.6, perturbation=Perturbation(bounds="data"))
     for source in (result.to_json(), str(_written(result, tmp_path / "result.json"))):
         back = Result.from_json(source)
         assert isinstance(back, ModelStabilityResult)
@@ -135,10 +137,10 @@ def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
 def test_settings_say_what_was_asked(mixed: Mixed) -> None:
     model, X, y = mixed
     settings = model_stability(
-        model, X, y, 0.6, moves=Moves(features=["age"]), computing=Search(rng=3)
+        model, X, y, 0.6, perturbation=Perturbation(features=["age"]), computing=Search(rng=3)
     ).settings
     assert settings["model"] == "Pipeline"
-    assert tuple(settings["moves"]["features"]) == ("age",)
+    assert tuple(settings["perturbation"]["features"]) == ("age",)
     assert (settings["loss"], settings["computing"]["rng"], settings["threshold"]) == ("zero_one", 3, 0.6)
 
 
@@ -201,14 +203,17 @@ def test_an_array_of_another_width() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"moves": Moves(cost={"age": -1.0})}, r"cost\['age'\] must be a number greater than 0"),
-        ({"moves": Moves(cost={"age": np.nan})}, r"cost\['age'\] must be"),
-        ({"moves": Moves(bounds={"age": (1, 0)})}, "lowest <= highest"),
-        ({"moves": Moves(features=["height"])}, "unknown 'height'"),
-        ({"moves": Moves(categorical=["height"])}, "categorical must be names"),
+        (
+            {"perturbation": Perturbation(cost={"age": -1.0})},
+            r"cost\['age'\] must be a number greater than 0",
+        ),
+        ({"perturbation": Perturbation(cost={"age": np.nan})}, r"cost\['age'\] must be"),
+        ({"perturbation": Perturbation(bounds={"age": (1, 0)})}, "lowest <= highest"),
+        ({"perturbation": Perturbation(features=["height"])}, "unknown 'height'"),
+        ({"perturbation": Perturbation(categorical=["height"])}, "categorical must be names"),
         ({"loss": "mae"}, "loss must be one of 'zero_one', 'hinge', 'log_loss', 'squared'"),
         ({"loss": "squared"}, "loss must be one of a classifier"),
-        ({"moves": Moves(by="age")}, "moves must be without by"),
+        ({"perturbation": Perturbation(by="age")}, "perturbation must be without by"),
         ({"computing": Search(method="magic")}, "method must be one of 'auto', 'linear'"),
         ({"theta1": -1.0}, "theta1 must be"),
         ({"threshold": -0.1}, "threshold must be"),

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from oracles import valid_moves
-from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.models.question import question_of
 
 pytestmark = pytest.mark.realdata
@@ -37,9 +37,9 @@ def check(
     model: Pipeline, X: pd.DataFrame, y: np.ndarray, threshold: float, loss: str = "zero_one", **options: Any
 ) -> float:
     """Solve, and recompute the shifted sample with the model itself."""
-    moves = Moves(**options)
-    result = model_stability(model, X, y, threshold, loss=loss, moves=moves)
-    question = question_of(model, X, y, loss=loss, moves=moves)
+    moves = Perturbation(**options)
+    result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
+    question = question_of(model, X, y, loss=loss, perturbation=moves)
     assert valid_moves(question.domain, result.moved_codes, question.codes).all()
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)

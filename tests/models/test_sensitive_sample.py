@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
-from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -74,7 +74,7 @@ def test_the_model_agrees_with_the_sample(hospital, pipeline, theta2, divergence
 
 def test_moves_of_columns_are_in_the_units_of_the_distance(hospital, pipeline):
     X, y = hospital
-    result = model_stability(pipeline, X, y, 0.4, moves=Moves(immutable=["ward"]))
+    result = model_stability(pipeline, X, y, 0.4, perturbation=Perturbation(immutable=["ward"]))
     moves = column_moves(result).set_index("column")
     assert np.sqrt((moves["rms_move"].dropna() ** 2).sum()) == pytest.approx(result.rms_move, rel=1e-5)
     assert moves.loc["ward", "share_moved"] == 0.0
@@ -124,7 +124,7 @@ def test_a_result_without_rows_says_so(hospital, pipeline):
 
 def test_flipped_labels_are_marked(hospital, pipeline):
     X, y = hospital
-    result = model_stability(pipeline, X, y, 0.6, moves=Moves(label_flip=0.3))
+    result = model_stability(pipeline, X, y, 0.6, perturbation=Perturbation(label_flip=0.3))
     sample = most_sensitive_sample(result)
     assert sample["label flipped"].any()
     labels = np.where(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.models import Moves, Search, feature_stability, model_stability
+from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics.models.result import ModelStabilityResult
 from shiftmetrics.models.table import Table
 
@@ -237,6 +237,8 @@ def test_tables_of_other_libraries_are_taken() -> None:
     table = pa.Table.from_pandas(X)
     expected = model_stability(predict, X, y, 0.4, **options)
     assert model_stability(predict, table, y, 0.4, **options).value == expected.value
-    by = Moves(by="town")
-    first, second = (feature_stability(predict, rows, y, 0.4, moves=by, **options) for rows in (X, table))
+    by = Perturbation(by="town")
+    first, second = (
+        feature_stability(predict, rows, y, 0.4, perturbation=by, **options) for rows in (X, table)
+    )
     assert first.subgroups_frame().equals(second.subgroups_frame())

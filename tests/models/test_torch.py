@@ -11,11 +11,11 @@ from torch import nn
 
 from shiftmetrics import Computing
 from shiftmetrics.lab.learners import NetworkClassifier
-from shiftmetrics.models import Decision, Moves, Search
+from shiftmetrics.models import Decision, Perturbation, Search
 from shiftmetrics.models.stability import model_stability
 from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
 
-FREE = Moves(bounds=None, integer=())
+FREE = Perturbation(bounds=None, integer=())
 
 
 def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -64,7 +64,7 @@ def test_linear_module_reaches_the_closed_form(loss: Any) -> None:
     make, threshold = CLOSED[loss]
     closed = make((2 * y - 1) * (X @ w + 0.2), np.linalg.norm(w * X.std(axis=0)))
     exact = stability_criterion(closed, threshold).value
-    result = model_stability(linear_module(w, 0.2), X, y, threshold, loss=loss, moves=FREE)
+    result = model_stability(linear_module(w, 0.2), X, y, threshold, loss=loss, perturbation=FREE)
     assert result.route == "torch"
     assert result.kind == "upper_bound"
     np.testing.assert_allclose(result.value, exact, rtol=1e-4 if loss == "zero_one" else 1e-9)
@@ -77,7 +77,12 @@ def test_few_weak_steps_a_round_close_in_on_the_logistic_closed_form() -> None:
     golden = 0.1866291329
     X = (margins / 1.5)[:, None]
     result = model_stability(
-        module, X, np.ones(30, dtype=int), 1.0, loss="log_loss", moves=Moves(cost="unit", bounds=None)
+        module,
+        X,
+        np.ones(30, dtype=int),
+        1.0,
+        loss="log_loss",
+        perturbation=Perturbation(cost="unit", bounds=None),
     )
     np.testing.assert_allclose(result.value, golden, atol=1e-10)
     excess = np.array(result.trace.values) / golden - 1.0
@@ -91,7 +96,7 @@ def test_regression_module_reaches_the_closed_form() -> None:
     w = np.array([1.0, -0.5, 0.2])
     target = X @ w + np.random.default_rng(1).standard_normal(len(X))
     exact = stability_criterion(SquaredLoss(X @ w - target, np.linalg.norm(w * X.std(axis=0))), 2.0).value
-    result = model_stability(linear_module(w, 0.0), X, target, 2.0, loss="squared", moves=FREE)
+    result = model_stability(linear_module(w, 0.0), X, target, 2.0, loss="squared", perturbation=FREE)
     np.testing.assert_allclose(result.value, exact, rtol=1e-7)
     assert result.lower_bound is None
 
@@ -103,9 +108,9 @@ def test_small_networks_are_moved_as_far_as_queries_do_it(
 ) -> None:
     X, y = sample(3, 80)
     module = network(X, y, units=8, activation=activation)
-    result = model_stability(module, X, y, threshold, loss=loss, moves=FREE)
+    result = model_stability(module, X, y, threshold, loss=loss, perturbation=FREE)
     searched = model_stability(
-        module, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
+        module, X, y, threshold, loss=loss, computing=Search(method="blackbox"), perturbation=FREE
     )
     assert result.value <= 1.02 * searched.value  # gradients do what queries can
     assert any("upper bound" in note for note in result.notes())
@@ -114,7 +119,7 @@ def test_small_networks_are_moved_as_far_as_queries_do_it(
 def test_float32_network_is_measured_where_it_sees_the_points() -> None:
     X, y = sample(4)
     module = network(X, y).float()
-    result = model_stability(module, X, y, 0.4, moves=Moves(features=["x0", "x2"]))
+    result = model_stability(module, X, y, 0.4, perturbation=Perturbation(features=["x0", "x2"]))
     moved = result.moved_rows()
     with torch.no_grad():
         wrong = module(torch.tensor(moved, dtype=torch.float32)).argmax(dim=1).numpy() != y
@@ -131,7 +136,7 @@ def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
     module = network(X, y)
     for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.7)):
         result = model_stability(
-            module, X, y, threshold, loss=loss, moves=Moves(bounds="data", immutable=["x1"])
+            module, X, y, threshold, loss=loss, perturbation=Perturbation(bounds="data", immutable=["x1"])
         )
         moved = result.moved_rows()
         assert (moved >= X.min(axis=0) - 1e-12).all()
@@ -150,7 +155,7 @@ def test_categories_and_whole_numbers_move_as_a_whole() -> None:
     module = network(X, y, units=6)
     for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.8)):
         result = model_stability(
-            module, X, y, threshold, loss=loss, moves=Moves(categorical=["x1"], integer=["x2"])
+            module, X, y, threshold, loss=loss, perturbation=Perturbation(categorical=["x1"], integer=["x2"])
         )
         moved = result.moved_rows()
         assert set(np.unique(np.asarray(moved[:, 1], dtype=float))) <= {0.0, 1.0}
@@ -162,7 +167,7 @@ def test_categories_and_whole_numbers_move_as_a_whole() -> None:
             y,
             threshold,
             loss=loss,
-            moves=Moves(categorical=["x1"], integer=["x2"]),
+            perturbation=Perturbation(categorical=["x1"], integer=["x2"]),
             computing=Search(method="blackbox"),
         )
         assert result.value <= 1.1 * searched.value
@@ -201,7 +206,9 @@ def test_a_threshold_out_of_reach_at_first_is_reached_at_higher_prices() -> None
     exact = stability_criterion(
         LogisticLoss((2 * y - 1) * (X @ w), np.linalg.norm(w * X.std(axis=0))), 30.0, theta2=np.inf
     ).value
-    result = model_stability(linear_module(w, 0.0), X, y, 30.0, loss="log_loss", theta2=np.inf, moves=FREE)
+    result = model_stability(
+        linear_module(w, 0.0), X, y, 30.0, loss="log_loss", theta2=np.inf, perturbation=FREE
+    )
     np.testing.assert_allclose(result.value, exact, rtol=1e-6)
 
 
@@ -300,12 +307,12 @@ def test_three_classes_reach_the_closed_form() -> None:
         exact = np.where(steep > 0, np.maximum(gaps, 0.0) / steep, np.inf).min(axis=1)
     exact[scores.argmax(axis=1) != y] = 0.0
     value = stability_criterion(ZeroOneLoss(exact), 0.5).value
-    result = model_stability(linear.eval(), X, y, 0.5, moves=FREE)
+    result = model_stability(linear.eval(), X, y, 0.5, perturbation=FREE)
     np.testing.assert_allclose(result.value, value, rtol=1e-3)
     for loss, threshold in (("log_loss", 1.5), ("hinge", 1.5)):
-        result = model_stability(linear, X, y, threshold, loss=loss, moves=FREE)
+        result = model_stability(linear, X, y, threshold, loss=loss, perturbation=FREE)
         searched = model_stability(
-            linear, X, y, threshold, loss=loss, computing=Search(method="blackbox"), moves=FREE
+            linear, X, y, threshold, loss=loss, computing=Search(method="blackbox"), perturbation=FREE
         )
         assert result.value <= 1.001 * searched.value
 

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from rows_with_holes import assert_reached
 from shiftmetrics import Computing
-from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.forests import answers, forest_of
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
@@ -101,7 +101,7 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     model = MODELS[name].fit(X, y)
     values = thresholds_of(model, 4)
     for column in range(4):
-        question = question_of(model, X[::4], y[::4], moves=Moves(features=[column]))
+        question = question_of(model, X[::4], y[::4], perturbation=Perturbation(features=[column]))
         found = answer(question)[1]
         assert found.kind == "exact"
         assert_reached(question, found)
@@ -195,7 +195,7 @@ def test_regressions_against_all_cells(make, moons) -> None:
     result = model_stability(model, X, y, 0.3, loss="squared")
     assert result.kind == "exact"
     np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
-    question = question_of(model, X, y, loss="squared", moves=Moves(features=[0]))
+    question = question_of(model, X, y, loss="squared", perturbation=Perturbation(features=[0]))
     found = answer(question)[1]
     values = np.concatenate([thresholds_of(model, 2)[0], [X[:, 0].min() - 9, X[:, 0].max() + 9]])
     best = np.max(
@@ -220,7 +220,7 @@ def test_bounds_whole_steps_and_frozen_columns(name) -> None:
         model,
         X[rows],
         y[rows],
-        moves=Moves(integer=[0], immutable=[2], bounds={"x0": (1, 6), "x1": (-1.0, 1.0)}),
+        perturbation=Perturbation(integer=[0], immutable=[2], bounds={"x0": (1, 6), "x1": (-1.0, 1.0)}),
     )
     found = answer(question)[1]
     assert found.kind == "exact"
@@ -251,7 +251,7 @@ def test_whole_steps_cross_a_threshold_beside_a_whole_number(library) -> None:
         model = made.LGBMClassifier(n_estimators=5, num_leaves=2, learning_rate=1.0, verbose=-1, n_jobs=1)
     model.fit(x, y)
     result = model_stability(
-        model, x[:7], y[:7], 0.9, moves=Moves(integer=[0]), computing=Computing(progress=False)
+        model, x[:7], y[:7], 0.9, perturbation=Perturbation(integer=[0]), computing=Computing(progress=False)
     )
     assert result.kind == "exact"
     np.testing.assert_allclose(result.loss.distances * x[:7].std(), steps)
@@ -279,8 +279,8 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
     if search:
         monkeypatch.setattr(answers, "MOST_VISITS", -1)
     some = table.iloc[:40]
-    moves = Moves(cost={"town": 1.0, "smoker": 1.0}, bounds=None)
-    question = question_of(model, some, y[:40], moves=moves)
+    moves = Perturbation(cost={"town": 1.0, "smoker": 1.0}, bounds=None)
+    question = question_of(model, some, y[:40], perturbation=moves)
     found = answer(question)[1]
     assert found.kind == "exact" or (search and name != "tree")
     assert_reached(question, found)
@@ -314,7 +314,9 @@ def test_one_hot_groups_move_as_a_whole(name) -> None:
     X = np.column_stack([np.eye(3)[state], rng.normal(size=120)])
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     model = MODELS[name].fit(X, y)
-    question = question_of(model, X[:40], y[:40], moves=Moves(one_hot=[[0, 1, 2]], features=[0], cost="unit"))
+    question = question_of(
+        model, X[:40], y[:40], perturbation=Perturbation(one_hot=[[0, 1, 2]], features=[0], cost="unit")
+    )
     found = answer(question)[1]
     assert found.kind == "exact"
     others = np.stack(
@@ -372,8 +374,10 @@ def test_scaling_a_column_changes_nothing(moons) -> None:
 def test_more_freedom_never_makes_a_model_more_stable(moons) -> None:
     X, y = moons
     model = MODELS["boosting"].fit(X, y)
-    narrow = model_stability(model, X, y, 0.4, moves=Moves(features=[0], bounds=(-0.5, 0.5))).value
-    wide = model_stability(model, X, y, 0.4, moves=Moves(features=[0])).value
+    narrow = model_stability(
+        model, X, y, 0.4, perturbation=Perturbation(features=[0], bounds=(-0.5, 0.5))
+    ).value
+    wide = model_stability(model, X, y, 0.4, perturbation=Perturbation(features=[0])).value
     both = model_stability(model, X, y, 0.4).value
     assert both <= wide <= narrow
 
@@ -384,7 +388,7 @@ def test_whole_numbers_move_by_whole_steps(moons) -> None:
     model = MODELS["tree"].fit(rounded, y)
     steps = model_stability(model, rounded, y, 0.6)
     assert (steps.moved_rows() == np.rint(steps.moved_rows())).all()
-    fractions = model_stability(model, rounded, y, 0.6, moves=Moves(integer=()))
+    fractions = model_stability(model, rounded, y, 0.6, perturbation=Perturbation(integer=()))
     assert steps.value > fractions.value
 
 
@@ -399,7 +403,7 @@ def test_hospital_records(data_folder) -> None:
     model = make_pipeline(steps, GradientBoostingClassifier(n_estimators=30, random_state=0)).fit(
         table[:600], y[:600]
     )
-    result = model_stability(model, table[600:], y[600:], 0.4, moves=Moves(integer=["Age"]))
+    result = model_stability(model, table[600:], y[600:], 0.4, perturbation=Perturbation(integer=["Age"]))
     assert result.route == "ensemble"
     assert 0 < result.lower_bound <= result.value
     moved = np.flatnonzero(result.moved_distances > 0)

@@ -20,11 +20,13 @@ def test_p_values_are_uniform_where_nothing_is_new() -> None:
     p_values = []
     for seed in range(150):
         x, y = planted(seed, 60, 90, 0.0, columns=3)
-        found = novelty(x, y, n_draws=99, rng=seed)
+        found = novelty(x, y, n_resamples=99, rng=seed)
         p_values.append((found.p_value, found.lost_p_value))
-    for level in (0.05, 0.2, 0.5):
-        share = np.mean(np.array(p_values) <= level, axis=0)
-        assert (share <= level + 3.0 * np.sqrt(level * (1.0 - level) / 150)).all()
+    for confidence_level in (0.05, 0.2, 0.5):
+        share = np.mean(np.array(p_values) <= confidence_level, axis=0)
+        assert (
+            share <= confidence_level + 3.0 * np.sqrt(confidence_level * (1.0 - confidence_level) / 150)
+        ).all()
 
 
 @pytest.mark.slow
@@ -41,7 +43,7 @@ def test_unequal_sizes(n: int, m: int) -> None:
 @pytest.mark.slow
 def test_seeds_give_one_verdict() -> None:
     x, y = planted(2, 150, 150, 0.2)
-    found = [novelty(x, y, n_draws=199, rng=seed) for seed in range(5)]
+    found = [novelty(x, y, n_resamples=199, rng=seed) for seed in range(5)]
     assert {len(part.modes) for part in found} == {1}
     assert not any(part.borderline for part in found)
 
@@ -106,7 +108,7 @@ def test_one_new_kind_brings_no_second_one() -> None:
     false = 0
     for seed in range(80):
         x, y = planted(seed, 120, 120, 0.25, columns=(2, 5)[seed % 2])
-        modes = novelty(x, y, n_draws=199, rng=seed).modes
+        modes = novelty(x, y, n_resamples=199, rng=seed).modes
         false += any((mode.top(10) >= 30).mean() > 0.5 for mode in modes)
     assert false <= 9  # at a rate of 5 % more have a chance of 1 in 100
 

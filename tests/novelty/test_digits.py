@@ -46,7 +46,7 @@ def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
 @pytest.mark.slow
 def test_nothing_is_new_where_nothing_is_withheld(halves: Halves) -> None:
     train, test, train_labels, _ = halves
-    same = novelty(test, train, n_draws=99)
+    same = novelty(test, train, n_resamples=99)
     assert same.modes == same.lost_modes == ()
     assert same.total < novelty(test, train[train_labels != 0], bandwidth=same.bandwidth).total
 
@@ -56,7 +56,7 @@ def test_nothing_is_new_where_nothing_is_withheld(halves: Halves) -> None:
 def test_two_withheld_digits_are_two_kinds(halves: Halves, eta: float) -> None:
     train, test, train_labels, test_labels = halves
     known = train[~np.isin(train_labels, (3, 7))]
-    found = novelty(test, known, eta=eta, n_draws=99)
+    found = novelty(test, known, eta=eta, n_resamples=99)
     shown = {int(np.bincount(test_labels[mode.top(10)]).argmax()) for mode in found.modes}
     assert shown == {3, 7} if eta == 1.0 else {7} <= shown <= {3, 7}  # at eta = 2 half of the rows find
     assert found.share <= np.isin(test_labels, (3, 7)).mean() + 0.05

@@ -88,7 +88,7 @@ for seed in range(CASES):
     if rng.random() < 0.3:
         arguments["reference_weight"] = rng.uniform(size=m) ** 50
     arguments["paired"] = bool(n == m and rng.random() < 0.4)
-    arguments["n_draws"] = int(rng.choice([19, 2], p=[0.9, 0.1]))  # 2 are too few, and refused
+    arguments["n_resamples"] = int(rng.choice([19, 2], p=[0.9, 0.1]))  # 2 are too few, and refused
     if rng.random() < 0.2:
         arguments["level"] = float(rng.choice([0.5, 0.9]))
     try:

@@ -213,7 +213,7 @@ def test_new_points_are_divided_like_the_samples(method: str) -> None:
 def test_batches_are_divided_too() -> None:
     x, y, units = mixed_units(8300)
     batches = [np.array_split(part * units, 3) for part in (x, y)]
-    result = novelty(*batches, method="landmarks", n_landmarks=50, n_draws=19)
+    result = novelty(*batches, method="landmarks", n_landmarks=50, n_resamples=19)
     assert DIVIDED in result.warnings
     spread = np.concatenate([x * units, y * units]).std(axis=0)
     np.testing.assert_allclose(result.settings["column_units"], spread, rtol=1e-6)

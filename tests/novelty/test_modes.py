@@ -64,7 +64,7 @@ def test_diluted_kinds_are_not_lost() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
     x[:120] += 7.0  # what is left is 60 % as frequent as in the reference
-    result = novelty(x, y, n_draws=99)
+    result = novelty(x, y, n_resamples=99)
     assert result.share == pytest.approx(0.4, abs=0.02)
     assert result.lost_modes == ()
     assert result.lost_p_value > 0.05

@@ -150,7 +150,7 @@ def test_the_summary_says_what_is_new_before_any_statistic() -> None:
     assert lines[5].startswith("Lost mode 1: ")
     assert lines[7].startswith("Higher is more novel. The numerical error is at most ")
     x, y = np.random.default_rng(0).normal(size=(2, 100, 3))
-    nothing = novelty(x, y, n_draws=99)
+    nothing = novelty(x, y, n_resamples=99)
     assert nothing.headline().startswith("No new kind shown at this size (p = ")
     assert "No lost kind either" in nothing.headline()
     tenfold = novelty(x, y, eta=10.0)

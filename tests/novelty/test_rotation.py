@@ -41,7 +41,7 @@ def test_rows_without_weight_do_not_turn_the_rotation() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_modes_show_five_of_five_new_kinds(seed: int) -> None:
     x, y, kinds = five_new_kinds(seed, n_rows=450)
-    result = novelty(x, y, bandwidth=5.0, n_draws=99)
+    result = novelty(x, y, bandwidth=5.0, n_resamples=99)
     tops = [kinds[mode.top(20)] for mode in result.modes]
     assert all((top == top[0]).all() for top in tops)  # purity 1.00
     assert sorted(int(top[0]) for top in tops) == [5, 6, 7, 8, 9]

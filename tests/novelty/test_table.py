@@ -6,7 +6,7 @@ import pytest
 from shiftmetrics import Computing, Result, kernel_entropic_novelty
 from shiftmetrics.novelty import NoveltyResampling, novelty_table
 
-QUICK = {"resampling": NoveltyResampling(n_draws=19), "computing": Computing(progress=False)}
+QUICK = {"resampling": NoveltyResampling(n_resamples=19), "computing": Computing(progress=False)}
 
 
 def samples() -> dict[str, np.ndarray]:

@@ -153,7 +153,7 @@ def test_the_interval_of_grouped_rows_covers(divergence: str) -> None:
     for _ in range(200):
         loss, groups = HingeLoss(sample(150, 4), 1.5), np.repeat(np.arange(150), 4)
         interval = stability_criterion(
-            loss, 0.9, **options, resampling=Resampling(level=0.9, groups=groups)
+            loss, 0.9, **options, resampling=Resampling(confidence_level=0.9, groups=groups)
         ).interval
         covered += interval.low <= truth <= interval.high
         interval = stability_criterion(loss, 0.9, **options, resampling=0.9).interval

@@ -121,10 +121,10 @@ def test_weights_enter_the_standard_error_as_a_sandwich() -> None:
 def test_the_interval_is_that_of_the_worst_case_risk_inverted(divergence: str) -> None:
     loss = HingeLoss(np.random.default_rng(0).normal(1.0, 1.0, 300), 1.5)
     before = None
-    for level in (0.5, 0.95, 0.99):
-        options = {"divergence": divergence, "resampling": level}
+    for confidence_level in (0.5, 0.95, 0.99):
+        options = {"divergence": divergence, "resampling": confidence_level}
         result = stability_criterion(loss, 1.0, **options)
-        assert result.interval.level == level
+        assert result.interval.confidence_level == confidence_level
         assert 0.0 < result.interval.low < result.value < result.interval.high
         # 1.0 is at an end of the interval of the risk that each end of the cost can buy
         assert worst_case_risk(loss, result.interval.low, **options).interval.high == pytest.approx(

@@ -147,7 +147,7 @@ def resampled_sums(
     return map_reduce(kernel, placed(blocks, arrays), executor=executor)
 
 
-def drawn_interval(low: FloatArray, high: FloatArray, level: float) -> tuple[float, float]:
+def drawn_interval(low: FloatArray, high: FloatArray, confidence_level: float) -> tuple[float, float]:
     """Return the interval whose ends are order statistics of draws of either end.
 
     Raises
@@ -155,40 +155,44 @@ def drawn_interval(low: FloatArray, high: FloatArray, level: float) -> tuple[flo
     ValueError
         If there are too few draws for the level.
     """
-    place = _order(len(low), level)
+    place = _order(len(low), confidence_level)
     return float(np.sort(low)[place]), float(np.sort(high)[-1 - place])
 
 
 def drawn_p_value(low: FloatArray, high: FloatArray) -> float:
-    """Return the two-sided p-value of 0: it is at most ``1 - level`` where `drawn_interval` does not hold 0.
+    """Return the two-sided p-value of 0: at most ``1 - confidence_level`` where `drawn_interval` does not hold 0.
 
-    It is never below ``2 / (n_draws + 1)``, the least that so many draws can tell.
+    It is never below ``2 / (n_resamples + 1)``, the least that so many draws can tell.
     """
     beyond = 1 + min(np.count_nonzero(low <= 0.0), np.count_nonzero(high >= 0.0))
     return min(1.0, 2.0 * beyond / (len(low) + 1))
 
 
-def _order(n_draws: int, level: float) -> int:
-    """Return the position from the end of sorted draws that leaves half of ``1 - level`` beyond."""
-    tail = (1.0 - level) / 2.0
-    place = math.floor(tail * (n_draws + 1) + 1e-9) - 1
+def _order(n_resamples: int, confidence_level: float) -> int:
+    """Return the position from the end of sorted draws that leaves half of ``1 - confidence_level`` beyond."""
+    tail = (1.0 - confidence_level) / 2.0
+    place = math.floor(tail * (n_resamples + 1) + 1e-9) - 1
     if place < 0:
         least = math.ceil(1.0 / tail - 1e-9) - 1
-        raise ValueError(describe("n_draws", f"at least {least} for a level of {level:g}", n_draws))
+        raise ValueError(
+            describe("n_resamples", f"at least {least} for a level of {confidence_level:g}", n_resamples)
+        )
     return place
 
 
 def normal_interval(
-    value: float, standard_error: float, level: float, method: str, *, least: float = -np.inf
+    value: float, standard_error: float, confidence_level: float, method: str, *, least: float = -np.inf
 ) -> Interval:
     """Return ``value`` plus and minus a quantile of standard errors, cut off at the ``least`` possible value."""
     from scipy.special import ndtri
 
-    half = float(ndtri(0.5 + 0.5 * level)) * standard_error
-    return Interval(low=max(value - half, least), high=value + half, level=level, method=method)
+    half = float(ndtri(0.5 + 0.5 * confidence_level)) * standard_error
+    return Interval(
+        low=max(value - half, least), high=value + half, confidence_level=confidence_level, method=method
+    )
 
 
-def skewed_errors(influence: FloatArray, n_units: float, level: float) -> tuple[float, float]:
+def skewed_errors(influence: FloatArray, n_units: float, confidence_level: float) -> tuple[float, float]:
     """Return how far the truth may lie below and above a value whose influence function is skewed.
 
     Student's quantiles of the studentised value, after the monotone transformation that removes its skewness
@@ -200,7 +204,7 @@ def skewed_errors(influence: FloatArray, n_units: float, level: float) -> tuple[
         What each unit adds to the value; they sum to 0, and their norm is the standard error.
     n_units : float
         Effective number of units.
-    level : float
+    confidence_level : float
         Confidence level.
 
     Returns
@@ -213,7 +217,7 @@ def skewed_errors(influence: FloatArray, n_units: float, level: float) -> tuple[
     if spread == 0.0:
         return 0.0, 0.0
     skewness = float(np.sum((influence / spread) ** 3))  # of one unit, over the root of their number
-    quantile = float(stdtrit(max(n_units - 1.0, 1.0), 0.5 + 0.5 * level))
+    quantile = float(stdtrit(max(n_units - 1.0, 1.0), 0.5 + 0.5 * confidence_level))
     below, above = quantile, quantile
     if abs(skewness) > 1e-6:
         shifted = 1.0 + skewness * (np.array([quantile, -quantile]) - skewness / 6.0)
@@ -222,7 +226,7 @@ def skewed_errors(influence: FloatArray, n_units: float, level: float) -> tuple[
 
 
 def binomial_interval(
-    rate: float, n_samples: float, level: float, *, one_sided: bool = False
+    rate: float, n_samples: float, confidence_level: float, *, one_sided: bool = False
 ) -> tuple[float, float]:
     """Return the exact interval of a probability (Clopper and Pearson, 1934, doi:10.1093/biomet/26.4.404).
 
@@ -232,10 +236,10 @@ def binomial_interval(
         Share of the rows seen to have it.
     n_samples : float
         Number of rows; an effective one, of weighted rows, need not be whole.
-    level : float
+    confidence_level : float
         Confidence level.
     one_sided : bool, default False
-        Leave all of ``1 - level`` to each side: for a bound that is looked at from one side alone.
+        Leave all of ``1 - confidence_level`` to each side: for a bound that is looked at from one side alone.
 
     Returns
     -------
@@ -244,7 +248,7 @@ def binomial_interval(
     """
     from scipy.special import betaincinv
 
-    having, tail = rate * n_samples, (1.0 - level) * (1.0 if one_sided else 0.5)
+    having, tail = rate * n_samples, (1.0 - confidence_level) * (1.0 if one_sided else 0.5)
     low = 0.0 if rate <= 0.0 else float(betaincinv(having, n_samples - having + 1.0, tail))
     high = 1.0 if rate >= 1.0 else float(betaincinv(having + 1.0, n_samples - having, 1.0 - tail))
     return low, high

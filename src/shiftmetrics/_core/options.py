@@ -123,9 +123,9 @@ class Resampling:
 
     Parameters
     ----------
-    level : float, default 0.95
+    confidence_level : float, default 0.95
         Confidence level, between 0 and 1.
-    n_draws : int, default 1000
+    n_resamples : int, default 1000
         Draws of the rows, where a measure draws.
     groups : array of shape (n_samples,), optional
         Labels of rows that belong together, such as the visits of one patient: they are drawn together.
@@ -142,25 +142,27 @@ class Resampling:
     Examples
     --------
     >>> from shiftmetrics import Resampling
-    >>> Resampling(level=0.9, rng=0).level
+    >>> Resampling(confidence_level=0.9, rng=0).confidence_level
     0.9
     """
 
-    level: float = 0.95
-    n_draws: int = 1000
+    confidence_level: float = 0.95
+    n_resamples: int = 1000
     groups: Any = None
     rng: Any = None
 
     def __post_init__(self) -> None:
-        level = check_number(self.level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
-        object.__setattr__(self, "level", level)
-        object.__setattr__(self, "n_draws", check_integer(self.n_draws, "n_draws", low=2))
+        confidence_level = check_number(
+            self.confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
+        )
+        object.__setattr__(self, "confidence_level", confidence_level)
+        object.__setattr__(self, "n_resamples", check_integer(self.n_resamples, "n_resamples", low=2))
 
     def settings(self) -> dict[str, Any]:
         """Return the options, for the ``settings`` of a result."""
         return {
-            "level": self.level,
-            "n_draws": self.n_draws,
+            "confidence_level": self.confidence_level,
+            "n_resamples": self.n_resamples,
             "groups": self.groups is not None,
             "rng": self.rng,
         }
@@ -186,12 +188,12 @@ def always_resampling(value: Resampling | float | None) -> Resampling:
         If ``value`` is neither a Resampling, a level nor None.
     """
     if not isinstance(value, Resampling):
-        level = (
+        confidence_level = (
             0.95
             if value is None
             else check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
         )
-        value = Resampling(level=level)
+        value = Resampling(confidence_level=confidence_level)
     return dataclasses.replace(value, rng=seed_of(value.rng))
 
 

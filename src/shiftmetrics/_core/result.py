@@ -66,11 +66,11 @@ class Interval(Record):
 
     low: float
     high: float
-    level: float = 0.95
+    confidence_level: float = 0.95
     method: str = ""
 
     def __str__(self) -> str:
-        return f"[{format_number(self.low)}, {format_number(self.high)}] ({100 * self.level:g} %)"
+        return f"[{format_number(self.low)}, {format_number(self.high)}] ({100 * self.confidence_level:g} %)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

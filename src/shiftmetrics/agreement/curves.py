@@ -330,7 +330,7 @@ def _solve_ratios(
         for name, expected in (("afr_p", reference), ("afr_t", truth)):
             if expected is not None:
                 rate = float(np.mean(predicted == expected))
-                ends = binomial_interval(rate, pairs.n_samples, resampling.level)
+                ends = binomial_interval(rate, pairs.n_samples, resampling.confidence_level)
                 point |= {name: rate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
         yield point
 

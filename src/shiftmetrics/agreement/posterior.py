@@ -275,9 +275,11 @@ def _solved(
         units, share = Units.of(resampling.groups, pairs.n_samples), fields["disagreement"]
         weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
         n_effective = float(weights.sum() ** 2 / (weights @ weights))
-        ends = binomial_interval(share, n_effective, resampling.level, one_sided=share in (0.0, 1.0))
+        ends = binomial_interval(
+            share, n_effective, resampling.confidence_level, one_sided=share in (0.0, 1.0)
+        )
         fields["disagreement_interval"] = Interval(
-            low=ends[0], high=ends[1], level=resampling.level, method="Clopper-Pearson"
+            low=ends[0], high=ends[1], confidence_level=resampling.confidence_level, method="Clopper-Pearson"
         )
     return fields
 

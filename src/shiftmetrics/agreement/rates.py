@@ -99,7 +99,7 @@ class PredictionRatesResult(Drawn, Result):
         Over all rows.
     groups : dict of str to PredictionRates
         In each group of rows; empty without ``groups``. Their intervals hold together with those of the other groups
-        at the level ``1 - (1 - level) / n_groups``.
+        at the level ``1 - (1 - confidence_level) / n_groups``.
     n_classes : int
         Classes seen in any of the inputs.
     """
@@ -158,7 +158,7 @@ def prediction_rates(
     labels: Any = None,
     *,
     groups: Any = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     pairing: Align = "labels",
 ) -> PredictionRatesResult:
     """Count how many predictions survive a shift, and how many are right before and after it.
@@ -177,7 +177,7 @@ def prediction_rates(
         True classes.
     groups : array of shape (n_samples,), optional
         A label of the group of each row.
-    level : float, default 0.95
+    confidence_level : float, default 0.95
         Confidence level of the intervals. Those of rates are exact binomial ones (Clopper-Pearson); that of
         ``delta_afr`` joins two of them, for rows misled and rows put right, at half the error each; those of macro
         F1 are normal, by the delta method.
@@ -210,7 +210,9 @@ def prediction_rates(
     >>> print(rates.overall.afr_p.interval)
     [0.1941, 0.9937] (95 %)
     """
-    level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
+    confidence_level = check_number(
+        confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
+    )
     named = ((reference_predictions, "reference_predictions"), (labels, "labels"), (groups, "groups"))
     reference_predictions, labels, groups = (
         align_rows(predictions, value, name, pairing, "predictions") for value, name in named
@@ -229,8 +231,10 @@ def prediction_rates(
     if groups is not None:
         names = check_labels(groups, "groups", length=len(shifted))
         for name in np.unique(names):
-            by_group[str(name)] = _rates_of([part[names == name] for part in codes], len(classes), level)
-    overall = _rates_of(codes, len(classes), level)
+            by_group[str(name)] = _rates_of(
+                [part[names == name] for part in codes], len(classes), confidence_level
+            )
+    overall = _rates_of(codes, len(classes), confidence_level)
     return PredictionRatesResult(
         value=overall.afr_p.value,
         error_bound=0.0,
@@ -241,19 +245,24 @@ def prediction_rates(
         groups=by_group,
         n_classes=len(classes),
         settings=settings_of(
-            labels=labels is not None, groups=groups is not None, level=level, pairing=pairing
+            labels=labels is not None,
+            groups=groups is not None,
+            confidence_level=confidence_level,
+            pairing=pairing,
         ),
     )
 
 
-def _rates_of(codes: list[IntArray], n_classes: int, level: float) -> PredictionRates:
+def _rates_of(codes: list[IntArray], n_classes: int, confidence_level: float) -> PredictionRates:
     """Count the rates of some rows; ``codes`` are shifted and reference predictions, and labels if there are any."""
     shifted, reference = codes[:2]
     n = len(shifted)
     kept = int(np.count_nonzero(shifted == reference))
     if len(codes) == 2:
         return PredictionRates(
-            n_samples=n, afr_p=_rate(kept, n, level), attack_success_rate=_rate(n - kept, n, level)
+            n_samples=n,
+            afr_p=_rate(kept, n, confidence_level),
+            attack_success_rate=_rate(n - kept, n, confidence_level),
         )
     labels = codes[2]
     right_after, right_before = shifted == labels, reference == labels
@@ -262,35 +271,39 @@ def _rates_of(codes: list[IntArray], n_classes: int, level: float) -> Prediction
     after, before = int(right_after.sum()), int(right_before.sum())
     return PredictionRates(
         n_samples=n,
-        afr_p=_rate(kept, n, level),
-        afr_t=_rate(after, n, level),
-        accuracy=_rate(before, n, level),
-        delta_afr=_difference(misled, corrected, n, level),
-        misled=_rate(misled, n, level),
-        attack_success_rate=_rate(n - after, n, level),
-        macro_f1=_macro_f1(shifted, labels, n_classes, level),
-        reference_macro_f1=_macro_f1(reference, labels, n_classes, level),
+        afr_p=_rate(kept, n, confidence_level),
+        afr_t=_rate(after, n, confidence_level),
+        accuracy=_rate(before, n, confidence_level),
+        delta_afr=_difference(misled, corrected, n, confidence_level),
+        misled=_rate(misled, n, confidence_level),
+        attack_success_rate=_rate(n - after, n, confidence_level),
+        macro_f1=_macro_f1(shifted, labels, n_classes, confidence_level),
+        reference_macro_f1=_macro_f1(reference, labels, n_classes, confidence_level),
     )
 
 
-def _rate(count: int, n: int, level: float) -> Rate:
-    return _bounded(count / n, *binomial_interval(count / n, n, level), level, EXACT)
+def _rate(count: int, n: int, confidence_level: float) -> Rate:
+    return _bounded(count / n, *binomial_interval(count / n, n, confidence_level), confidence_level, EXACT)
 
 
-def _bounded(value: float, low: float, high: float, level: float, method: str) -> Rate:
-    return Rate(value=value, interval=Interval(low=low, high=high, level=level, method=method))
+def _bounded(value: float, low: float, high: float, confidence_level: float, method: str) -> Rate:
+    return Rate(
+        value=value, interval=Interval(low=low, high=high, confidence_level=confidence_level, method=method)
+    )
 
 
-def _difference(lost: int, gained: int, n: int, level: float) -> Rate:
+def _difference(lost: int, gained: int, n: int, confidence_level: float) -> Rate:
     """Bound the difference of two rates of the same rows: both exact intervals hold together at this level."""
-    half = 1.0 - (1.0 - level) / 2.0
+    half = 1.0 - (1.0 - confidence_level) / 2.0
     lost_low, lost_high = binomial_interval(lost / n, n, half)
     gained_low, gained_high = binomial_interval(gained / n, n, half)
     method = f"difference of two {EXACT} intervals"
-    return _bounded((lost - gained) / n, lost_low - gained_high, lost_high - gained_low, level, method)
+    return _bounded(
+        (lost - gained) / n, lost_low - gained_high, lost_high - gained_low, confidence_level, method
+    )
 
 
-def _macro_f1(predicted: IntArray, labels: IntArray, n_classes: int, level: float) -> Rate:
+def _macro_f1(predicted: IntArray, labels: IntArray, n_classes: int, confidence_level: float) -> Rate:
     """Mean of F_k = 2 TP_k / (predicted_k + true_k) over the classes seen, with its delta-method interval."""
     from scipy.special import ndtri
 
@@ -310,9 +323,9 @@ def _macro_f1(predicted: IntArray, labels: IntArray, n_classes: int, level: floa
     error = math.sqrt(float(np.mean(influence**2)) / n)
     if error <= 1e-12:  # all right, or all wrong: the sample holds no sign of how it may vary
         return Rate(value=value, interval=None)
-    reach = float(ndtri((1.0 + level) / 2.0)) * error
+    reach = float(ndtri((1.0 + confidence_level) / 2.0)) * error
     low, high = max(0.0, value - reach), min(1.0, value + reach)
-    return _bounded(value, low, high, level, "normal, by the delta method")
+    return _bounded(value, low, high, confidence_level, "normal, by the delta method")
 
 
 def _percent(value: float) -> str:

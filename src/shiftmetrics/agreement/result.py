@@ -81,7 +81,7 @@ class PosteriorAgreementResult(Drawn, Result):
         The class prior used.
     per_sample : ndarray of shape (n_samples,) or None
         Contribution of each pair in nats; their weighted mean is ``value``. None where pairs are not kept in memory.
-    resampled : ndarray of shape (n_draws,) or None
+    resampled : ndarray of shape (n_resamples,) or None
         The value in each bootstrap draw, with ``resampling``; draws of models on the same pairs with one seed are
         paired.
     curve_beta, curve_value : ndarray of shape (n_points,)
@@ -197,7 +197,7 @@ class PosteriorAgreementResult(Drawn, Result):
             ends = self.disagreement_interval
             sentences.append(
                 f"In other samples like this {_percent(ends.low)} to {_percent(ends.high)} of the predictions change "
-                f"({100 * ends.level:g} %)."
+                f"({100 * ends.confidence_level:g} %)."
             )
         if self.interval is not None and self.disagreement == 0.0:
             sentences.append(

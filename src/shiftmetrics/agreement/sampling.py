@@ -86,7 +86,7 @@ def sample_agreement(
     -------
     interval : Interval or None
         None where only one class is used: the pairs then tell nothing of others.
-    draws : ndarray of shape (n_draws,)
+    draws : ndarray of shape (n_resamples,)
     """
     units = Units.of(resampling.groups, pairs.n_samples)
     drawn = _Drawn(pairs, best, resampling, units, predicted=predicted, executor=executor)
@@ -100,17 +100,21 @@ def sample_agreement(
     low, high = (drawn.maxima(betas, unit, fixed=fixed) for unit in (worst, top))
     # Where nothing varies above, all of the error probability lies below.
     two_sided = float(np.ptp(high)) > ATOL
-    level = resampling.level if two_sided else 1.0 - 2.0 * (1.0 - resampling.level)
-    ends = drawn_interval(low, high, level)
+    confidence_level = (
+        resampling.confidence_level if two_sided else 1.0 - 2.0 * (1.0 - resampling.confidence_level)
+    )
+    ends = drawn_interval(low, high, confidence_level)
     what = "pairs" if units.codes is None else "groups"
     unseen = f"one more that contradicts at {UNSEEN_MARGIN:g} times their margin"
     more = unseen if math.isinf(best.x) else "half of one more of the worst or best seen"
-    method = f"{units.n_units} {what} resampled with {more}, {resampling.n_draws} draws"
+    method = f"{units.n_units} {what} resampled with {more}, {resampling.n_resamples} draws"
     # Draws are means of other weights: the value itself always belongs.
     used = pairs.prior[pairs.prior > 0.0]
     most = math.log(len(used)) if predicted else -math.log(used.min())
     ends = min(ends[0], value) if value > 0.0 else 0.0, max(min(ends[1], most), value)
-    return Interval(low=ends[0], high=ends[1], level=resampling.level, method=method), draws
+    return Interval(
+        low=ends[0], high=ends[1], confidence_level=resampling.confidence_level, method=method
+    ), draws
 
 
 class _Unit(NamedTuple):
@@ -143,9 +147,11 @@ class _Drawn:
     ) -> None:
         self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
         n = pairs.n_samples
-        self.draws = Draws(units.n_units, resampling.n_draws, resampling.rng)
+        self.draws = Draws(units.n_units, resampling.n_resamples, resampling.rng)
         shape = 1.0 if math.isinf(best.x) else HALF
-        self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(shape, resampling.n_draws)
+        self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(
+            shape, resampling.n_resamples
+        )
         self.weights = np.ones(n) if pairs.weights is None else pairs.weights
         limits = row_agreement(pairs, math.inf, executor=executor)
         disagrees = np.isneginf(limits)
@@ -157,7 +163,7 @@ class _Drawn:
         self.known: dict[float, FloatArray] = {}
 
     def maxima(self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False) -> FloatArray:
-        """Return the agreement of each draw, with more of one unit or without, of shape (n_draws,)."""
+        """Return the agreement of each draw, with more of one unit or without, of shape (n_resamples,)."""
         more = np.zeros(len(self.one_more)) if unit is None else self.one_more
         of_unit = np.zeros(4) if unit is None else unit.fixed
         weight, disagreeing, limit, shift = (self.fixed + more[:, None] * of_unit).T
@@ -189,7 +195,7 @@ class _Drawn:
         return worst, self._unit(int(of_unit.argmax()))
 
     def _totals(self, betas: FloatArray) -> FloatArray:
-        """Return sums of f and of its slopes over each draw, of shape (n_draws, 2 n_betas), kept by beta."""
+        """Return sums of f and of its slopes over each draw, of shape (n_resamples, 2 n_betas), kept by beta."""
         new = [float(beta) for beta in betas if float(beta) not in self.known]
         if new:
             pairs = self.pairs  # alone, with what its rows hold, goes to workers

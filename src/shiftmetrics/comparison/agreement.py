@@ -178,13 +178,13 @@ def compare_agreement(
     if paired is None:
         ceilings = [result.ceiling or math.inf for result in results.values()]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
-        paired = PairedValues.of(list(results.values()), drawn.rng, drawn.level, scale)
+        paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)
     title, basis = _in_words(criterion, classes)
     first = results[names[0]]
     return rank_models(
         names,
         paired,
-        drawn.level,
+        drawn.confidence_level,
         collapsed=collapsed_models([result.shares for result in results.values()], classes.labels),
         collapsed_last=robust,
         companions=[_companions(m, results[name], judged.get("accuracy")) for m, name in enumerate(names)],
@@ -195,7 +195,8 @@ def compare_agreement(
         n_samples=first.n_samples,
         settings={
             **first.settings, "criterion": criterion, "labels": labels is not None,
-            "labelled_scores": labelled_scores is not None, "level": drawn.level, "rng": drawn.rng,
+            "labelled_scores": labelled_scores is not None,
+            "confidence_level": drawn.confidence_level, "rng": drawn.rng,
             "resampling": drawn.settings(),
         },
         warnings=(

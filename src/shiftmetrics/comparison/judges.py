@@ -100,7 +100,7 @@ def resampled_values(
     n_effective = float(of_units.sum() ** 2 / (of_units**2).sum())
     one_more = 1.0 / (min(n_effective, n_labelled) if n_labelled else n_effective)
     drawn: dict[str, list[FloatArray]] = {name: [] for name in judges}
-    for draw in progress_bar(progress, "draw", over=range(resampling.n_draws)):
+    for draw in progress_bar(progress, "draw", over=range(resampling.n_resamples)):
         rng = np.random.default_rng([resampling.rng, draw])
         weights = rng.standard_exponential(units.n_units)
         weights = weights if units.codes is None else weights[units.codes]
@@ -120,17 +120,22 @@ def _paired(values: FloatArray, draws: FloatArray, one_more: float, resampling: 
     """Return the values with their intervals; ``one_more`` is what one more row may add to a share."""
     if not (np.isfinite(draws).all() and np.isfinite(values).all()):
         raise ValueError(describe("criterion", "defined by the rows and their labels", "no number"))
-    more = one_more * np.random.default_rng([resampling.rng, resampling.n_draws]).standard_exponential(
+    more = one_more * np.random.default_rng([resampling.rng, resampling.n_resamples]).standard_exponential(
         len(draws)
     )
     intervals = []
     for value, column in zip(values.tolist(), draws.T, strict=True):
-        low, high = drawn_interval(column - more, column + more, resampling.level)
+        low, high = drawn_interval(column - more, column + more, resampling.confidence_level)
         if one_more > 0.0:
             low, high = max(low, 0.0), min(high, 1.0)
         method = f"{len(draws)} draws of the rows" + (" with one more" if one_more > 0.0 else "")
         intervals.append(
-            Interval(low=min(low, value), high=max(high, value), level=resampling.level, method=method)
+            Interval(
+                low=min(low, value),
+                high=max(high, value),
+                confidence_level=resampling.confidence_level,
+                method=method,
+            )
         )
     return PairedValues(
         values=values,

@@ -86,7 +86,7 @@ def compare_novelty(
     """
     names = model_names(samples, "samples")
     chosen = novelty_resampling_of(resampling)
-    seed, level = seed_of(0 if chosen.rng is None else chosen.rng), chosen.level
+    seed, confidence_level = seed_of(0 if chosen.rng is None else chosen.rng), chosen.confidence_level
     chosen = replace(chosen, rng=seed)
     checked = measure_each(
         names, lambda name, _: check_samples(samples[name], reference, kernel), computing, "Sample"
@@ -116,5 +116,5 @@ def compare_novelty(
 
     results = measure_each(names, measure, computing, "Sample")
     settings = {"n_rows": size, "bandwidth": width, "column_units": None if units is None else units.tolist()}
-    ranked = rank_results(results, level, seed, settings=settings)
+    ranked = rank_results(results, confidence_level, seed, settings=settings)
     return replace(ranked, warnings=units_warning(units, divided=True) + ranked.warnings)

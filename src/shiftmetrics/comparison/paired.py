@@ -26,7 +26,7 @@ NORMAL_DRAWS = 10_000
 MOST_GAPS = 1 << 24
 """Numbers held at a time."""
 
-SHARED_BY_DRAWS = ("rng", "n_draws", "groups")
+SHARED_BY_DRAWS = ("rng", "n_resamples", "groups")
 SHARED_BY_INFLUENCE = ("threshold", "budget", "theta1", "theta2", "divergence", "sample_weight", "groups")
 """Settings that must be the same for all results."""
 
@@ -41,7 +41,7 @@ class PairedValues:
         The value of each model, and its numerical error.
     intervals : tuple of Interval
         Of each value; infinite where it is not known.
-    draws : ndarray of shape (n_draws, n_models)
+    draws : ndarray of shape (n_resamples, n_models)
         Values, those of one sample in each row.
     influence : ndarray of shape (n_units, n_models) or None
         What each row or group adds to each value, where the draws come from it.
@@ -57,11 +57,11 @@ class PairedValues:
     influence: FloatArray | None = None
 
     @classmethod
-    def of(cls, results: Sequence[Any], seed: int, level: float, scale: Any = 1.0) -> PairedValues:
+    def of(cls, results: Sequence[Any], seed: int, confidence_level: float, scale: Any = 1.0) -> PairedValues:
         """Return those of checked results, times ``scale`` for each; ``seed`` is that of the normal draws."""
         factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
         values, bounds = (np.array([getattr(r, what) for r in results]) for what in ("value", "error_bound"))
-        known = [_interval_of(result, level) for result in results]
+        known = [_interval_of(result, confidence_level) for result in results]
         influence = None
         if _has_draws(results[0]):
             draws = np.stack([result.resampled for result in results], axis=1)
@@ -81,14 +81,14 @@ class PairedValues:
         )
 
 
-def _interval_of(result: Any, level: float) -> Interval:
+def _interval_of(result: Any, confidence_level: float) -> Interval:
     """Return the interval of a result: infinite where its error is not known, a point where it has none."""
     if result.interval is not None:
         interval: Interval = result.interval
         return interval
     if getattr(result, "standard_error", None) is None:
-        return Interval(low=result.value, high=result.value, level=level)
-    return Interval(low=-np.inf, high=np.inf, level=level, method="not known")
+        return Interval(low=result.value, high=result.value, confidence_level=confidence_level)
+    return Interval(low=-np.inf, high=np.inf, confidence_level=confidence_level, method="not known")
 
 
 def _influence_of(results: Sequence[Any]) -> FloatArray:
@@ -109,26 +109,26 @@ def _joint_errors(
 
     n_models = len(values)
     n_pairs = max(1, n_models * (n_models - 1) // 2)
-    n_draws = min(NORMAL_DRAWS, max(1000, MOST_GAPS // n_pairs))
+    n_resamples = min(NORMAL_DRAWS, max(1000, MOST_GAPS // n_pairs))
     errors = np.linalg.norm(influence, axis=0)
     scaled = influence / np.where(errors > 0.0, errors, 1.0)
     scales, axes = np.linalg.eigh(scaled.T @ scaled)
-    half = np.random.default_rng(seed).standard_normal((n_draws // 2, n_models))
+    half = np.random.default_rng(seed).standard_normal((n_resamples // 2, n_models))
     normal = (half * np.sqrt(np.maximum(scales, 0.0))) @ axes.T
     normal = np.concatenate([normal, -normal])
-    low, high, level = np.array([[one.low, one.high, one.level] for one in intervals]).T
-    sides = np.where(normal < 0.0, values - low, high - values) / ndtri(0.5 + 0.5 * level)
+    low, high, confidence_level = np.array([[one.low, one.high, one.confidence_level] for one in intervals]).T
+    sides = np.where(normal < 0.0, values - low, high - values) / ndtri(0.5 + 0.5 * confidence_level)
     with np.errstate(invalid="ignore"):
         return np.where(normal == 0.0, 0.0, normal * sides)
 
 
 def paired_differences(
-    names: Sequence[str], paired: PairedValues, pairs: Sequence[tuple[int, int]], level: float
+    names: Sequence[str], paired: PairedValues, pairs: Sequence[tuple[int, int]], confidence_level: float
 ) -> tuple[ModelDifference, ...]:
     """Return the difference of each pair of models, alone and together with all others."""
     from scipy.special import ndtr, ndtri
 
-    normal = float(ndtri(0.5 + 0.5 * level))
+    normal = float(ndtri(0.5 + 0.5 * confidence_level))
     first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
     floor = paired.bounds[first] + paired.bounds[second]
     gaps = _above(paired.values[first] - paired.values[second], floor)
@@ -141,9 +141,9 @@ def paired_differences(
         down, up = errors, errors
     else:
         errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
-        down, up = sides = _sides(draws, gaps, level)
+        down, up = sides = _sides(draws, gaps, confidence_level)
     together, largest = simultaneous_p_values(gaps, draws, sides)
-    quantile = float(np.quantile(largest, level, method="higher"))
+    quantile = float(np.quantile(largest, confidence_level, method="higher"))
     alone = 2.0 * ndtr(-in_errors(gaps, down, up))
     method = "studentised maxima over all pairs"
     differences = []
@@ -151,12 +151,14 @@ def paired_differences(
         gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
         below, above = float(down[p]), float(up[p])
         if influence is None:
-            interval, p_value = _by_draws(draws[:, p], float(paired.one_more[i, j]), level)
+            interval, p_value = _by_draws(draws[:, p], float(paired.one_more[i, j]), confidence_level)
         else:
             low, high = gap - normal * below, gap + normal * above
-            interval = Interval(low=low, high=high, level=level, method="paired intervals")
+            interval = Interval(
+                low=low, high=high, confidence_level=confidence_level, method="paired intervals"
+            )
             p_value = float(alone[p])
-            # Draws cannot resolve p-values below 1 / n_draws; the bound of Bonferroni can.
+            # Draws cannot resolve p-values below 1 / n_resamples; the bound of Bonferroni can.
             adjusted = min(adjusted, p_value * len(pairs))
         # Alone a difference is known no worse than together with the others.
         below, above = (quantile * side if side < np.inf else np.inf for side in (below, above))
@@ -170,17 +172,19 @@ def paired_differences(
                 interval=interval,
                 p_value=p_value,
                 p_adjusted=max(p_value, adjusted),
-                simultaneous_interval=Interval(low=low, high=high, level=level, method=method),
+                simultaneous_interval=Interval(
+                    low=low, high=high, confidence_level=confidence_level, method=method
+                ),
             )
         )
     return tuple(differences)
 
 
-def _sides(draws: FloatArray, gaps: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+def _sides(draws: FloatArray, gaps: FloatArray, confidence_level: float) -> tuple[FloatArray, FloatArray]:
     """Return how far each difference reaches down and up, in standard errors of that side; inf where not known."""
     from scipy.special import ndtri
 
-    tail, quantile = 0.5 - 0.5 * level, float(ndtri(0.5 + 0.5 * level))
+    tail, quantile = 0.5 - 0.5 * confidence_level, float(ndtri(0.5 + 0.5 * confidence_level))
     unknown = np.isnan(draws).any(axis=0)
     low, high = np.quantile(np.where(unknown, 0.0, draws), (tail, 1.0 - tail), axis=0, method="nearest")
     sides = (np.maximum(gaps - low, 0.0) / quantile, np.maximum(high - gaps, 0.0) / quantile)
@@ -288,9 +292,11 @@ def _one_more(first: Any, second: Any) -> float:
     return float(np.abs(sides[0] - sides[1]).max()) / int(drawn["n_units"])
 
 
-def _by_draws(draws: FloatArray, one_more: float, level: float) -> tuple[Interval, float]:
+def _by_draws(draws: FloatArray, one_more: float, confidence_level: float) -> tuple[Interval, float]:
     """Return the interval of a difference and the p-value of 0, with half a row more against either model."""
     more = one_more * np.random.default_rng(0).standard_gamma(HALF, len(draws))
-    low, high = drawn_interval(draws - more, draws + more, level)
-    interval = Interval(low=low, high=high, level=level, method=f"paired bootstrap, {len(draws)} draws")
+    low, high = drawn_interval(draws - more, draws + more, confidence_level)
+    interval = Interval(
+        low=low, high=high, confidence_level=confidence_level, method=f"paired bootstrap, {len(draws)} draws"
+    )
     return interval, drawn_p_value(draws - more, draws + more)

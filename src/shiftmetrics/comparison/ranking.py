@@ -58,7 +58,9 @@ class RankedShare(Result):
     comparable: dict[str, Any]
 
 
-def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: Any = 0) -> ComparisonResult:
+def compare_results(
+    results: Mapping[str, Result], *, confidence_level: float = 0.95, rng: Any = 0
+) -> ComparisonResult:
     """Rank models by results of one measure on the same rows, paired by their draws or by influence functions.
 
     Parameters
@@ -68,7 +70,7 @@ def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: 
         ``resampling``; its seed, groups and number of draws must be the same for all. Or results with the
         ``influence`` of each row, such as `stability_criterion` and `worst_case_risk` return; threshold, prices,
         ``sample_weight`` and groups must be the same for all.
-    level : float, default 0.95
+    confidence_level : float, default 0.95
         Confidence level of the intervals of differences, and of all ranks together.
     rng : int, Generator or None, default 0
         Seed of the draws behind differences and ranks, where results have influences.
@@ -95,7 +97,9 @@ def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: 
     'flat'
     """
     model_names(results, "results")
-    level = check_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
+    confidence_level = check_number(
+        confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
+    )
     companions, settings = {}, {}
     losses: dict[str, Any] = {
         name: getattr(result, "loss", None)
@@ -108,7 +112,7 @@ def compare_results(results: Mapping[str, Result], *, level: float = 0.95, rng: 
         for name, result in results.items():
             prices = {price: result.settings[price] for price in ("theta1", "theta2", "divergence")}
             companions[name] = {"worst_case_risk": worst_case_risk(losses[name], budget, **prices).value}
-    return rank_results(results, level, seed_of(rng), companions=companions, settings=settings)
+    return rank_results(results, confidence_level, seed_of(rng), companions=companions, settings=settings)
 
 
 def common_budget(results: Mapping[str, Any]) -> float:
@@ -118,7 +122,7 @@ def common_budget(results: Mapping[str, Any]) -> float:
 
 def rank_results(
     results: Mapping[str, Any],
-    level: float,
+    confidence_level: float,
     seed: int,
     *,
     companions: Mapping[str, Mapping[str, float]] | None = None,
@@ -127,13 +131,13 @@ def rank_results(
     """Rank checked results, with more ``companions`` of each model and more ``settings`` than the results have."""
     names = model_names(results, "results")
     if all(isinstance(result, NoveltyResult) for result in results.values()):
-        results = ranked_shares(results, level)
+        results = ranked_shares(results, confidence_level)
     warnings = check_paired(results)
     first = results[names[0]]
     return rank_models(
         names,
-        PairedValues.of(list(results.values()), seed, level),
-        level,
+        PairedValues.of(list(results.values()), seed, confidence_level),
+        confidence_level,
         collapsed=collapsed_models([getattr(result, "shares", None) for result in results.values()]),
         companions=[
             {
@@ -147,7 +151,10 @@ def rank_results(
         higher_is_better=first.higher_is_better,
         wording=getattr(first, "ranked_as", ComparisonResult.wording),
         n_samples=first.n_samples,
-        settings={**first.settings, **settings_of(level=level, rng=seed, **(settings or {}))},
+        settings={
+            **first.settings,
+            **settings_of(confidence_level=confidence_level, rng=seed, **(settings or {})),
+        },
         warnings=(
             *warnings,
             *(f"{name}: {warning}" for name, result in results.items() for warning in result.warnings),
@@ -155,7 +162,7 @@ def rank_results(
     )
 
 
-def ranked_shares(results: Mapping[str, Any], level: float) -> dict[str, RankedShare]:
+def ranked_shares(results: Mapping[str, Any], confidence_level: float) -> dict[str, RankedShare]:
     """Return the shares of results that are all of novelty, paired by the rows of their common reference.
 
     The share (a - b) / (1 - b) moves with each row that is a member or not; samples are independent.
@@ -174,7 +181,7 @@ def ranked_shares(results: Mapping[str, Any], level: float) -> dict[str, RankedS
         found[name] = RankedShare(
             value=result.share,
             error_bound=0.0,
-            interval=normal_interval(result.share, error, level, "influence of rows", least=0.0),
+            interval=normal_interval(result.share, error, confidence_level, "influence of rows", least=0.0),
             status=result.status,
             n_samples=result.n_samples,
             settings=result.settings,
@@ -200,7 +207,7 @@ def _members(result: NoveltyResult) -> tuple[FloatArray, FloatArray]:
 def rank_models(
     names: Sequence[str],
     paired: PairedValues,
-    level: float,
+    confidence_level: float,
     *,
     collapsed: Sequence[bool],
     companions: Sequence[Mapping[str, float]],
@@ -216,8 +223,10 @@ def rank_models(
     behind = [has and collapsed_last for has in collapsed]
     order = sorted(range(len(names)), key=lambda m: (behind[m], -sign * paired.values[m]))
     n_fit = len(names) - sum(behind)
-    differences = paired_differences(names, paired, list(itertools.combinations(order, 2)), level)
-    clear = [sign * pair.difference if pair.p_adjusted <= 1.0 - level else 0.0 for pair in differences]
+    differences = paired_differences(names, paired, list(itertools.combinations(order, 2)), confidence_level)
+    clear = [
+        sign * pair.difference if pair.p_adjusted <= 1.0 - confidence_level else 0.0 for pair in differences
+    ]
     ranges = _rank_ranges(len(names), n_fit, clear)
     best = _best_shares(sign * paired.draws[:, order], n_fit)
     models = tuple(

@@ -179,9 +179,9 @@ class ComparisonResult(Drawn, Result):
     def notes(self) -> list[str]:
         """Return the sentences on what the ranks mean, and those of every measure."""
         ranks = ", ".join(f"{model.name} {model.ranks.replace('–', ' to ')}" for model in self.models)
-        level = f"{100 * self.best.interval.level:g} %"
+        confidence_level = f"{100 * self.best.interval.confidence_level:g} %"
         sentences = [*([self.basis] if self.basis else [])]
-        sentences.append(f"Ranks at {level} for all {self.wording[0]} together: {ranks}.")
+        sentences.append(f"Ranks at {confidence_level} for all {self.wording[0]} together: {ranks}.")
         collapsed = [model.name for model in self.models if model.collapsed]
         if collapsed:
             they = "they hardly leave" if len(collapsed) > 1 else "it hardly leaves"

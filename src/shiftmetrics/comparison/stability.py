@@ -108,4 +108,6 @@ def compare_stability(
     results = measure_each(names, stability, computing)
     within = common_budget(results)
     companions = measure_each(names, risk, computing)
-    return rank_results(results, drawn.level, seed, companions=companions, settings={"budget": within})
+    return rank_results(
+        results, drawn.confidence_level, seed, companions=companions, settings={"budget": within}
+    )

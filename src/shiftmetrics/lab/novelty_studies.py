@@ -64,7 +64,7 @@ class NoveltyStudy(Drawn, Record):
         narrow, near 1 too wide.
     n_test, n_reference : int
         Most rows of each sample that were used.
-    n_draws : int
+    n_resamples : int
         Draws at each point.
     """
 
@@ -79,7 +79,7 @@ class NoveltyStudy(Drawn, Record):
     mode_counts: FloatArray
     n_test: int
     n_reference: int
-    n_draws: int
+    n_resamples: int
 
     @property
     def excess(self) -> FloatArray:
@@ -212,7 +212,7 @@ def novelty_against_size(
     eta: float = 1.0,
     kernel: KernelChoice = "gaussian",
     bandwidth: float | Literal["auto"] = "auto",
-    n_draws: int = 5,
+    n_resamples: int = 5,
     n_permutations: int = 20,
     rng: Any = None,
     progress: bool = True,
@@ -227,7 +227,7 @@ def novelty_against_size(
         Rows of each sample. Default: six, from 25 to 500 or to the smaller sample.
     kernel, bandwidth
         As for `kernel_entropic_novelty`; the bandwidth is chosen once, on all rows.
-    n_draws : int, default 5
+    n_resamples : int, default 5
         Draws at each size.
     n_permutations : int, default 20
         Relabellings at each size, over all of its draws.
@@ -254,7 +254,7 @@ def novelty_against_size(
     """
     eta = check_eta(eta)
     kernel = check_kernel(kernel)
-    n_draws = check_integer(n_draws, "n_draws", low=1)
+    n_resamples = check_integer(n_resamples, "n_resamples", low=1)
     n_permutations = check_integer(n_permutations, "n_permutations", low=1)
     generator = check_rng(0 if rng is None else rng)
     test, base = check_samples(features, reference, kernel)
@@ -264,14 +264,14 @@ def novelty_against_size(
     width, _ = bandwidth_of(bandwidth, kernel, (test, base), (None, None), generator)
     gram = make_gram(test, base, kernel, width)
     points = []
-    with progress_bar(progress, "novelty against size", len(listed) * n_draws) as bar:
+    with progress_bar(progress, "novelty against size", len(listed) * n_resamples) as bar:
         for size in listed:
             draws = []
-            for draw in range(n_draws):
+            for draw in range(n_resamples):
                 rows = [_draw(n_test, size, generator), n_test + _draw(n_reference, size, generator)]
                 factor = dense_factor(gram.subset(np.concatenate(rows)))
                 # As many relabellings in each draw, the first ones having one more where they do not divide.
-                count = max(1, n_permutations // n_draws + (draw < n_permutations % n_draws))
+                count = max(1, n_permutations // n_resamples + (draw < n_permutations % n_resamples))
                 draws.append(_scored(factor, int(size), eta, count, generator))
                 bar.update()
             points.append(draws)
@@ -287,7 +287,7 @@ def draw_study(study: Any, ax: Any = None) -> Any:
     spreads, score_spreads = 2.0 * study.null_spreads, 2.0 * study.score_spreads
     ax.fill_between(points, means - spreads, means + spreads, color=MUTED, alpha=0.3, linewidth=0)
     ax.plot(points, means, color=MUTED, linewidth=1.2, label="relabelled rows, ± 2 deviations")
-    label = f"score, ± 2 deviations of {study.n_draws} draws" if study.n_draws > 1 else "score"
+    label = f"score, ± 2 deviations of {study.n_resamples} draws" if study.n_resamples > 1 else "score"
     ax.errorbar(
         points, scores, score_spreads, fmt="o-", color=TEST, markersize=5, elinewidth=1.2, label=label
     )
@@ -372,7 +372,7 @@ def _study(over: str, points: Any, draws: list[list[_Scored]], n_test: int, n_re
         mode_counts=np.array([np.mean([part.mode_count for part in found]) for found in draws]),
         n_test=n_test,
         n_reference=n_reference,
-        n_draws=scores.shape[1],
+        n_resamples=scores.shape[1],
     )
 
 

@@ -1,9 +1,9 @@
 """Stability of a fitted model on a sample: which moves of the rows break it."""
 
 from shiftmetrics.models.feature_stability import feature_stability, least_changes
-from shiftmetrics.models.moves import Moves, Search
+from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.result import ModelStabilityResult as ModelStabilityResult
 from shiftmetrics.models.rules import Decision
 from shiftmetrics.models.stability import model_stability
 
-__all__ = ["Decision", "Moves", "Search", "feature_stability", "least_changes", "model_stability"]
+__all__ = ["Decision", "Perturbation", "Search", "feature_stability", "least_changes", "model_stability"]

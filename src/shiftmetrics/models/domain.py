@@ -80,7 +80,7 @@ class Domain:
     """The moves that rows of ``n_features`` columns may make, and their distance.
 
     The squared distance of a move adds ``((x'_j - x_j) / unit_j)^2`` over numbers and the squared distance of each
-    flip. `Moves.domain` builds one.
+    flip. `Perturbation.domain` builds one.
 
     Attributes
     ----------

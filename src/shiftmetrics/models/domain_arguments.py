@@ -1,4 +1,4 @@
-"""Build a `Domain` from a coded table and the options of `Moves`: costs, bounds, frozen columns, categories.
+"""Build a `Domain` from a coded table and the options of `Perturbation`: costs, bounds, frozen columns, categories.
 
 What the table holds is a sum over its rows, `Summary`, wherever they are.
 """
@@ -95,7 +95,7 @@ def _held(cells: FloatArray, first_row: int) -> _Held:
     return dict(zip(rows, zip(count.tolist(), (first + first_row).tolist(), strict=True), strict=True))
 
 
-def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
+def domain_of(table: Table, perturbation: Any, *, everything: bool = False) -> Domain:
     """Return where the rows of a table may move, and at what distance.
 
     Scales and ranges are those of the cells that are not missing.
@@ -104,7 +104,7 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
     ----------
     table : Table
         Coded rows.
-    moves : Moves
+    perturbation : Perturbation
         The options.
     everything : bool, default False
         Whether ``moves.features`` restricts nothing.
@@ -116,7 +116,7 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
         none of the patterns of its group.
     """
     names = table.names
-    groups = list(_groups(names, table.n_categories, moves.one_hot))
+    groups = list(_groups(names, table.n_categories, perturbation.one_hot))
     summary = Summary.of(table.codes, [columns for _, columns in groups])
     patterns = [
         (name, columns, _states(held, [names[column] for column in columns], table.n_categories, columns))
@@ -130,7 +130,10 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
             raise ValueError(describe("one_hot", "groups of distinct columns", f"{some} in two of them"))
         flipping[columns] = True
         empty[columns] = all(math.inf in cells for cells in held)
-    prices, scale = _prices(moves.cost, names), moves.cost if isinstance(moves.cost, str) else "std"
+    prices, scale = (
+        _prices(perturbation.cost, names),
+        perturbation.cost if isinstance(perturbation.cost, str) else "std",
+    )
     unit, constant = _units(summary, table.codes, scale)
     unit[flipping] = 1.0
     movable: BoolArray = np.ones(len(names), dtype=np.bool_)
@@ -151,7 +154,7 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
     if prices:
         expected = "for columns of X or groups of one_hot"
         raise ValueError(describe("cost", expected, f"unknown {first_few(prices)}"))
-    lower, upper = _bounds(table, summary, moves.bounds, flipping)
+    lower, upper = _bounds(table, summary, perturbation.bounds, flipping)
     domain = Domain(
         names=names,
         unit=unit,
@@ -160,18 +163,18 @@ def domain_of(table: Table, moves: Any, *, everything: bool = False) -> Domain:
         upper=upper,
         integer=np.zeros(len(names), dtype=np.bool_),
         flips=tuple(flips),
-        label_flip=moves.label_flip,
+        label_flip=perturbation.label_flip,
     )
-    features = moves.features
+    features = perturbation.features
     if isinstance(features, Mapping):
         features = [column for group in features.values() for column in group]
     if features is not None and not everything:
         movable &= domain.mask(features)
-    movable &= ~domain.mask(moves.immutable or (), "immutable")
-    if moves.integer == "auto":
+    movable &= ~domain.mask(perturbation.immutable or (), "immutable")
+    if perturbation.integer == "auto":
         integer = summary.whole & (table.row_shape is None)
     else:
-        integer = domain.mask(moves.integer or (), "integer")
+        integer = domain.mask(perturbation.integer or (), "integer")
     pinned = constant & (lower == upper)
     domain = replace(domain, movable=movable & ~empty & ~pinned, integer=integer & ~flipping)
     unscaled = constant & ~priced & domain.sliding

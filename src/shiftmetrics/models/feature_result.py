@@ -99,7 +99,7 @@ class FeatureStabilityResult(Drawn, Result):
     features : tuple of FeatureStability
         Features and groups on the whole sample, by ``worst_case_risk``, equal ones by ``value``.
     subgroups : tuple of FeatureStability
-        The same for the subgroups of ``Moves.by``.
+        The same for the subgroups of ``Perturbation.by``.
     frozen : tuple of str
         Columns that cannot move.
     n_queries : int
@@ -165,7 +165,7 @@ class FeatureStabilityResult(Drawn, Result):
 
     def _largest(self, part: FeatureStability) -> str:
         """Say how far rows move to reach the threshold, in units of the column and in standard deviations."""
-        cost = self.settings["moves"].get("cost")
+        cost = self.settings["perturbation"].get("cost")
         by_deviations = cost == "std" or (isinstance(cost, dict) and not cost.keys() & set(part.columns))
         spread = f"{part.largest_move:.2g} sd" if by_deviations else f"a distance of {part.largest_move:.2g}"
         if part.unit is None:

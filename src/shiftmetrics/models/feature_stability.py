@@ -16,7 +16,7 @@ from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_choice, check_vector
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
 from shiftmetrics.models.features import Part, answers_of, parts_of, redrawn, subgroups_of
-from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
+from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.route import ROUTES, Answer, Redraws, answer, fixed_answer
 from shiftmetrics.models.stability import shifted_rows, solve_in_rounds
@@ -37,7 +37,7 @@ def feature_stability(
     theta1: float = 0.4,
     theta2: float = math.inf,
     divergence: DivergenceName = "kl",
-    moves: Moves | None = None,
+    perturbation: Perturbation | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = 0.95,
     computing: Search | Computing | None = None,
@@ -65,7 +65,7 @@ def feature_stability(
         Prices of data corruption and of sub-population shift: by default rows move and are not reweighted.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
-    moves : Moves, optional
+    perturbation : Perturbation, optional
         What may move, and at what cost. ``features`` are taken one at a time: by default all columns that may move,
         where a one-hot group counts as one; a dict names groups of columns that are taken together. Costs decide
         what is harmful: by default two random rows are as far apart in one column as in another. ``label_flip``
@@ -117,15 +117,23 @@ def feature_stability(
     'exact'
     """
     check_choice(loss, "loss", LOSSES)
-    moves, search = moves_of(moves), search_of(computing)
+    perturbation, search = perturbation_of(perturbation), search_of(computing)
     check_choice(search.method, "method", ("auto", *ROUTES))
     quiet = replace(search, progress=False)
     question = question_of(
-        model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=quiet, everything=True
+        model,
+        X,
+        y,
+        loss=loss,
+        theta1=theta1,
+        theta2=theta2,
+        perturbation=perturbation,
+        search=quiet,
+        everything=True,
     )
     n_samples = question.n_samples
-    parts = parts_of(question, moves.features)
-    subgroups, too_small = subgroups_of(frame_of(X), moves.by, n_samples)
+    parts = parts_of(question, perturbation.features)
+    subgroups, too_small = subgroups_of(frame_of(X), perturbation.by, n_samples)
     interval = resampling_of(resampling)
     if interval is not None and interval.groups is not None:
         interval = replace(interval, groups=check_labels(interval.groups, "groups", length=n_samples))
@@ -167,7 +175,7 @@ def feature_stability(
         n_samples=n_samples,
         settings=settings_of(
             **question.settings(), threshold=float(threshold), theta1=theta1, theta2=theta2,
-            divergence=divergence, moves=moves.settings(), computing=search.settings(),
+            divergence=divergence, perturbation=perturbation.settings(), computing=search.settings(),
             resampling=None if interval is None else interval.settings(),
             sample_weight=None if sample_weight is None else "given",
         ),
@@ -252,7 +260,11 @@ class _Solver:
 
 
 def least_changes(
-    model: Any, X: Any, *, moves: Moves | None = None, computing: Search | Computing | None = None
+    model: Any,
+    X: Any,
+    *,
+    perturbation: Perturbation | None = None,
+    computing: Search | Computing | None = None,
 ) -> Any:
     """Return the least change of a single feature that flips the model's prediction, for each row.
 
@@ -265,7 +277,7 @@ def least_changes(
         A fitted classifier; see `model_stability`.
     X : array_like or DataFrame of shape (n_samples, n_features)
         Rows as the model takes them.
-    moves : Moves, optional
+    perturbation : Perturbation, optional
         Which features may change, within which bounds and at what cost. By default numbers stay within the data, in
         whole steps where they are whole, and a distance of 1 is a standard deviation; see `feature_stability`.
     computing : Search or Computing, optional
@@ -299,11 +311,13 @@ def least_changes(
     """
     import pandas as pd
 
-    moves, search = moves_of(moves), replace(search_of(computing), progress=False)
-    question = question_of(model, X, None, theta2=np.inf, moves=moves, search=search, everything=True)
+    perturbation, search = perturbation_of(perturbation), replace(search_of(computing), progress=False)
+    question = question_of(
+        model, X, None, theta2=np.inf, perturbation=perturbation, search=search, everything=True
+    )
     n_samples = question.n_samples
     best, points = np.full(n_samples, np.inf), question.codes.copy()
-    parts = parts_of(question, moves.features)
+    parts = parts_of(question, perturbation.features)
     which = np.full(n_samples, -1)
     for part, found in answers_of(question, parts, search.method):
         distances, choices = _nearest_error(found.loss)

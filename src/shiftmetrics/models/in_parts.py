@@ -27,7 +27,7 @@ from shiftmetrics.models.blackbox import unreached
 from shiftmetrics.models.checks import column_of, columns_of, known_positions
 from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.joined import Found, joined
-from shiftmetrics.models.moves import Moves, Search
+from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.question import LossName, QueryCount, Question, question_of
 from shiftmetrics.models.route import Answer, answer, fixed_answer
 from shiftmetrics.models.table import Table, frame_of
@@ -131,7 +131,7 @@ class RowsInParts:
         loss: LossName,
         theta1: float,
         theta2: float,
-        moves: Moves,
+        perturbation: Perturbation,
         search: Search,
     ) -> Self:
         """Look at the rows, validate as in memory, and sum up what all of them hold.
@@ -158,9 +158,9 @@ class RowsInParts:
             some_y = y[
                 np.concatenate([start + place for start, place in zip(starts[:-1], places, strict=True)])
             ]
-        inside = replace(moves, bounds=None)  # of all rows, not of these
+        inside = replace(perturbation, bounds=None)  # of all rows, not of these
         looked_at = question_of(
-            model, some, some_y, loss=loss, theta1=theta1, theta2=theta2, moves=inside, search=search
+            model, some, some_y, loss=loss, theta1=theta1, theta2=theta2, perturbation=inside, search=search
         )
         table = looked_at.table
         columns = list(columns_of(looked_at.model, some).columns) if is_table(some) else None
@@ -171,7 +171,7 @@ class RowsInParts:
         check_cut_alike(codes, codes if targets is None else targets, "X", "y")
         check_rows_fit([codes, codes if targets is None else targets], 2 * ROW_BYTES, search, "X")
         whole = replace(table, codes=cast(FloatArray, codes), row_labels=None, index=None)
-        looked_at = replace(looked_at, domain=domain_of(whole, moves), progress=False)
+        looked_at = replace(looked_at, domain=domain_of(whole, perturbation), progress=False)
         return cls(replace(looked_at, table=whole), looked_at, targets, search)
 
     def _of(self, codes: FloatArray, y: Any) -> Question:

@@ -17,7 +17,6 @@ from shiftmetrics.models.checks import check_missing_cells, check_targets, class
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.forests.reading import estimator_of, known_categories
-from shiftmetrics.models.moves import Moves, Search
 from shiftmetrics.models.outputs import (
     LEAST_PROBABILITY,
     call,
@@ -30,6 +29,7 @@ from shiftmetrics.models.outputs import (
     network_of_scores,
     predicted_values,
 )
+from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.rules import Cut, Decision, behind
 from shiftmetrics.models.table import Table
 
@@ -186,7 +186,7 @@ def question_of(
     loss: LossName = "zero_one",
     theta1: float = 0.4,
     theta2: float = 0.4,
-    moves: Moves | None = None,
+    perturbation: Perturbation | None = None,
     search: Search | None = None,
     everything: bool = False,
 ) -> Question:
@@ -194,7 +194,7 @@ def question_of(
 
     Without ``y``, the labels are the model's own predictions.
     """
-    moves, search = moves or Moves(), search or Search()
+    perturbation, search = perturbation or Perturbation(), search or Search()
     rule = model if isinstance(model, Decision) else Decision(model)
     check_model(rule.model)
     model = estimator_of(rule.model)
@@ -212,7 +212,7 @@ def question_of(
     core, cut = behind(rule, decides=decides)
     names = list(X.columns) if is_table(X) else range(np.shape(X)[-1])
     levels = encoded_categories(core, names) or known_categories(core)
-    table = Table.of(X, categorical=moves.categorical or (), levels=levels)
+    table = Table.of(X, categorical=perturbation.categorical or (), levels=levels)
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table)
@@ -227,10 +227,10 @@ def question_of(
         is_frame=is_frame,
         y=positions,
         classes=classes,
-        costs=_costs(rule, classes, loss, moves),
+        costs=_costs(rule, classes, loss, perturbation),
         clip=search.clip or least_probability(core),
         loss=loss,
-        domain=domain_of(table, moves, everything=everything),
+        domain=domain_of(table, perturbation, everything=everything),
         theta1=theta1,
         theta2=theta2,
         rng=np.random.default_rng(search.rng),
@@ -241,7 +241,7 @@ def question_of(
 
 
 def _costs(
-    rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName, moves: Moves
+    rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName, perturbation: Perturbation
 ) -> FloatArray | None:
     """Return what an error on a row of each class costs; None where all cost the same.
 
@@ -254,8 +254,10 @@ def _costs(
         return None
     if loss != "zero_one" or classes is None:
         raise ValueError(describe("loss", "'zero_one' where errors have costs", repr(loss)))
-    if math.isfinite(moves.label_flip):
-        raise ValueError(describe("label_flip", "inf where errors have costs", f"{moves.label_flip:g}"))
+    if math.isfinite(perturbation.label_flip):
+        raise ValueError(
+            describe("label_flip", "inf where errors have costs", f"{perturbation.label_flip:g}")
+        )
     unknown = [label for label in rule.costs if label not in classes.tolist()]
     if unknown:
         expected = f"by labels that the model knows ({first_few(classes.tolist())})"

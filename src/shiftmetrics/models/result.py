@@ -99,7 +99,7 @@ class ModelStabilityResult(StabilityResult):
     @property
     def distance_unit(self) -> str:
         """Standard deviations, unless other costs were given; flips have a price on the same scale."""
-        default = self.settings.get("moves", {}).get("cost", "std") == "std"
+        default = self.settings.get("perturbation", {}).get("cost", "std") == "std"
         return " standard deviations" if default else " in the unit of the costs"
 
     def moved_rows(self) -> Any:

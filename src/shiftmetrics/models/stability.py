@@ -16,7 +16,7 @@ from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.in_parts import PUSHES, RowsInParts
 from shiftmetrics.models.joined import Found
-from shiftmetrics.models.moves import Moves, Search, moves_of, search_of
+from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
@@ -43,7 +43,7 @@ def model_stability(
     theta1: float = 0.4,
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
-    moves: Moves | None = None,
+    perturbation: Perturbation | None = None,
     sample_weight: Any = None,
     resampling: Resampling | float | None = 0.95,
     computing: Search | Computing | None = None,
@@ -76,7 +76,7 @@ def model_stability(
         Prices of data corruption and of sub-population shift; inf forbids it.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
-    moves : Moves, optional
+    perturbation : Perturbation, optional
         Which columns may move, within which bounds and at what cost. By default all do, within the range of the
         data and by whole steps where they are whole; a move by one standard deviation (ddof 0) of the column in ``X``
         costs 1, and a change of a category what makes two random rows as far apart as in a column of numbers.
@@ -115,10 +115,10 @@ def model_stability(
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> from shiftmetrics import model_stability
-    >>> from shiftmetrics.models import Moves
+    >>> from shiftmetrics.models import Perturbation
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
-    >>> result = model_stability(model, X, y, 0.3, moves=Moves(bounds="data"))
+    >>> result = model_stability(model, X, y, 0.3, perturbation=Perturbation(bounds="data"))
     >>> print(result.headline())
     30 % errors (now 2.67 %) once ... % of the rows move, by at most ... standard deviations...
     >>> result.kind, result.route
@@ -127,10 +127,12 @@ def model_stability(
     True
     """
     check_choice(loss, "loss", LOSSES)
-    moves, search = moves_of(moves), search_of(computing)
+    perturbation, search = perturbation_of(perturbation), search_of(computing)
     check_choice(search.method, "method", ("auto", *ROUTES))
-    if moves.by is not None:
-        raise ValueError(describe("moves", "without by", "subgroups of rows", "Use feature_stability."))
+    if perturbation.by is not None:
+        raise ValueError(
+            describe("perturbation", "without by", "subgroups of rows", "Use feature_stability.")
+        )
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
         "resampling": resampling, "computing": replace(search, memory_limit=None),
@@ -138,15 +140,22 @@ def model_stability(
     source = source_of_rows(X, "X")
     if source is None:
         question = question_of(
-            model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search
+            model, X, y, loss=loss, theta1=theta1, theta2=theta2, perturbation=perturbation, search=search
         )
     else:
         rows = RowsInParts.of(
-            source, model, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves, search=search
+            source,
+            model,
+            y,
+            loss=loss,
+            theta1=theta1,
+            theta2=theta2,
+            perturbation=perturbation,
+            search=search,
         )
         mapped = rows.found()
         if mapped is not None:
-            return _result_of_parts(rows.question, mapped, threshold, options, moves, search)
+            return _result_of_parts(rows.question, mapped, threshold, options, perturbation, search)
         question = rows.gathered()
     found = fixed_answer(question)
     solved = stability_criterion(found.loss, threshold, **options)
@@ -158,7 +167,7 @@ def model_stability(
     places, flipped = shifted_rows(question, rounds.solved, rounds.found, sample_weight)
     n, has_splits = question.n_samples, rounds.solved.splits is not None
     return _result(
-        question, route, rounds, sample_weight, moves, search,
+        question, route, rounds, sample_weight, perturbation, search,
         table=replace(question.table, is_frame=question.is_frame),
         moved_codes=places[:n],
         split_codes=places[n:] if has_splits else None,
@@ -172,7 +181,7 @@ def _result_of_parts(
     mapped: Found,
     threshold: float,
     options: Mapping[str, Any],
-    moves: Moves,
+    perturbation: Perturbation,
     search: Search,
 ) -> ModelStabilityResult:
     """Solve from what a route found for rows in parts; the rows after their moves stay unknown."""
@@ -190,7 +199,7 @@ def _result_of_parts(
     )
     question = replace(question, y=mapped.y, count=QueryCount(mapped.n_queries))
     rounds = Rounds(solved, unknown, lower, None)
-    return _result(question, mapped.route, rounds, options["sample_weight"], moves, search)
+    return _result(question, mapped.route, rounds, options["sample_weight"], perturbation, search)
 
 
 def _result(
@@ -198,7 +207,7 @@ def _result(
     route: str,
     rounds: Rounds,
     sample_weight: Any,
-    moves: Moves,
+    perturbation: Perturbation,
     search: Search,
     **rows: Any,
 ) -> ModelStabilityResult:
@@ -210,7 +219,7 @@ def _result(
     settings = {
         **solved.settings,
         **question.settings(),
-        "moves": moves.settings(),
+        "perturbation": perturbation.settings(),
         "computing": search.settings(),
     }
     fields = vars(solved) | {

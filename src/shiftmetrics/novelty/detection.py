@@ -70,7 +70,7 @@ def detect(
     """
     gram, n_test = problem.gram, problem.gram.n_test
     sides = problem.test_weights * n_test, problem.reference_weights * gram.n_reference
-    weights, alpha = np.concatenate(sides), 1.0 - options.level
+    weights, alpha = np.concatenate(sides), 1.0 - options.confidence_level
     cosine_width = None
     if isinstance(gram.kernel, CosineKernel):
         cosine_width = _bandwidth_of_directions((gram.features, gram.reference), sides, rng)
@@ -94,7 +94,7 @@ def detect(
         units.at(rows),
         weights[rows],
         alpha=alpha,
-        n_draws=options.n_draws,
+        n_resamples=options.n_resamples,
         rng=rng,
         executor=problem.executor,
         report=report,
@@ -120,11 +120,13 @@ def detect(
     leading = [] if search.leading is None else [search.leading]
     fields = {
         "share": new_share(members[0], weights, n_test),
-        "share_interval": share_bound(held_out, np.where(counted, weights, 0.0), n_test, options.level),
+        "share_interval": share_bound(
+            held_out, np.where(counted, weights, 0.0), n_test, options.confidence_level
+        ),
         "lost_share": new_share(members[1], weights, n_test, lost=True),
         "p_value": p_values[0],
         "lost_p_value": p_values[1],
-        "n_draws": search.n_draws,
+        "n_resamples": search.n_resamples,
         "modes": tuple(modes[False]),
         "lost_modes": tuple(modes[True]),
         "scorer": RowScorer(pooled, rows, gram, weights, gained or leading),
@@ -210,7 +212,7 @@ def new_share(members: BoolArray, weights: FloatArray, n_test: int, *, lost: boo
     return max(0.0, (a - b) / (1.0 - b)) if b < 1.0 else 0.0
 
 
-def share_bound(held_out: BoolArray, weights: FloatArray, n_test: int, level: float) -> Interval:
+def share_bound(held_out: BoolArray, weights: FloatArray, n_test: int, confidence_level: float) -> Interval:
     """Return a lower bound of the share that is new, from members by modes of the half of the rows without them.
 
     Whatever rows are called members before they are seen, a is at most s + (1 - s) b. So ``1 - (1 - a) / (1 - b)`` is
@@ -220,13 +222,13 @@ def share_bound(held_out: BoolArray, weights: FloatArray, n_test: int, level: fl
 
     method = "held-out halves, lower bound"
     if not (weights[:n_test].any() and weights[n_test:].any()):  # no row of one sample was held out
-        return Interval(low=0.0, high=1.0, level=level, method=method)
+        return Interval(low=0.0, high=1.0, confidence_level=confidence_level, method=method)
     a, b = _shares(held_out, weights, n_test, lost=False)
     n, m = _effective_rows(weights[:n_test]), _effective_rows(weights[n_test:])
     outside, other = ((1.0 - a) * n + 0.5) / (n + 0.5), ((1.0 - b) * m + 0.5) / (m + 0.5)
     error = math.sqrt((1.0 - outside) / (outside * n) + (1.0 - other) / (other * m))
-    low = 1.0 - outside / other * math.exp(float(ndtri(level)) * error)
-    return Interval(low=max(low, 0.0), high=1.0, level=level, method=method)
+    low = 1.0 - outside / other * math.exp(float(ndtri(confidence_level)) * error)
+    return Interval(low=max(low, 0.0), high=1.0, confidence_level=confidence_level, method=method)
 
 
 def more_than_eta(
@@ -294,7 +296,7 @@ def chance_of_seeing(pooled: Pooled, share: float, *, n_trials: int, alpha: floa
         sides = np.ones(len(test)), np.ones(len(reference))
         units = make_units(sides, None, paired=False, rng=rng)
         found = find_kinds(
-            again, units, np.concatenate(sides), alpha=alpha, n_draws=_N_DRAWS, rng=rng, rounds=1
+            again, units, np.concatenate(sides), alpha=alpha, n_resamples=_N_DRAWS, rng=rng, rounds=1
         )
         seen += found.p_values[0] <= alpha
     return seen / n_trials

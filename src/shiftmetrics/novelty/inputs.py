@@ -59,11 +59,11 @@ class NoveltyResampling(Resampling):
 
     Parameters
     ----------
-    n_draws : int, default 199
+    n_resamples : int, default 199
         Random relabellings of the rows. Five times as many are drawn where a p-value is near the level.
-    level : float, default 0.95
-        A kind counts as new where fewer than 1 - level of the relabellings show as much; also the level of the bound
-        of its share.
+    confidence_level : float, default 0.95
+        A mode counts as new where fewer than 1 - confidence_level of the permutations show as much; also the
+        level of the bound of its fraction.
     paired : bool, default False
         Whether row i of both samples belong together, such as a text and its edited version. Relabelling then swaps
         rows within their pairs.
@@ -82,15 +82,15 @@ class NoveltyResampling(Resampling):
     Examples
     --------
     >>> from shiftmetrics.novelty import NoveltyResampling
-    >>> NoveltyResampling(n_draws=999, paired=True).level
+    >>> NoveltyResampling(n_resamples=999, paired=True).confidence_level
     0.95
     """
 
-    n_draws: int = 199
+    n_resamples: int = 199
     paired: bool = False
 
     def __post_init__(self) -> None:
-        check_integer(self.n_draws, "n_draws", low=19)
+        check_integer(self.n_resamples, "n_resamples", low=19)
         super().__post_init__()
         check_rng(self.rng)
 
@@ -115,8 +115,8 @@ def novelty_resampling_of(value: NoveltyResampling | Resampling | float | None) 
         return value
     if isinstance(value, Resampling):
         return NoveltyResampling(**vars(value))
-    level = check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
-    return NoveltyResampling(level=level)
+    confidence_level = check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
+    return NoveltyResampling(confidence_level=confidence_level)
 
 
 @dataclass(frozen=True)

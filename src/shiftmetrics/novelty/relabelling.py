@@ -66,12 +66,12 @@ class Units:
         sides = np.where(kept[:n_test], self.weights[0], 0.0), np.where(kept[n_test:], self.weights[1], 0.0)
         return make_units(sides, None, paired=False, rng=rng)
 
-    def relabelled(self, weights: FloatArray, n_draws: int, rng: np.random.Generator) -> BoolArray:
-        """Return random labels of the units, (n_draws, n_units); units of no weight keep theirs."""
-        labels = np.tile(self.in_test, (n_draws, 1))
+    def relabelled(self, weights: FloatArray, n_resamples: int, rng: np.random.Generator) -> BoolArray:
+        """Return random labels of the units, (n_resamples, n_units); units of no weight keep theirs."""
+        labels = np.tile(self.in_test, (n_resamples, 1))
         if self.paired:
             half = len(self.in_test) // 2
-            swapped = rng.random((n_draws, half)) < 0.5
+            swapped = rng.random((n_resamples, half)) < 0.5
             labels ^= np.hstack([swapped, swapped])
         else:
             having = np.flatnonzero(weights)

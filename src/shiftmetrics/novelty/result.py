@@ -52,7 +52,7 @@ class NoveltyResult(Drawn, Result):
     row_scores, reference_row_scores : ndarray of shape (n_rows,)
         How new each row looks, from 0 to 1: the mean of its ranks among the rows of both samples by membership, by a
         ridge classifier, and by the share of its neighbours that are of the sample. Computed on first access.
-    n_draws : int
+    n_resamples : int
         Relabellings behind the p-values.
     value : float
         Kernel entropic novelty in nats, from 0 to ``total * log(n_samples)``: the entropy of what is in excess. It
@@ -99,7 +99,7 @@ class NoveltyResult(Drawn, Result):
     p_value: float
     lost_p_value: float
     lost_share: float
-    n_draws: int
+    n_resamples: int
     modes: tuple[Mode, ...]
     lost_modes: tuple[Mode, ...] = ()
     total: float
@@ -126,9 +126,10 @@ class NoveltyResult(Drawn, Result):
 
     @property
     def _near_level(self) -> list[bool]:
-        alpha = 1.0 - self.share_interval.level
+        alpha = 1.0 - self.share_interval.confidence_level
         return [
-            self.eta == 1.0 and near_level(p, self.n_draws, alpha) for p in (self.p_value, self.lost_p_value)
+            self.eta == 1.0 and near_level(p, self.n_resamples, alpha)
+            for p in (self.p_value, self.lost_p_value)
         ]
 
     @property
@@ -216,7 +217,7 @@ class NoveltyResult(Drawn, Result):
         share = check_number(share, "share", low=0.0, high=1.0, open_low=True, open_high=True)
         n_trials = check_integer(n_trials, "n_trials", low=1)
         pooled = self._scorer("simulate").pooled
-        alpha = 1.0 - self.share_interval.level
+        alpha = 1.0 - self.share_interval.confidence_level
         return chance_of_seeing(pooled, share, n_trials=n_trials, alpha=alpha, seed=rng)
 
     def point_novelty(self, points: Any) -> FloatArray:
@@ -277,10 +278,10 @@ class NoveltyResult(Drawn, Result):
             score += f"; of the reference against the sample {format_number(self.reverse)} nats"
         sentences = [f"{score}."]
         if self.modes:
-            level = f"{100.0 * self.share_interval.level:g} %"
+            confidence_level = f"{100.0 * self.share_interval.confidence_level:g} %"
             low = percent(self.share_interval.low)
             sentences.append(
-                f"At least {low} of the sample is new (lower bound, {level}, from rows held out)."
+                f"At least {low} of the sample is new (lower bound, {confidence_level}, from rows held out)."
             )
         if searched := self.settings.get("searched"):
             drawn = f"{searched[0]:,} and {searched[1]:,} rows drawn at random"

@@ -59,7 +59,7 @@ class Search:
         The kinds of each round.
     p_values : list of float
         Of anything gained, and of anything lost.
-    n_draws : int
+    n_resamples : int
         Relabellings behind the p-values of the first round.
     leading : Kind or None
         What leads in the test sample, whether it stands out or not.
@@ -68,7 +68,7 @@ class Search:
     held_out: BoolArray
     rounds: list[list[Kind]] = field(default_factory=list)
     p_values: list[float] = field(default_factory=lambda: [1.0, 1.0])
-    n_draws: int = 0
+    n_resamples: int = 0
     leading: Kind | None = None
 
     def found_in(self, pooled: Pooled, gram: Gram) -> list[Found]:
@@ -89,7 +89,7 @@ def find_kinds(
     weights: FloatArray,
     *,
     alpha: float,
-    n_draws: int,
+    n_resamples: int,
     rng: np.random.Generator,
     rounds: int = MOST_ROUNDS,
     executor: Executor | None = None,
@@ -107,7 +107,7 @@ def find_kinds(
         Weights of the rows, 1 on average in each sample.
     alpha : float
         Level of the test of each side in the first round, and of both together in each later one.
-    n_draws : int
+    n_resamples : int
         Relabellings.
     rng : Generator
         Draws them.
@@ -126,14 +126,15 @@ def find_kinds(
         if min((kept & in_test).sum(), (kept & ~in_test).sum()) < LEAST_ROWS:
             break
         rows = _Rows(pooled, units, weights, kept, taken, rng)
-        tested = rows.tested(n_draws, rng, executor, times=_SIDES if number else 1)
+        tested = rows.tested(n_resamples, rng, executor, times=_SIDES if number else 1)
         if any(
-            near_level(tested.p_values[side] / tested.times, n_draws, alpha / tested.times) for side in sides
+            near_level(tested.p_values[side] / tested.times, n_resamples, alpha / tested.times)
+            for side in sides
         ):
-            more = rows.tested((MORE_DRAWS - 1) * (n_draws + 1), rng, executor)
+            more = rows.tested((MORE_DRAWS - 1) * (n_resamples + 1), rng, executor)
             tested = _Statistics(np.concatenate([tested.values, more.values[..., 1:]], axis=2), tested.times)
         if not number:
-            search.n_draws = tested.values.shape[2] - 1
+            search.n_resamples = tested.values.shape[2] - 1
         for side in sides:
             if not any(kind.lost == bool(side) for found in search.rounds for kind in found):
                 search.p_values[side] = tested.p_values[side]
@@ -165,11 +166,11 @@ def find_kinds(
     return search
 
 
-def near_level(p_value: float, n_draws: int, alpha: float) -> bool:
+def near_level(p_value: float, n_resamples: int, alpha: float) -> bool:
     """Tell whether other relabellings could turn the verdict: the exact interval of the p-value holds the level."""
-    if not n_draws:  # so few rows that none were relabelled
+    if not n_resamples:  # so few rows that none were relabelled
         return False
-    low, high = binomial_interval((p_value * (n_draws + 1) - 1) / n_draws, n_draws, 0.95)
+    low, high = binomial_interval((p_value * (n_resamples + 1) - 1) / n_resamples, n_resamples, 0.95)
     return low < alpha < high
 
 
@@ -207,10 +208,10 @@ class _Rows:
         return [whitening_of(part, float(self.size.sum())) for part in self.sums]
 
     def tested(
-        self, n_draws: int, rng: np.random.Generator, executor: Executor | None, *, times: int = 1
+        self, n_resamples: int, rng: np.random.Generator, executor: Executor | None, *, times: int = 1
     ) -> _Statistics:
         """Return the statistics of the true labels and of relabelled rows."""
-        drawn = self.units.relabelled(self.size, n_draws, rng)
+        drawn = self.units.relabelled(self.size, n_resamples, rng)
         labels = differences(np.vstack([self.units.in_test, drawn]), self.size)
         parts = [
             extremes(part, labels, whitening, executor)

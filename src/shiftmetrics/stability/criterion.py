@@ -296,9 +296,9 @@ def _result(
     if problem.counts_errors:
         if problem.dual.baseline.risk == 0.0:
             influence = None  # a standard error of 0 would be an artefact
-        if problem.level is not None:
+        if problem.confidence_level is not None:
             interval, notes = interval_of_error_rate(problem, value_at)
-    elif problem.level is not None:
+    elif problem.confidence_level is not None:
         interval, notes = interval_at(influence)
     if interval is not None:  # it is known no better than the value
         low, high = min(interval.low, value) - error_bound, max(interval.high, value) + error_bound

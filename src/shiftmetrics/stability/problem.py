@@ -77,7 +77,7 @@ class Problem:
     """The loss of all rows."""
     prices: Prices
     dual: Dual
-    level: float | None
+    confidence_level: float | None
     """Confidence level of the interval; None for no interval."""
     units: Units | None
     """Groups of rows that belong together; None where there are none."""
@@ -140,19 +140,19 @@ class Problem:
             rtol=computing.rtol,
             max_iter=computing.max_iter,
         )
-        level = None if interval is None else interval.level
-        return cls(part, weights, kept, loss, prices, dual, level, units, computing, keep_rows)
+        confidence_level = None if interval is None else interval.confidence_level
+        return cls(part, weights, kept, loss, prices, dual, confidence_level, units, computing, keep_rows)
 
     def settings(self, **question: Any) -> dict[str, Any]:
         """Return what a result should record of a call."""
-        resampling = {"level": self.level, "groups": self.units is not None}
+        resampling = {"confidence_level": self.confidence_level, "groups": self.units is not None}
         return settings_of(
             **self.whole.describe(),
             errors=self.dual.baseline.not_binary == 0.0 and self.dual.baseline.top <= 1.0,
             **question,
             **vars(self.prices),
             sample_weight=None if self.weights is None else "given",
-            resampling=None if self.level is None else resampling,
+            resampling=None if self.confidence_level is None else resampling,
             computing=self.computing.settings(),
         )
 

@@ -36,10 +36,12 @@ def interval_of_risk(
     problem, refused = shift.problem, _refused(shift, influence)
     if refused:
         return None, refused
-    assert problem.level is not None
-    below, above = skewed_errors(influence, problem.n_units, problem.level)
+    assert problem.confidence_level is not None
+    below, above = skewed_errors(influence, problem.n_units, problem.confidence_level)
     low = max(value - below, 0.0)
-    return Interval(low=low, high=value + above, level=problem.level, method="influence function"), ()
+    return Interval(
+        low=low, high=value + above, confidence_level=problem.confidence_level, method="influence function"
+    ), ()
 
 
 def interval_of_cost(
@@ -62,9 +64,11 @@ def interval_of_cost(
     refused = _refused(shift, np.zeros(1) if influence is None else influence)
     if refused:
         return None, refused
-    assert problem.level is not None
+    assert problem.confidence_level is not None
     low, high = (_end(problem, threshold, dual, side) for side in (0, 1))
-    return Interval(low=low, high=max(low, high), level=problem.level, method=METHOD), ()
+    return Interval(
+        low=low, high=max(low, high), confidence_level=problem.confidence_level, method=METHOD
+    ), ()
 
 
 def _refused(shift: Shift, influence: FloatArray) -> tuple[str, ...]:
@@ -88,14 +92,19 @@ def _end(problem: Problem, threshold: float, start: float, side: int) -> float:
     """Return the least cost of the threshold less (side 0) or plus (side 1) the error of the risk there."""
     from scipy.optimize import brentq
 
-    dual, level, n_units, known = problem.dual, problem.level or 0.95, problem.n_units, {}
+    dual, confidence_level, n_units, known = (
+        problem.dual,
+        problem.confidence_level or 0.95,
+        problem.n_units,
+        {},
+    )
 
     def target(price: float) -> float:
         """Return the threshold with the sampling error at a dual price."""
         if price not in known:
             moment = dual.moment(price)
             of_rows = problem.row_influence((Part(AtDual(price, dual.theta1), moment),))
-            errors = skewed_errors(-problem.influence(of_rows) / price, n_units, level)
+            errors = skewed_errors(-problem.influence(of_rows) / price, n_units, confidence_level)
             # the error upwards of the risk is what the threshold may be too low by
             known[price] = threshold - errors[1] if side == 0 else threshold + errors[0]
         return known[price]
@@ -138,14 +147,18 @@ def interval_of_error_rate(
     A 0/1 loss with ``theta1 = inf`` enters through its error rate alone, and two weighted rows have any rate.
     Weighted rows count as their effective number.
     """
-    assert problem.level is not None
-    rates = binomial_interval(problem.dual.baseline.risk, effective_samples(problem), problem.level)
+    assert problem.confidence_level is not None
+    rates = binomial_interval(
+        problem.dual.baseline.risk, effective_samples(problem), problem.confidence_level
+    )
     two_rows, prices, computing = FixedLoss([0.0, 1.0]), problem.prices, problem.computing
     samples = [Problem.of(two_rows, [1.0 - rate, rate], prices, computing=computing) for rate in rates]
     edges = [value_at(sample) for sample in samples]
     exact = problem.weights is None and problem.units is None
     method = "exact binomial" if exact else "binomial with the effective sample size"
-    interval = Interval(low=min(edges), high=max(edges), level=problem.level, method=method)
+    interval = Interval(
+        low=min(edges), high=max(edges), confidence_level=problem.confidence_level, method=method
+    )
     if problem.dual.baseline.risk > 0.0:
         return interval, ()
     warning = (

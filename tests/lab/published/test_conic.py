@@ -7,7 +7,7 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from sample_losses import golden_loss, middle_threshold, random_loss
-from shiftmetrics import Moves, Result, model_stability
+from shiftmetrics import Perturbation, Result, model_stability
 from shiftmetrics.lab.published import stability_criterion_conic
 from shiftmetrics.stability import FixedLoss, HingeLoss, LogisticLoss, SquaredLoss, stability_criterion
 from shiftmetrics.stability.losses import Loss
@@ -104,7 +104,7 @@ def test_the_loss_of_a_model(loss: str) -> None:
     threshold = {"hinge": 1.0, "zero_one": 0.4}[loss]
     for divergence in ("kl", "chi2"):
         exact = model_stability(
-            model, X, y, threshold, loss=loss, divergence=divergence, moves=Moves(bounds=None)
+            model, X, y, threshold, loss=loss, divergence=divergence, perturbation=Perturbation(bounds=None)
         )
         programmed = exact.loss
         if loss == "hinge":  # the program takes the form without bounds

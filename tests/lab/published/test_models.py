@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics import Result
 from shiftmetrics.lab.published import model_stability_adam
-from shiftmetrics.models import Moves, model_stability
+from shiftmetrics.models import Perturbation, model_stability
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +57,8 @@ def test_steps_know_the_other_losses(tumours) -> None:
     assert steps.value == pytest.approx(steps.parts["exact_value"], rel=1e-4)
     # From a price at which every move pays for itself, the steps run away and come back too slowly.
     steep = make_pipeline(StandardScaler(), LinearRegression()).fit(X, y)
-    free = Moves(bounds=None)
-    away = model_stability_adam(steep, X, y, 0.18, loss="squared", moves=free)
+    free = Perturbation(bounds=None)
+    away = model_stability_adam(steep, X, y, 0.18, loss="squared", perturbation=free)
     assert str(away.status) == "unsettled"
     assert away.error_bound > 0.1 * away.parts["exact_value"]
 
@@ -66,7 +66,12 @@ def test_steps_know_the_other_losses(tumours) -> None:
 def test_steps_stay_within_bounds_and_frozen_columns(tumours, logistic) -> None:
     X, y = tumours
     steps = model_stability_adam(
-        logistic, X, y, 0.5, loss="log_loss", moves=Moves(bounds="data", immutable=["mean area"])
+        logistic,
+        X,
+        y,
+        0.5,
+        loss="log_loss",
+        perturbation=Perturbation(bounds="data", immutable=["mean area"]),
     )
     moved = pd.DataFrame(steps.parts["moved_points"], columns=X.columns, index=X.index)
     assert (moved["mean area"] == X["mean area"]).all()
@@ -113,7 +118,7 @@ def test_missing_cells_stay(tumours, bounds) -> None:
     X, y = tumours
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
-    result = model_stability_adam(model, X, y, 1.0, moves=Moves(bounds=bounds))
+    result = model_stability_adam(model, X, y, 1.0, perturbation=Perturbation(bounds=bounds))
     np.testing.assert_array_equal(np.isnan(result.parts["moved_points"]), X.isna())
     assert result.value == pytest.approx(result.parts["exact_value"], rel=0.02)
 

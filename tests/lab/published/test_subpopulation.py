@@ -164,7 +164,7 @@ def test_the_interval_covers(name: str, fraction: float) -> None:
     for _ in range(200):
         losses = np.repeat(law.rvs(500, random_state=rng), 2)
         interval = worst_subpopulation_risk(
-            losses, fraction, resampling=Resampling(level=0.9, groups=np.repeat(np.arange(500), 2))
+            losses, fraction, resampling=Resampling(confidence_level=0.9, groups=np.repeat(np.arange(500), 2))
         ).interval
         covered += interval.low <= closed(fraction) <= interval.high
     assert 0.85 <= covered / 200 <= 0.95

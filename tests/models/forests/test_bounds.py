@@ -12,7 +12,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from shiftmetrics.models import Moves, Search, model_stability
+from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.forests import answers, bounds
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
 from shiftmetrics.models.forests.from_model import grid_of_question
@@ -47,7 +47,7 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     if "bounds" in options:
         options = {"bounds": {"x0": (X[:, 0].min(), np.median(X[:, 0]))}}
     model = MODELS[name].fit(X, y)
-    question = question_of(model, X, y, moves=Moves(**options))
+    question = question_of(model, X, y, perturbation=Perturbation(**options))
     exact = answer(question)[1]
     assert exact.kind == "exact"
     upper = exact.loss.distances**2
@@ -89,7 +89,13 @@ def test_a_small_forest_is_exact_without_trying_all_cells(monkeypatch: pytest.Mo
     X = X[:, 1:] + np.random.default_rng(0).normal(scale=0.2, size=(len(X), 3))
     model = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
     found = answer(
-        question_of(model, X, y, moves=Moves(bounds=None), search=Search(n_queries=50_000, progress=False))
+        question_of(
+            model,
+            X,
+            y,
+            perturbation=Perturbation(bounds=None),
+            search=Search(n_queries=50_000, progress=False),
+        )
     )[1]
     assert found.kind == "exact"
     np.testing.assert_allclose(

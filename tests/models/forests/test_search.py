@@ -8,7 +8,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from shiftmetrics.models import Moves
+from shiftmetrics.models import Perturbation
 from shiftmetrics.models.forests.climbing import Block, climb
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
@@ -37,8 +37,10 @@ def question_about(name, table, n_classes):
     y = pd.qcut(score + np.random.default_rng(1).normal(0, 0.3, 160), n_classes, labels=False).to_numpy()
     steps = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     model = make_pipeline(steps, MODELS[name]).fit(table, y)
-    moves = Moves(integer=["count"], immutable=["fixed"], bounds={"count": (1, 7), "size": (-1.5, 1.5)})
-    return question_of(model, table.iloc[:12], y[:12], moves=moves)
+    moves = Perturbation(
+        integer=["count"], immutable=["fixed"], bounds={"count": (1, 7), "size": (-1.5, 1.5)}
+    )
+    return question_of(model, table.iloc[:12], y[:12], perturbation=moves)
 
 
 def output(number):

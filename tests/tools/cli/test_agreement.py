@@ -199,19 +199,21 @@ def test_an_interval_draws_groups_together(run, fails, folder):
         "--label",
         "truth",
     ]
-    options = ["--confidence", 0.9, "--draws", 60, "--seed", 3, "--groups", "scene"]
+    options = ["--confidence-level", 0.9, "--resamples", 60, "--seed", 3, "--groups", "scene"]
     columns = ["cat", "dog", "eel"]
     assert run(*arguments, *options, "--json", folder / "out.json", "-q").exit_code == 0
     written = Result.from_json(folder / "out.json")
     expected = posterior_agreement(
         noisy[columns],
         clean[columns],
-        resampling=Resampling(level=0.9, n_draws=60, rng=3, groups=scene.to_numpy()),
+        resampling=Resampling(confidence_level=0.9, n_resamples=60, rng=3, groups=scene.to_numpy()),
     )
     assert written.interval.method == expected.interval.method
     assert written.interval.low == pytest.approx(expected.interval.low)
     assert written.interval.high == pytest.approx(expected.interval.high)
     assert "(95 %)" in run(*arguments, "--groups", "scene").stdout
-    named = ["--columns", ",".join(columns), "--groups", "place", "--confidence", 0.9]
+    named = ["--columns", ",".join(columns), "--groups", "place", "--confidence-level", 0.9]
     assert "--groups must name" in fails(*arguments, *named)
-    assert "--confidence must be" in fails(*arguments, "--columns", ",".join(columns), "--confidence", 95)
+    assert "--confidence-level must be" in fails(
+        *arguments, "--columns", ",".join(columns), "--confidence-level", 95
+    )

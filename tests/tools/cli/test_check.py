@@ -126,7 +126,7 @@ def test_what_it_refuses(gate, fails, tmp_path):
 def test_intervals_of_agreement_are_checked(run, folder):
     arguments = ["agreement", folder / "noisy.csv", folder / "clean.csv", "--id", "image", "--label", "truth"]
     out = folder / "agreement.json"
-    assert run(*arguments, "--confidence", 0.9, "--draws", 50, "--json", out, "-q").exit_code == 0
+    assert run(*arguments, "--confidence-level", 0.9, "--resamples", 50, "--json", out, "-q").exit_code == 0
     (folder / "rules.toml").write_text(PASSES + 'using = "interval"\n')
     checked = run("check", out, "--rules", folder / "rules.toml")
     assert checked.exit_code == 0, checked.output

@@ -24,7 +24,7 @@ def models(folder):
 def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     result = run(
         "compare", *models, "--reference", folder / "clean.csv", "--id", "image", "--label", "truth",
-        "--groups", "scene", "--json", folder / "out.json", "--report", folder / "out.html", "--draws", 200,
+        "--groups", "scene", "--json", folder / "out.json", "--report", folder / "out.html", "--resamples", 200,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "calm is the best of 2 models" in result.stdout
@@ -35,7 +35,7 @@ def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
         {name: table[list(clean)] for name, table in tables.items()},
         clean,
         labels=np.array(list(clean))[tables["upset"]["truth"]],
-        resampling=Resampling(groups=tables["upset"]["scene"], n_draws=200, rng=0),
+        resampling=Resampling(groups=tables["upset"]["scene"], n_resamples=200, rng=0),
     )
     written = Result.from_json(folder / "out.json")
     assert written.value == expected.value
@@ -60,7 +60,7 @@ def test_each_model_may_have_its_reference(run, folder, models):
 
 def test_files_give_their_names(run, folder, models):
     result = run("compare", folder / "calm.csv", folder / "upset.csv", "--columns", "cat,dog,eel", "--reference",
-                 folder / "clean.csv", "--id", "image", "--draws", 50)  # fmt: skip
+                 folder / "clean.csv", "--id", "image", "--resamples", 50)  # fmt: skip
     assert "calm.csv is the steadiest of 2 models by agreement over its ceiling" in result.stdout
 
 
@@ -74,7 +74,7 @@ def three(folder, models):
     references = [
         part for name in ("clean", "clean", "guess") for part in ("--reference", folder / f"{name}.csv")
     ]
-    return [*models, f"guess={folder / 'guess.csv'}", *references, "--id", "image", "--draws", 50]
+    return [*models, f"guess={folder / 'guess.csv'}", *references, "--id", "image", "--resamples", 50]
 
 
 def test_three_models_vote_unless_there_are_labels(run, folder, three):
@@ -127,8 +127,8 @@ def test_errors_name_what_was_typed(fails, folder, models):
         "compare", *models, *clean, "--criterion", "accuracy"
     )
     assert "--groups must name a column" in fails("compare", *models, *clean, "--groups", "nothing")
-    assert "--confidence must be" in fails("compare", *models, *clean, "--confidence", "95")
-    assert "--draws must be" in fails("compare", *models, *clean, "--draws", "1")
+    assert "--confidence-level must be" in fails("compare", *models, *clean, "--confidence-level", "95")
+    assert "--resamples must be" in fails("compare", *models, *clean, "--resamples", "1")
 
 
 def test_results_of_stability_are_ranked(run, folder):

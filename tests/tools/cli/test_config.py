@@ -83,7 +83,7 @@ def test_inputs_are_not_overwritten(fails, run, write, folder):
 
 
 def test_an_earlier_release_is_compared(run, write, folder):
-    measured = ONE + "confidence = 0.95\n"
+    measured = ONE + "confidence_level = 0.95\n"
     assert run("run", write(measured)).exit_code == 0
     (folder / "results").rename(folder / "before")
     comparison = """

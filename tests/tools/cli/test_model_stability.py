@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Resampling, Result
 from shiftmetrics._core.collection import read_results
-from shiftmetrics.models import Decision, Moves, feature_stability, model_stability
+from shiftmetrics.models import Decision, Perturbation, feature_stability, model_stability
 from shiftmetrics.tools.cli.forms import parse_bounds
 
 COLUMNS = ["age", "pulse", "ward"]
@@ -101,7 +101,7 @@ def test_a_pipeline_on_a_table(run, place, rows, tmp_path):
 
 def test_where_rows_may_move(run, place, rows, tmp_path):
     model = joblib.load(place / "model.joblib")
-    moves = Moves(immutable=["ward"], bounds={"age": (20.0, np.inf), "pulse": (30.0, 200.0)})
+    moves = Perturbation(immutable=["ward"], bounds={"age": (20.0, np.inf), "pulse": (30.0, 200.0)})
     result = run(
         "stability", place / "rows.csv", *asked(place / "model.joblib"),
         "--immutable", "ward", "--bounds", "age=20:,pulse=30:200", "--weight", "weight", "--theta1", "0.2",
@@ -117,7 +117,7 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
         theta1=0.2,
         divergence="chi2",
         sample_weight=rows["weight"],
-        moves=moves,
+        perturbation=moves,
     )
     assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     model_cost = run(
@@ -126,7 +126,7 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
     )  # fmt: skip
     assert model_cost.exit_code == 0, model_cost.output
     expected = model_stability(
-        model, rows[COLUMNS], rows["died"], 0.4, moves=Moves(cost="range", label_flip=0.2)
+        model, rows[COLUMNS], rows["died"], 0.4, perturbation=Perturbation(cost="range", label_flip=0.2)
     )
     assert json.loads((tmp_path / "c.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     frozen = run(
@@ -195,8 +195,8 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     model = joblib.load(place / "model.joblib")
-    moves = Moves(immutable=["ward"], by=rows["nurse"].to_numpy(), label_flip=0.9)
-    expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, moves=moves)
+    moves = Perturbation(immutable=["ward"], by=rows["nurse"].to_numpy(), label_flip=0.9)
+    expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, perturbation=moves)
     assert expected.headline() in result.stdout
     for who in ("Ann", "Bob"):
         assert f"within nurse = {who}\t" in result.stdout
@@ -226,13 +226,13 @@ def test_rows_that_belong_together(run, place, rows, tmp_path):
         *arguments,
         "--groups",
         tmp_path / "visits.npy",
-        "--confidence",
+        "--confidence-level",
         "0.9",
     )
     assert result.exit_code == 0, result.output
     model = joblib.load(place / "model.joblib")
     expected = model_stability(
-        model, rows[COLUMNS], rows["died"], 0.4, resampling=Resampling(groups=visits, level=0.9)
+        model, rows[COLUMNS], rows["died"], 0.4, resampling=Resampling(groups=visits, confidence_level=0.9)
     )
     assert Result.from_json(tmp_path / "o.json").interval.equals(expected.interval)
 
@@ -279,8 +279,8 @@ def test_costs_by_column(run, fails, place, rows, tmp_path):
     )
     assert result.exit_code == 0, result.output
     model = joblib.load(place / "model.joblib")
-    moves = Moves(cost={"ward": 0.1, "age": np.inf})
-    expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, moves=moves)
+    moves = Perturbation(cost={"ward": 0.1, "age": np.inf})
+    expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, perturbation=moves)
     _, features = read_results(tmp_path / "o.json").values()
     assert [part.feature for part in features.features] == [part.feature for part in expected.features]
     assert {part.feature for part in features.features} == {"ward", "pulse"}
@@ -389,7 +389,9 @@ def test_empty_cells_stay_empty(run, rows, tmp_path):
         "--features", "age,ward", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
     )  # fmt: skip
     assert said.exit_code == 0, said.output
-    expected = model_stability(model, rows[COLUMNS], rows["died"], 0.4, moves=Moves(features=["age", "ward"]))
+    expected = model_stability(
+        model, rows[COLUMNS], rows["died"], 0.4, perturbation=Perturbation(features=["age", "ward"])
+    )
     assert (expected.kind, expected.route) == ("exact", "linear")
     assert expected.headline() in said.stdout
     (back,) = read_results(tmp_path / "o.json").values()

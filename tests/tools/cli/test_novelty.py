@@ -164,13 +164,13 @@ def test_pairs_are_aligned_by_id_and_intervals_are_made(run, folder, tmp_path):
     before.to_csv(tmp_path / "before.csv", index=False)
     after.sample(frac=1.0, random_state=0).to_csv(tmp_path / "after.csv", index=False)
     files = tmp_path / "after.csv", tmp_path / "before.csv", "--id", "id", "--bandwidth", "1.5"
-    result = run("novelty", *files, "--paired", "--confidence", "0.9", "--json", tmp_path / "o.json")
+    result = run("novelty", *files, "--paired", "--confidence-level", "0.9", "--json", tmp_path / "o.json")
     assert result.exit_code == 0, result.output
     stored = json.loads((tmp_path / "o.json").read_text())
     assert stored["settings"]["resampling"]["paired"] is True
-    assert stored["share_interval"]["level"] == 0.9
+    assert stored["share_interval"]["confidence_level"] == 0.9
     assert stored["value"] < 0.2  # partners stand side by side
     before[:50].to_csv(tmp_path / "fewer.csv", index=False)
     refused = run("novelty", tmp_path / "after.csv", tmp_path / "fewer.csv", "--bandwidth", "1.5", "--paired")
     assert refused.exit_code == 2
-    assert run("novelty", *files, "--confidence", "2").exit_code == 2
+    assert run("novelty", *files, "--confidence-level", "2").exit_code == 2

@@ -56,8 +56,8 @@ def place(folder, monkeypatch, request):
         ("stability M:patients --distances distance -r 0.4", "stability patients.csv --distances distance -r 0.4"),
         ("novelty M:Runs.new M:Runs.reference", "novelty points.npz:new points.npz:reference"),
         (
-            "compare a=noisy.joblib b=M:clean --reference clean.joblib --id image --draws 50",
-            "compare a=noisy.csv b=clean.csv --reference clean.csv --id image --columns cat,dog,eel --draws 50",
+            "compare a=noisy.joblib b=M:clean --reference clean.joblib --id image --resamples 50",
+            "compare a=noisy.csv b=clean.csv --reference clean.csv --id image --columns cat,dog,eel --resamples 50",
         ),
     ],
 )  # fmt: skip

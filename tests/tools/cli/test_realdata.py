@@ -59,12 +59,12 @@ def test_a_release_of_networks_in_one_run(run, data_folder, tmp_path):
         shifted = "{source}:log_probs[3,1]"
         reference = "{source}:log_probs[0,1]"
         label = "{source}:labels"
-        confidence = 0.95
+        confidence_level = 0.95
         [[compare]]
         name = "networks"
         shifted = {{ first = "{source}:log_probs[3,0]", vgg19 = "{source}:log_probs[3,1]" }}
         reference = ["{source}:log_probs[0,0]", "{source}:log_probs[0,1]"]
-        draws = 200
+        resamples = 200
         criterion = "agreement"
         [[rule]]
         name = "the best network stays the best"
@@ -222,8 +222,8 @@ def test_a_release_gate_on_networks_under_noise(run, data_folder, tmp_path):
     source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
     for level in (1, 3):
         run(
-            "agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--confidence", 0.95,
-            "--draws", 200, "--json", tmp_path / f"noise-{level}.json", "-q",
+            "agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--confidence-level", 0.95,
+            "--resamples", 200, "--json", tmp_path / f"noise-{level}.json", "-q",
         )  # fmt: skip
     rule = (
         '[[rule]]\nname = "at noise {0}"\nresult = "noise-{0}"\nfield = "equivalent_error"\nat_most = 0.03\n'

@@ -98,7 +98,7 @@ def test_options_may_be_lists_tables_and_spelt_with_dashes(run, write, folder, m
         label = "truth"
         prior = [0.2, 0.3, 0.5]
         columns = ["cat", "dog", "eel"]
-        draws = 50
+        resamples = 50
         [[stability]]
         name = "moves"
         file = "patients.csv"
@@ -112,9 +112,7 @@ def test_options_may_be_lists_tables_and_spelt_with_dashes(run, write, folder, m
     found = next(iter(read_results(folder / "two models.json").values()))
     assert sorted(model.name for model in found.models) == ["large", "small"]
     monkeypatch.chdir(folder)
-    typed = (
-        "compare small=noisy.csv large=clean.csv --reference clean.csv --id image --label truth --draws 50"
-    )
+    typed = "compare small=noisy.csv large=clean.csv --reference clean.csv --id image --label truth --resamples 50"
     assert (
         run(
             *typed.split(), "--prior", "0.2,0.3,0.5", "--columns", "cat,dog,eel", "--json", "typed.json"

@@ -13,8 +13,8 @@ from shiftmetrics.tools.cli.signature import Call, options_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moves:
-    """Moves.
+class Perturbation:
+    """Perturbation.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def measure(
     width: float | Literal["auto"] = "auto",
     divergence: Literal["kl", "chi2"] = "kl",
     n_queries: int = 500,
-    moves: Moves | None = None,
+    perturbation: Perturbation | None = None,
     resampling: Resampling | float | None = None,
     sample_weight: Any = None,
     rng: Any = None,
@@ -43,7 +43,13 @@ def measure(
     width : float or "auto", default "auto"
         Width of the kernel. It is positive.
     """
-    return {"width": width, "moves": moves, "resampling": resampling, "weight": sample_weight, "rng": rng}
+    return {
+        "width": width,
+        "perturbation": perturbation,
+        "resampling": resampling,
+        "weight": sample_weight,
+        "rng": rng,
+    }
 
 
 def call(**typed: Any) -> Call:
@@ -55,22 +61,22 @@ def call(**typed: Any) -> Call:
 def test_parameters_and_fields_become_options():
     options = {option.flag: option for option in options_of(measure)}
     assert list(options) == [
-        "--width", "--divergence", "--queries", "--immutable", "--confidence", "--draws",
+        "--width", "--divergence", "--queries", "--immutable", "--confidence-level", "--resamples",
     ]  # fmt: skip
     assert options["--width"].help == "Width of the kernel."
     assert options["--width"].default == "auto"
     assert options["--immutable"].help == "Columns that may not move."
-    assert options["--confidence"].default is None
-    assert options["--draws"].default == 1000
+    assert options["--confidence-level"].default is None
+    assert options["--resamples"].default == 1000
 
 
 def test_options_reach_the_function_and_its_objects():
-    given = call(width="0.5", immutable="a, b", confidence=0.9)(
+    given = call(width="0.5", immutable="a, b", confidence_level=0.9)(
         measure, [1.0], sample_weight=[2.0], groups=["x"]
     )
     assert given["width"] == 0.5
-    assert given["moves"] == Moves(immutable=["a", "b"])
-    assert (given["resampling"].level, given["resampling"].groups) == (0.9, ["x"])
+    assert given["perturbation"] == Perturbation(immutable=["a", "b"])
+    assert (given["resampling"].confidence_level, given["resampling"].groups) == (0.9, ["x"])
     assert (given["resampling"].rng, given["rng"]) == (3, 3)
     assert given["weight"] == [2.0]
 
@@ -78,8 +84,10 @@ def test_options_reach_the_function_and_its_objects():
 def test_messages_name_what_was_typed():
     with pytest.raises(ValueError, match="--width must be auto or a number, got 'wide'"):
         call(width="wide")(measure, [1.0])
-    with pytest.raises(ValueError, match="--confidence must be a number greater than 0 and less than 1"):
-        call(confidence=95.0)(measure, [1.0])
+    with pytest.raises(
+        ValueError, match="--confidence-level must be a number greater than 0 and less than 1"
+    ):
+        call(confidence_level=95.0)(measure, [1.0])
 
     def refused(scores: Any) -> None:
         raise ValueError("scores must be finite.")
@@ -105,7 +113,7 @@ def test_every_option_is_described(name):
     "command",
     [
         "agreement runs.npz:noisy runs.npz:clean",
-        "compare a=runs.npz:noisy b=runs.npz:clean --reference runs.npz:clean --draws 40",
+        "compare a=runs.npz:noisy b=runs.npz:clean --reference runs.npz:clean --resamples 40",
         "stability distances.npy --distances 0 --threshold 0.4",
         "novelty points.npz:new points.npz:reference",
     ],

@@ -61,17 +61,30 @@ def test_rows_that_belong_together_widen_the_interval(run, folder):
     rows = np.arange(len(frame))
     frame["visit_of"] = np.where(rows < 20, rows // 2, rows)
     frame.to_csv(folder / "visits.csv", index=False)
-    arguments = ["--distances", "distance", "-r", "0.4", "--confidence", "0.8", "--json", folder / "o.json"]
+    arguments = [
+        "--distances",
+        "distance",
+        "-r",
+        "0.4",
+        "--confidence-level",
+        "0.8",
+        "--json",
+        folder / "o.json",
+    ]
     result = run("stability", folder / "visits.csv", *arguments, "--groups", "visit_of", "--curve")
     assert result.exit_code == 0, result.output
     loss = ZeroOneLoss(frame["distance"].to_numpy())
-    expected = stability_criterion(loss, 0.4, resampling=Resampling(groups=frame["visit_of"], level=0.8))
+    expected = stability_criterion(
+        loss, 0.4, resampling=Resampling(groups=frame["visit_of"], confidence_level=0.8)
+    )
     assert expected.interval is not None
-    assert expected.interval.level == 0.8
+    assert expected.interval.confidence_level == 0.8
     assert expected.interval.low != stability_criterion(loss, 0.4, resampling=0.8).interval.low
     first, curve = read_results(folder / "o.json").values()
     assert first.equals(expected)
-    same = stability_curve(loss, curve.thresholds, resampling=Resampling(groups=frame["visit_of"], level=0.8))
+    same = stability_curve(
+        loss, curve.thresholds, resampling=Resampling(groups=frame["visit_of"], confidence_level=0.8)
+    )
     np.testing.assert_allclose(curve.standard_errors, same.standard_errors, rtol=1e-9)
 
 

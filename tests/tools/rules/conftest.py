@@ -81,7 +81,7 @@ def results() -> dict[str, Result]:
     """Return real results."""
     rng = np.random.default_rng(0)
     clean = 3.0 * rng.normal(size=(150, 4))
-    options = {"resampling": Resampling(level=0.9, n_draws=200, rng=0)}
+    options = {"resampling": Resampling(confidence_level=0.9, n_resamples=200, rng=0)}
     calm = posterior_agreement(clean + 0.5 * rng.normal(size=clean.shape), clean, **options)
     upset = posterior_agreement(clean + 3.0 * rng.normal(size=clean.shape), clean, **options)
     losses = FixedLoss(rng.random(100))

@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier
 
-from shiftmetrics.models import Moves, feature_stability
+from shiftmetrics.models import Perturbation, feature_stability
 from shiftmetrics.views import plot
 
 
@@ -14,7 +14,7 @@ from shiftmetrics.views import plot
 def result():
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
-    return feature_stability(model, X, y, 0.3, moves=Moves(by=np.arange(150) % 3))
+    return feature_stability(model, X, y, 0.3, perturbation=Perturbation(by=np.arange(150) % 3))
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,9 @@ def test_subgroups_have_intervals_to_compare(result) -> None:
 def test_values_out_of_reach_are_told(result) -> None:
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)
-    never = feature_stability(model, X, y, 0.9, moves=Moves(by=np.arange(150) % 2, bounds={2: (4.0, 5.0)}))
+    never = feature_stability(
+        model, X, y, 0.9, perturbation=Perturbation(by=np.arange(150) % 2, bounds={2: (4.0, 5.0)})
+    )
     shown = plot(never, kind="subgroups", feature="x0")
     assert sum("not reached" in text.get_text() for text in shown.texts) == 2
     whole = feature_stability(model, X, y, 0.9)

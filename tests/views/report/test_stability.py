@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics.models import Moves, Search, feature_stability, model_stability
+from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion, stability_curve, trade_off
 from shiftmetrics.views import Context, Rows
 from shiftmetrics.views.report import render_report
@@ -98,7 +98,7 @@ def test_the_card_holds_the_yardsticks(result):
 def test_features_and_groups(people):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*people)
     result = feature_stability(
-        tree, *people, 0.4, moves=Moves(by=np.where(people[0]["age"] > 60, EVIL, "young"))
+        tree, *people, 0.4, perturbation=Perturbation(by=np.where(people[0]["age"] > 60, EVIL, "young"))
     )
     page = render_report({"tree": result, "moves": model_stability(tree, *people, 0.4)})
     assert "Values of one feature drawn anew" in page

@@ -35,10 +35,10 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
     threshold : float, default 2/3
         Least membership of a row in a cluster, from 0.5 to 1: the share of such rows that are of the sample, were
         both samples equally large.
-    n_draws : int, default 199
+    n_resamples : int, default 199
         Relabellings that tell which modes are new; at least 19.
-    level : float, default 0.95
-        A mode counts as new where fewer than 1 - level of the relabellings show as much.
+    confidence_level : float, default 0.95
+        A mode counts as new where fewer than 1 - confidence_level of the relabellings show as much.
     random_state : int, Generator or RandomState, optional
         Draws rows, labels and whatever else is random. Default: a fixed seed.
 
@@ -73,16 +73,16 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
         kernel: Any = "gaussian",
         bandwidth: float | str = "auto",
         threshold: float = MEMBERSHIP,
-        n_draws: int = 199,
-        level: float = 0.95,
+        n_resamples: int = 199,
+        confidence_level: float = 0.95,
         random_state: Any = None,
     ) -> None:
         self.eta = eta
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.threshold = threshold
-        self.n_draws = n_draws
-        self.level = level
+        self.n_resamples = n_resamples
+        self.confidence_level = confidence_level
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, reference: Any = None) -> Self:
@@ -128,7 +128,9 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
             kernel=self.kernel,
             bandwidth=self.bandwidth,  # type: ignore[arg-type]
             resampling=NoveltyResampling(
-                n_draws=self.n_draws, level=self.level, rng=_seed(self.random_state)
+                n_resamples=self.n_resamples,
+                confidence_level=self.confidence_level,
+                rng=_seed(self.random_state),
             ),
             computing=Computing(progress=False),
         )

@@ -15,8 +15,8 @@ from shiftmetrics.lab.published.adam import AdamSteps, PointLoss, stability_crit
 from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
-from shiftmetrics.models.moves import Moves, moves_of
 from shiftmetrics.models.outputs import is_network
+from shiftmetrics.models.perturbation import Perturbation, perturbation_of
 from shiftmetrics.models.question import Question, question_of
 from shiftmetrics.models.route import answer
 from shiftmetrics.stability.divergence import DivergenceName
@@ -37,7 +37,7 @@ def model_stability_adam(
     theta1: float = 0.4,
     theta2: float = 0.4,
     divergence: DivergenceName = "kl",
-    moves: Moves | None = None,
+    perturbation: Perturbation | None = None,
     sample_weight: Any = None,
     steps: AdamSteps | None = None,
     progress: bool = True,
@@ -53,7 +53,7 @@ def model_stability_adam(
         As in `model_stability`.
     loss : {"log_loss", "hinge", "squared"}, default "log_loss"
         What a row loses; errors have no gradient.
-    moves : Moves, optional
+    perturbation : Perturbation, optional
         Which columns may move, within which bounds and at what cost.
     steps : AdamSteps, optional
         How many steps, and how long.
@@ -82,7 +82,9 @@ def model_stability_adam(
     True
     """
     check_choice(loss, "loss", ("log_loss", "hinge", "squared"))
-    question = question_of(model, X, y, loss=loss, theta1=theta1, theta2=theta2, moves=moves_of(moves))
+    question = question_of(
+        model, X, y, loss=loss, theta1=theta1, theta2=theta2, perturbation=perturbation_of(perturbation)
+    )
     point_loss, exact = _gradients(question)
     domain = question.domain
     low, high = domain.limits(question.codes)

@@ -108,7 +108,10 @@ def s_value(
     if solved.interval is not None:
         ends = solved.interval
         interval = Interval(
-            low=math.exp(-ends.high), high=math.exp(-ends.low), level=ends.level, method=ends.method
+            low=math.exp(-ends.high),
+            high=math.exp(-ends.low),
+            confidence_level=ends.confidence_level,
+            method=ends.method,
         )
         if solved.standard_error is None:
             warnings = (
@@ -233,14 +236,18 @@ def worst_subpopulation_risk(
     interval = None
     if binary:
         standard_error = standard_error if highest > 0.0 else None
-    if problem.level is not None and binary:
-        rates = binomial_interval(problem.dual.baseline.risk, effective_samples(problem), problem.level)
+    if problem.confidence_level is not None and binary:
+        rates = binomial_interval(
+            problem.dual.baseline.risk, effective_samples(problem), problem.confidence_level
+        )
         low, high = (min(rate / fraction, 1.0) for rate in rates)
         exact = problem.weights is None and problem.units is None
         method = "exact binomial" if exact else "binomial with the effective sample size"
-        interval = Interval(low=low, high=high, level=problem.level, method=method)
-    elif problem.level is not None and standard_error is not None:
-        interval = normal_interval(scale * value, standard_error, problem.level, "influence function")
+        interval = Interval(low=low, high=high, confidence_level=problem.confidence_level, method=method)
+    elif problem.confidence_level is not None and standard_error is not None:
+        interval = normal_interval(
+            scale * value, standard_error, problem.confidence_level, "influence function"
+        )
     units = problem.unit_sums(np.ones(len(present)))
     independent = fraction / float(units @ units)
     warnings = []

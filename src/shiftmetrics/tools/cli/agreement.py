@@ -35,7 +35,7 @@ def agreement(
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --label truth --report report.html`
 
-    Example: `shiftmetrics agreement noisy.csv clean.csv --id image --confidence 0.95 --json agreement.json`
+    Example: `shiftmetrics agreement noisy.csv clean.csv --id image --confidence-level 0.95 --json agreement.json`
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ import typer
 from shiftmetrics.tools.cli.samples import read_vector, split_names
 from shiftmetrics.tools.cli.sources import looks_like_source
 
-KEYS = {"level": "confidence", "id_column": "id", "page": "output"}
-"""Options that are called otherwise than the parameter. A leading ``n_`` is left out: ``n_draws`` is ``--draws``."""
+KEYS = {"id_column": "id", "page": "output"}
+"""Options named differently from the parameter. A leading ``n_`` is left out: ``n_resamples`` is ``--resamples``."""
 
 ALIASES = {"threshold": ["-r"], "output": ["-o"], "page": ["-o", "--report"], "quiet": ["-q"]}
 

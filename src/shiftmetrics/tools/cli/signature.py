@@ -1,7 +1,7 @@
 """Options of commands from signatures and docstrings: each is declared once, by the library or by a command.
 
 A parameter becomes an option with its name, type and default, and its description in the docstring becomes the help.
-Parameters that take option objects (`Resampling`, `Computing`, `Moves`) become one option for each field.
+Parameters that take option objects (`Resampling`, `Computing`, `Perturbation`) become one option for each field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORDS = {"sample_weight": "--weight", "groups": "--groups"}
 
 PLAIN = (str, int, float, bool, Path, list[str])
 PANELS = {
-    "Moves": "Where rows may move", "NoveltyResampling": "Chance",
+    "Perturbation": "Where rows may move", "NoveltyResampling": "Chance",
     "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
 }  # fmt: skip
 """Headings in the help, by the class of the option object."""
@@ -47,7 +47,11 @@ def options_of(function: Callable[..., Any], panel: str | None = None) -> Iterat
         owner, heading = (function, panel) if part is None else (part, PANELS.get(part.__name__))
         for field in [name] if part is None else [field.name for field in dataclasses.fields(part)]:
             default = inspect.signature(owner).parameters[field].default
-            if part is Resampling and field == "level" and not isinstance(parameter.default, Resampling):
+            if (
+                part is Resampling
+                and field == "confidence_level"
+                and not isinstance(parameter.default, Resampling)
+            ):
                 default = parameter.default  # a level stands for the object; None: no interval
             option = _option(owner, field, default)
             if option is not None and field not in NEVER:
@@ -190,7 +194,7 @@ class Call:
                     arguments |= self._taken([name], known)
                     continue
                 fields = self._taken([field.name for field in dataclasses.fields(part)], known)
-                if part is Resampling and not fields.keys() & {"level", "groups"}:
+                if part is Resampling and not fields.keys() & {"confidence_level", "groups"}:
                     continue  # without a level or groups, no interval is made
                 arguments[name] = part(**fields)
             return function(*args, **arguments)

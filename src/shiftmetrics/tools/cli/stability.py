@@ -42,7 +42,7 @@ WORDS = {
 @measuring(
     {stability_criterion: None, model_stability: MODEL},
     words=WORDS,
-    leave_out=["atol", "n_draws"],
+    leave_out=["atol", "n_resamples"],
     panels=PANELS,
 )
 def stability(

@@ -161,7 +161,7 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
         )
     if using != "value":
         if interval is not None:
-            ends.append((interval.low, interval.high, f"{100 * interval.level:g} % interval"))
+            ends.append((interval.low, interval.high, f"{100 * interval.confidence_level:g} % interval"))
         ends.extend(_searched(place, path, value))
     for low, high, what in ends:
         if math.isnan(low) or math.isnan(high):

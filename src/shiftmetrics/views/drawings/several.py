@@ -90,8 +90,8 @@ def draw_ranking(result: Any, ax: Any = None) -> Any:
         ax.plot(values[order, p], height, "o", markersize=5, color=colour, label=_text(power))
     if n_powers > 1:
         ax.legend(title="power", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    level = f", with {100 * result.settings['resampling']['level']:g} % intervals"
-    ax.set_xlabel(f"{QUANTITIES['normalized']}{level}")
+    suffix = f", with {100 * result.settings['resampling']['confidence_level']:g} % intervals"
+    ax.set_xlabel(f"{QUANTITIES['normalized']}{suffix}")
     ax.set_title("Which model agrees most with itself")
     return ax
 
@@ -160,5 +160,5 @@ def draw_models(result: Any, ax: Any = None) -> Any:
     ax.locator_params(axis="x", nbins=6)
     unit = f" ({result.compared_unit})" if result.compared_unit else ""
     ax.set_xlabel(f"{result.criterion}{unit}")
-    ax.set_title(f"Models with {100 * models[0].interval.level:g} % intervals")
+    ax.set_title(f"Models with {100 * models[0].interval.confidence_level:g} % intervals")
     return ax

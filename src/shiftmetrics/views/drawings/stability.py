@@ -204,7 +204,7 @@ def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20, feature: str =
     parts = [part for part in result.subgroups if part.feature == feature]
     parts = parts[: check_integer(top, "top", low=1)]
     if not parts:
-        remedy = "Compute it with moves=Moves(by=...)."
+        remedy = "Compute it with perturbation=Perturbation(by=...)."
         raise ValueError(describe("result", f"one with subgroups for {feature!r}", "none", remedy))
     ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
     ends = [part.interval for part in parts]

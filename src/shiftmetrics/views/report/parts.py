@@ -177,7 +177,7 @@ def facts_of(result: Result) -> list[Fact]:
     interval = result.interval
     if interval is not None:
         ends = f"{format_number(interval.low)} to {format_number(interval.high)}"
-        facts.append(Fact(f"{100 * interval.level:g} % interval", ends, "sampling error"))
+        facts.append(Fact(f"{100 * interval.confidence_level:g} % interval", ends, "sampling error"))
     return facts + view_of(result).facts(result)
 
 

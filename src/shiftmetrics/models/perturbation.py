@@ -14,7 +14,7 @@ from shiftmetrics._core.validation import check_choice, check_integer, check_num
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Moves:
+class Perturbation:
     """What may move, and at what cost.
 
     Columns are given by name or position. Whether they are in the table is checked where the table is known.
@@ -58,8 +58,8 @@ class Moves:
 
     Examples
     --------
-    >>> from shiftmetrics.models import Moves
-    >>> Moves(features=["age", "dose"], cost="iqr", bounds={"age": (18, 90)}).settings()
+    >>> from shiftmetrics.models import Perturbation
+    >>> Perturbation(features=["age", "dose"], cost="iqr", bounds={"age": (18, 90)}).settings()
     {'features': ('age', 'dose'), 'cost': 'iqr', 'bounds': {'age': (18, 90)}, 'integer': 'auto'}
     """
 
@@ -105,7 +105,7 @@ class Moves:
         return options
 
 
-def moves_of(value: Moves | None) -> Moves:
+def perturbation_of(value: Perturbation | None) -> Perturbation:
     """Return the moves of a call.
 
     Raises
@@ -113,9 +113,9 @@ def moves_of(value: Moves | None) -> Moves:
     TypeError
         If ``value`` is something else.
     """
-    if value is not None and not isinstance(value, Moves):
-        raise TypeError(describe("moves", "a Moves or None", repr(value)))
-    return value or Moves()
+    if value is not None and not isinstance(value, Perturbation):
+        raise TypeError(describe("perturbation", "a Perturbation or None", repr(value)))
+    return value or Perturbation()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
