@@ -90,7 +90,7 @@ for seed in range(CASES):
     arguments["paired"] = bool(n == m and rng.random() < 0.4)
     arguments["n_resamples"] = int(rng.choice([19, 2], p=[0.9, 0.1]))  # 2 are too few, and refused
     if rng.random() < 0.2:
-        arguments["level"] = float(rng.choice([0.5, 0.9]))
+        arguments["confidence_level"] = float(rng.choice([0.5, 0.9]))
     try:
         with np.errstate(all="ignore"):
             result = novelty(x, y, **arguments)

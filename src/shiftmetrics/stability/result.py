@@ -66,8 +66,8 @@ class ExcessRisk(Record):
     ----------
     corruption, reweighting : float
         Moves first, weights after: ``mean(moved loss) - mean(loss)`` and what the weights add to it (equation
-        4.4 of arXiv:2405.03198). With the chi-squared divergence a row may lose all its weight; where it then goes, and
-        so this split, is a matter of convention.
+        4.4 of arXiv:2405.03198). With the chi-squared divergence a row may lose all its weight; where it then
+        goes, and so this split, is a matter of convention.
     reweighting_first, corruption_after : float
         Weights first, moves after: ``mean(W loss) - mean(loss)`` and ``mean(W (moved loss - loss))``; never
         ambiguous.
