@@ -66,7 +66,9 @@ class ToyResult(Result):
 def test_a_new_report_card(monkeypatch: pytest.MonkeyPatch) -> None:
     from shiftmetrics.views.report import parts, render_report
 
-    registry = next(name for name, value in vars(parts).items() if isinstance(value, dict) and Result in value)
+    registry = next(
+        name for name, value in vars(parts).items() if isinstance(value, dict) and Result in value
+    )
     monkeypatch.setattr(parts, registry, dict(getattr(parts, registry)))
 
     @parts.reports("other", ToyResult)
@@ -105,3 +107,81 @@ def test_a_new_command_option(capsys: pytest.CaptureFixture[str]) -> None:
     app.command()(greet)
     assert CliRunner().invoke(app, ["ada", "--times", "2"]).stdout.strip() == "hello ada hello ada"
     assert "How often." in CliRunner().invoke(app, ["--help"]).stdout
+
+
+# A kernel: any function of two blocks of samples that returns their similarities.
+
+
+def laplace(samples: Any, points: Any) -> Any:
+    distances = np.abs(samples[:, None, :] - points[None, :, :]).sum(axis=2)
+    return np.exp(-distances)
+
+
+def test_a_new_kernel() -> None:
+    from shiftmetrics import kernel_entropic_novelty
+
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(80, 2))
+    new = np.concatenate([rng.normal(size=(60, 2)), rng.normal((8.0, 0.0), 0.3, size=(20, 2))])
+    result = kernel_entropic_novelty(new, reference, kernel=laplace)
+    # The definition: the entropy of the positive eigenvalues of K of the samples, less that of the reference.
+    both = np.concatenate([new, reference])
+    sign = np.r_[np.full(80, 1.0 / 80), np.full(80, -1.0 / 80)]
+    eigenvalues = np.linalg.eigvals(laplace(both, both) * sign).real
+    positive = eigenvalues[eigenvalues > 1e-9]
+    expected = -np.sum(positive * np.log(positive / positive.sum()))
+    assert result.value == pytest.approx(expected, rel=1e-6)
+
+
+# A kind of model: one that is constant on either side of a cut in its first column.
+
+
+class CutModel:
+    def __init__(self, cut: float) -> None:
+        self.cut = cut
+        self.classes_ = np.array([0, 1])
+
+    def predict(self, X: Any) -> Any:
+        return (np.asarray(X)[:, 0] > self.cut).astype(int)
+
+
+class CutRoute:
+    searches = False
+
+    def accepts(self, model: Any, loss: str) -> bool:
+        return isinstance(model, CutModel) and loss == "zero_one"
+
+    def answer(self, question: Any) -> Any:
+        from shiftmetrics.models.route import Answer
+        from shiftmetrics.stability import ZeroOneLoss
+
+        start = question.codes[:, 0]
+        wrong = question.is_wrong(question.codes, slice(None))
+        # The nearest error of a sample that is right lies just beyond the cut.
+        beyond = np.where(
+            start > question.model.cut, question.model.cut, np.nextafter(question.model.cut, np.inf)
+        )
+        ends = question.codes.copy()
+        ends[:, 0] = np.where(wrong, start, beyond)
+        distances = question.domain.distances(ends, question.codes)
+        return Answer(ZeroOneLoss(distances), lambda rows, distances, choices: ends[rows])
+
+
+def test_a_new_kind_of_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shiftmetrics import Perturbation, model_stability
+    from shiftmetrics.models import route
+
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100, 2))
+    model = CutModel(0.2)
+    y = np.where(rng.random(100) < 0.1, 1 - model.predict(X), model.predict(X))
+    monkeypatch.setattr(route, "ROUTES", {"cut": f"{__name__}:CutRoute", **route.ROUTES})
+    options: dict[str, Any] = {"perturbation": Perturbation(bounds=None, cost="unit"), "computing": QUIET}
+    result = model_stability(model, X, y, 0.4, theta2=np.inf, **options)
+    assert (result.route, result.kind) == ("cut", "exact")
+    # Without reweighting the nearest samples that are right cross the cut, at their squared distance.
+    right = model.predict(X) == y
+    squared = np.sort((X[right, 0] - 0.2) ** 2)
+    needed = 0.4 * 100 - (~right).sum()
+    expected = 0.4 * squared[: int(needed)].sum() / 100
+    assert result.value == pytest.approx(expected, rel=1e-9)
