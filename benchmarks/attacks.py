@@ -17,11 +17,21 @@ import torch
 from _machine import header, table
 from sklearn.datasets import load_digits
 
-from shiftmetrics.adapters.foolbox import FoolboxAttack
 from shiftmetrics.attacks import AttackOptions, apgd, nearest_error, pgd, run_attack
 
 N_ROWS = 200
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0), batch_size=N_ROWS)}
+
+
+def as_function(peer: object, strength: float | None = None) -> Callable[..., torch.Tensor]:
+    """Return an attack of foolbox as a function for `run_attack`."""
+    import foolbox
+
+    def attack(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        wrapped = foolbox.PyTorchModel(model, bounds=(0, 1))
+        return peer(wrapped, x, foolbox.criteria.Misclassification(y), epsilons=strength)[1]
+
+    return attack
 
 
 def network() -> tuple[torch.nn.Module, torch.Tensor, torch.Tensor]:
@@ -82,7 +92,7 @@ def main() -> None:
         }
         theirs = partial(peer, on_model, x, criterion, epsilons=strength)
         seconds = cpu_times(theirs, *own.values(), repeats=7)
-        results = [run_attack(FoolboxAttack(peer, strength=strength), model, x, y, norm=norm, **BOX)]
+        results = [run_attack(as_function(peer, strength), model, x, y, norm=norm, **BOX)]
         results += [attack() for attack in own.values()]
         for name, spent, result in zip(["foolbox PGD 40", *own], seconds, results, strict=True):
             rows.append([name, norm, strength, spent / seconds[0], float(result.success.mean())])
@@ -103,7 +113,7 @@ def main() -> None:
             *(partial(attack, model, x, y, **BOX) for attack in own.values()),
             repeats=3,
         )
-        results = [run_attack(FoolboxAttack(peer), model, x, y, norm=norm, **BOX) for peer in others]
+        results = [run_attack(as_function(peer), model, x, y, norm=norm, **BOX) for peer in others]
         results += [attack(model, x, y, **BOX) for attack in own.values()]
         names = [f"foolbox {type(peer).__name__}" for peer in others] + list(own)
         for name, spent, result in zip(names, seconds, results, strict=True):

@@ -14,7 +14,6 @@ from torchmetrics import MetricCollection
 
 import shiftmetrics
 from shiftmetrics import Computing
-from shiftmetrics.adapters.distributed import distributed_agreement
 from shiftmetrics.adapters.torchmetrics import AttackFailureRate, PosteriorAgreement
 from shiftmetrics.agreement import prediction_rates
 
@@ -80,33 +79,6 @@ def mismatch(rank: int) -> dict[str, Any]:
     return found
 
 
-def certified(rank: int) -> dict[str, Any]:
-    scores, reference, _ = sample()
-    found: dict[str, Any] = {}
-    for name, sizes in SHARES.items():
-        rows = share(rank, sizes)
-        for prior in ("uniform", "predicted"):
-            result = distributed_agreement(
-                scores[rows], reference[rows], K, prior=prior, computing=Computing(atol=1e-9)
-            )
-            found[name, prior] = (result.value, result.beta, result.n_samples)
-    bad = scores.clone()
-    bad[0] = float("nan")
-    attempts = {
-        "bad rows": lambda: distributed_agreement(scores if rank else bad, reference, K),
-        "settings": lambda: distributed_agreement(
-            scores, reference, K, computing=Computing(atol=1e-6 if rank else 1e-7)
-        ),
-        "nothing": lambda: distributed_agreement(scores[:0], reference[:0], K),
-    }
-    for name, attempt in attempts.items():
-        try:
-            attempt()
-        except ValueError as error:
-            found[name] = str(error)
-    return found
-
-
 def worker(rank: int, job: Callable[[int], dict[str, Any]], folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2)
@@ -145,31 +117,3 @@ def test_processes_with_other_settings_are_refused(tmp_path: Path) -> None:
     for found in two_processes(mismatch, tmp_path):
         for message in found.values():
             assert "must share num_classes, kind, prior, floor, beta_range and exact" in message
-
-
-def test_certified_agreement_without_moving_scores(tmp_path: Path) -> None:
-    scores, reference, _ = sample()
-    exact = {
-        prior: shiftmetrics.posterior_agreement(
-            scores, reference, prior=prior, computing=Computing(atol=1e-9)
-        )
-        for prior in ("uniform", "predicted")
-    }
-    first, second = two_processes(certified, tmp_path)
-    for name in SHARES:
-        for prior, expected in exact.items():
-            assert first[name, prior] == second[name, prior]  # to the last bit
-            value, beta, n_samples = first[name, prior]
-            assert value == pytest.approx(expected.value, abs=2e-9)
-            assert beta == pytest.approx(expected.beta, rel=1e-5)
-            assert n_samples == 100
-    assert "scores must be finite" in first["bad rows"]
-    assert "got bad input in process 0" in second["bad rows"]
-    for found in (first, second):
-        assert "must be the same in every process" in found["settings"]
-        assert "at least one row in some process" in found["nothing"]
-
-
-def test_without_a_process_group_the_remedy_is_said() -> None:
-    with pytest.raises(RuntimeError, match="init_process_group first, or use"):
-        distributed_agreement(*sample()[:2], K)

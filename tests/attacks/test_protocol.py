@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.adapters.foolbox import FoolboxAttack
-from shiftmetrics.adapters.secml_torch import SecmlTorchAttack
-from shiftmetrics.attacks import AttackOptions, apgd, nearest_error, pgd, run_attack
+from shiftmetrics.attacks import AttackOptions, pgd, run_attack
 
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
 
@@ -61,51 +59,19 @@ def test_a_careless_attack_leaves_no_gradient_behind(digits):
     assert all(parameter.grad is None for parameter in digits.model.parameters())
 
 
-class _Stub:
-    """Stands for an attack of another library where that library is not installed."""
-
-
-@pytest.mark.parametrize(
-    ("adapter", "module", "message"),
-    [
-        (FoolboxAttack(_Stub(), strength=0.1), "foolbox", "pip install foolbox"),
-        (
-            SecmlTorchAttack(_Stub()),
-            "secmlt.models.pytorch.base_pytorch_nn",
-            "pip install --no-deps secml-torch",
-        ),
-    ],
-)
-def test_a_missing_library_is_one_sentence(digits, monkeypatch, adapter, module, message):
-    monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(ImportError, match=message):
-        run_attack(adapter, digits.model, digits.x[:5], digits.y[:5], **BOX)
-
-
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_foolbox(digits, wrapped):
+def test_a_foolbox_attack_as_the_docs_write_it(digits, wrapped):
     foolbox = pytest.importorskip("foolbox")
     x, y = digits.x[:60], digits.y[:60]
     model = (lambda x: digits.model(x)) if wrapped else digits.model
-    theirs = run_attack(
-        FoolboxAttack(foolbox.attacks.LinfPGD(), strength=0.1), model, x, y, norm="linf", **BOX
-    )
-    assert theirs.attack == "foolbox LinfProjectedGradientDescentAttack"
+
+    def linf_pgd(model, x, y):
+        module = model if isinstance(model, torch.nn.Module) else digits.model
+        wrapped_model = foolbox.PyTorchModel(module, bounds=(0, 1))
+        _, x_adv, _ = foolbox.attacks.LinfPGD()(wrapped_model, x, y, epsilons=0.1)
+        return x_adv
+
+    theirs = run_attack(linf_pgd, model, x, y, norm="linf", **BOX)
     assert theirs.distance.max() <= 0.1 * (1 + 1e-5)
     assert pgd(model, x, y, strength=0.1, **BOX).success.sum() >= theirs.success.sum()
-    nearest = run_attack(FoolboxAttack(foolbox.attacks.DDNAttack()), model, x, y, **BOX)
-    assert nearest_error(model, x, y, method="fmn", **BOX).median_distance <= 1.05 * nearest.median_distance
-    if not wrapped:  # a function hides its parameters, and foolbox leaves gradients on them
-        assert all(parameter.grad is None for parameter in digits.model.parameters())
     digits.model.zero_grad(set_to_none=True)
-
-
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_secml_torch(digits, wrapped):
-    module = pytest.importorskip("secmlt.adv.evasion.pgd")
-    x, y = digits.x[:60], digits.y[:60]
-    model = (lambda x: digits.model(x)) if wrapped else digits.model
-    attack = module.PGD("linf", 0.1, 40, 0.01, backend="native")
-    theirs = run_attack(SecmlTorchAttack(attack), model, x, y, norm="linf", **BOX)
-    assert theirs.distance.max() <= 0.1 * (1 + 1e-5)
-    assert apgd(model, x, y, strength=0.1, **BOX).success.sum() >= theirs.success.sum()

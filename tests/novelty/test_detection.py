@@ -94,16 +94,6 @@ def test_a_kind_that_is_not_more_than_eta_times_as_frequent_is_not_new() -> None
 
 
 @pytest.mark.slow
-def test_a_planner_says_what_would_be_seen() -> None:
-    x, y = planted(7, 120, 120, 0.0, columns=2)
-    found = novelty(x, y)
-    few, many = (found.chance_of_seeing(share, n_trials=5) for share in (0.01, 0.5))
-    assert 0.0 <= few <= many == 1.0
-    with pytest.raises(ValueError, match="share must be"):
-        found.chance_of_seeing(0.0)
-
-
-@pytest.mark.slow
 def test_one_new_kind_brings_no_second_one() -> None:
     false = 0
     for seed in range(80):

@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_number
-from shiftmetrics._core.validation import check_integer, check_number
-from shiftmetrics.novelty.detection import chance_of_seeing
 from shiftmetrics.novelty.maps import FeatureMap, Route
 from shiftmetrics.novelty.modes import Mode, percent
 from shiftmetrics.novelty.routes import solve
@@ -190,35 +188,6 @@ class NoveltyResult(Drawn, Result):
             If the columns do not match, or the result was read back from a file, which holds no rows.
         """
         return self._scorer("score rows").at(points)
-
-    def chance_of_seeing(self, share: float = 0.05, *, n_trials: int = 10, rng: int = 0) -> float:
-        """Return how often a new kind of this share would be seen in samples like these, by simulation.
-
-        Parameters
-        ----------
-        share : float, default 0.05
-            Share of the sample that is of the new kind, above 0 and below 1.
-        n_trials : int, default 10
-            Trials, each of which takes about as long as the search for kinds did.
-        rng : int, default 0
-            Seed of the trials.
-
-        Returns
-        -------
-        float
-            Share of the trials in which something stood out. In each the rows of both samples are dealt anew, and the
-            neighbours of a row are left to the sample alone.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, or the result was read back from a file, which holds no rows.
-        """
-        share = check_number(share, "share", low=0.0, high=1.0, open_low=True, open_high=True)
-        n_trials = check_integer(n_trials, "n_trials", low=1)
-        pooled = self._scorer("simulate").pooled
-        alpha = 1.0 - self.share_interval.confidence_level
-        return chance_of_seeing(pooled, share, n_trials=n_trials, alpha=alpha, seed=rng)
 
     def point_novelty(self, points: Any) -> FloatArray:
         """Return the paper's novelty of points: their membership in all positive eigenfunctions, from 0 to 1.

@@ -9,7 +9,7 @@ import pytest
 
 from shiftmetrics import __version__
 
-COMMANDS = ("demo", "agreement", "stability", "novelty", "compare", "check", "run", "report", "doctor")
+COMMANDS = ("demo", "agreement", "stability", "novelty", "compare", "check", "run", "report")
 
 
 def script(*arguments: object, **options) -> subprocess.CompletedProcess[str]:

@@ -29,7 +29,6 @@ COMMANDS = {
     "check": "Check results against rules, as the gate of a release.",
     "run": "Measure all that a file lists, and check it by rules.",
     "report": "Write one self-contained HTML page of any number of results.",
-    "doctor": "Show versions and devices, and look for known conflicts between installed packages.",
 }
 """Commands with the line that ``shiftmetrics --help`` shows, so that it need not import them."""
 
