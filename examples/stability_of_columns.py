@@ -55,7 +55,6 @@ domains = {
     "... age, sex, region frozen": {"categorical": yes_or_no, "immutable": ["Age", "Sex", "Region"]},
     "only the age": {"features": ["Age"], **years},
     "only weights": {"immutable": list(X.columns)},
-    "deaths recorded wrong": {"categorical": yes_or_no, "label_flip": 1.0},
 }
 lines = []
 for name, options in domains.items():

@@ -183,8 +183,6 @@ def test_costs_are_for_errors_and_fixed_labels(sample: Sample, logistic: Any) ->
     model = Decision(logistic, costs={"sick": 2.0})
     with pytest.raises(ValueError, match="loss must be 'zero_one' where errors have costs"):
         stability(model, sample, loss="log_loss")
-    with pytest.raises(ValueError, match="label_flip must be inf where errors have costs"):
-        stability(model, sample, perturbation=Perturbation(label_flip=1.0))
 
 
 # --- predictions that are none -----------------------------------------------------------------------------

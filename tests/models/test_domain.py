@@ -205,7 +205,6 @@ def test_groups_are_named_by_what_their_columns_share() -> None:
         ({"bounds": {"age": (3, 1)}}, r"bounds\['age'\] must be a pair with lowest <= highest"),
         ({"bounds": {"age": 3}}, r"bounds\['age'\] must be a pair"),
         ({"bounds": {"region": (0, 1)}}, "of a column of numbers"),
-        ({"label_flip": 0.0}, "label_flip must be a number greater than 0"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options: dict[str, object], message: str) -> None:

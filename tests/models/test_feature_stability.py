@@ -1,7 +1,5 @@
 """Feature stability: what moves of one feature do when nothing else may move, on all rows and on parts of them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -364,42 +362,6 @@ def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
     told = feature_stability(model, table, y, 0.4, perturbation=Perturbation(by=rare, features=["age"]))
     assert {part.subgroup for part in told.subgroups} == {"many"}
     assert "Subgroups of fewer than 30 rows are left out: few (12)." in told.warnings
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loss", ["zero_one", "log_loss"])
-@pytest.mark.parametrize(
-    "model",
-    [DecisionTreeClassifier(max_depth=4, random_state=0), LogisticRegression(max_iter=500), Wrapped],
-    ids=["tree", "linear", "any model"],
-)
-def test_labels_may_change_beside_each_feature(model, loss, iris) -> None:
-    X, y = iris
-    y = np.where(np.arange(len(y)) % 11 == 0, 1 - y, y)
-    if model is Wrapped:
-        model = Wrapped(LogisticRegression(max_iter=500).fit(X, y))
-    else:
-        model.fit(X, y)
-    threshold = {"zero_one": 0.4, "log_loss": 1.0}[loss]
-    moves = Perturbation(label_flip=0.2, cost="unit")
-    fixed = feature_stability(
-        model, X, y, threshold, loss=loss, theta2=0.4, perturbation=Perturbation(cost="unit")
-    )
-    result = feature_stability(
-        model, X, y, threshold, loss=loss, theta2=0.4, perturbation=replace(moves, by=np.arange(len(y)) % 2)
-    )
-    assert result.settings["perturbation"]["label_flip"] == 0.2
-    never = {part.feature: part.value for part in fixed.features}
-    for part in result.features:
-        assert part.value <= never[part.feature] * (1 + 1e-9)
-        if isinstance(model, Wrapped):
-            continue
-        alone = model_stability(
-            model, X, y, threshold, loss=loss, perturbation=replace(moves, features=list(part.columns))
-        )
-        np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
-    assert any(part.value < 0.9 * never[part.feature] for part in result.features)
-    assert all(np.isfinite(part.value) for part in result.subgroups)
 
 
 def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:

@@ -336,55 +336,6 @@ def test_the_bound_of_several_classes_is_one(
     assert answer.lower.take(np.array([3, 1])).base(slice(0, 2))[1] == answer.lower.base(rows)[1]
 
 
-# --- labels ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
-def test_labels_may_flip_at_a_distance(mixed: Mixed, loss: str) -> None:
-    model, X, y = mixed
-    threshold = 1.2 if loss != "zero_one" else 0.5
-    never, far, near = (
-        model_stability(
-            model, X, y, threshold, loss=loss, perturbation=Perturbation(label_flip=distance, integer=())
-        )
-        for distance in (np.inf, 1e3, 0.3)
-    )
-    assert far.value == pytest.approx(never.value, rel=1e-9)
-    assert near.value < never.value
-    assert never.flipped_labels is None
-    flips = near.flipped_labels.sum() + (0 if near.splits is None else near.split_flipped_labels.sum())
-    assert flips > 0
-    assert near.kind == "exact"
-
-
-def test_a_label_flip_alone_is_a_candidate(mixed: Mixed) -> None:
-    model, X, y = mixed
-    frozen = model_stability(
-        model,
-        X,
-        y,
-        0.8,
-        loss="log_loss",
-        perturbation=Perturbation(immutable=list(X.columns), label_flip=0.7),
-    )
-    here, there = (
-        question_of(model, X, labels, loss="log_loss") for labels in (y, np.where(y == "ill", "well", "ill"))
-    )
-    losses = np.stack([part.losses(part.codes, slice(None)) for part in (here, there)], axis=1)
-    expected = stability_criterion(CandidateLoss(losses, [[0.0, 0.7]] * len(y), kind="exact"), 0.8)
-    assert frozen.value == pytest.approx(expected.value, rel=1e-9)
-    assert frozen.route == "labels"
-
-
-def test_a_regression_has_no_labels_to_flip() -> None:
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    model = LinearRegression().fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="label_flip must be inf for a regression"):
-        model_stability(
-            model, X, X[:, 0] + 0.1, 1.0, loss="squared", perturbation=Perturbation(label_flip=1.0)
-        )
-
-
 def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.DataFrame, np.ndarray]]) -> None:
     X, y = mixed_rows(80, 3)
     model = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0))

@@ -168,15 +168,12 @@ def test_results_tables_and_curves_of_rows_with_holes(wine) -> None:
 
 
 @pytest.mark.slow
-def test_subgroups_and_labels_that_flip(wine) -> None:
+def test_subgroups_by_missing_cells(wine) -> None:
     X, y = wine
     model = HistGradientBoostingClassifier(max_iter=10).fit(X, y)
     by = np.where(X["alcohol"].isna(), "unknown", np.where(X["alcohol"] > 13, "strong", "light"))
     parts = feature_stability(model, X, y, 0.4, perturbation=Perturbation(by=by))
     assert {part.subgroup for part in parts.subgroups} == {"unknown", "strong", "light"}
-    for label_flip in (0.5, 2.0):
-        flipped = model_stability(model, X, y, 0.4, perturbation=Perturbation(label_flip=label_flip))
-        pd.testing.assert_frame_equal(flipped.moved_rows().isna(), X.isna())
 
 
 @pytest.mark.slow

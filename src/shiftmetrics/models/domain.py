@@ -96,8 +96,6 @@ class Domain:
         Numbers that change by whole steps.
     flips : tuple of Flip
         Columns of categories. They are disjoint.
-    label_flip : float
-        Distance of a change of the label; inf where labels are fixed.
     warnings : tuple of str
         What the caller should know.
     """
@@ -109,7 +107,6 @@ class Domain:
     upper: FloatArray
     integer: BoolArray
     flips: tuple[Flip, ...] = ()
-    label_flip: float = np.inf
     warnings: tuple[str, ...] = ()
 
     @property

@@ -163,7 +163,6 @@ def domain_of(table: Table, perturbation: Any, *, everything: bool = False) -> D
         upper=upper,
         integer=np.zeros(len(names), dtype=np.bool_),
         flips=tuple(flips),
-        label_flip=perturbation.label_flip,
     )
     features = perturbation.features
     if isinstance(features, Mapping):

@@ -68,9 +68,8 @@ def feature_stability(
     perturbation : Perturbation, optional
         What may move, and at what cost. ``features`` are taken one at a time: by default all columns that may move,
         where a one-hot group counts as one; a dict names groups of columns that are taken together. Costs decide
-        what is harmful: by default two random rows are as far apart in one column as in another. ``label_flip``
-        counts beside the moves of each feature. ``by`` names subgroups of the rows: each gets the stability of every
-        feature, and that with all columns free.
+        what is harmful: by default two random rows are as far apart in one column as in another. ``by``
+        names subgroups of the rows: each gets the stability of every feature, and that with all columns free.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
     resampling : Resampling, float or None, default 0.95

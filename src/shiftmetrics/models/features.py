@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -76,9 +75,9 @@ def _part(domain: Domain, name: str, columns: IntArray) -> Part:
 def answers_of(
     question: Question, parts: Sequence[Part], method: str, weights: FloatArray | None = None
 ) -> Iterator[tuple[Part, Answer]]:
-    """Yield the answer for each part; models of trees look at all parts at once, unless labels may change."""
+    """Yield the answer for each part; models of trees answer for all parts at once."""
     left = dict(enumerate(parts))
-    if method in ("auto", "tree", "ensemble") and math.isinf(question.domain.label_flip):
+    if method in ("auto", "tree", "ensemble"):
         shared = answers_for_groups(question, [part.columns for part in parts], weights)
         try:
             for position, found in shared:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -43,8 +42,6 @@ class Perturbation:
         Columns of numbers that stand for categories.
     one_hot : sequence of sequences, or dict of str to sequence, optional
         Groups of columns of which one is 1 and the others 0, with their names in a dict. A group moves as a whole.
-    label_flip : float, default inf
-        Distance of a change of the label; inf keeps labels fixed.
     by : array_like of shape (n_samples,), str, or dict of str to bool array, optional
         Subgroups of the rows for `feature_stability`: a label for each row, the name of a column of ``X``, or masks,
         which may overlap.
@@ -70,13 +67,10 @@ class Perturbation:
     integer: Any = "auto"
     categorical: Any = None
     one_hot: Any = None
-    label_flip: float = math.inf
     by: Any = None
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "label_flip": check_number(self.label_flip, "label_flip", low=0.0, open_low=True, allow_inf=True)
-        }
+        checked: dict[str, Any] = {}
         for name in ("features", "immutable", "integer", "categorical"):
             value = getattr(self, name)
             if name == "features" and isinstance(value, Mapping):
@@ -98,8 +92,6 @@ class Perturbation:
         """Return the options that are set, for the ``settings`` of a result."""
         given = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "by"}
         options = {name: _plain(value) for name, value in given.items() if value is not None}
-        if math.isinf(self.label_flip):
-            del options["label_flip"]
         if self.by is not None:
             options["by"] = self.by if isinstance(self.by, str) else "given"
         return options

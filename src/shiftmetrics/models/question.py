@@ -134,9 +134,8 @@ class Question:
 
     @property
     def immovable(self) -> bool:
-        """Whether neither rows nor labels may change, so that their weights alone do."""
-        labels_fixed = math.isinf(self.domain.label_flip)
-        return math.isinf(self.theta1) or (self.domain.immovable and labels_fixed)
+        """Whether no row may change, so that only the weights do."""
+        return math.isinf(self.theta1) or self.domain.immovable
 
     def _decoded(self, points: FloatArray) -> Any:
         self.count.rows += len(points)
@@ -227,7 +226,7 @@ def question_of(
         is_frame=is_frame,
         y=positions,
         classes=classes,
-        costs=_costs(rule, classes, loss, perturbation),
+        costs=_costs(rule, classes, loss),
         clip=search.clip or least_probability(core),
         loss=loss,
         domain=domain_of(table, perturbation, everything=everything),
@@ -240,24 +239,18 @@ def question_of(
     )
 
 
-def _costs(
-    rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName, perturbation: Perturbation
-) -> FloatArray | None:
+def _costs(rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName) -> FloatArray | None:
     """Return what an error on a row of each class costs; None where all cost the same.
 
     Raises
     ------
     ValueError
-        If costs are given for another loss, for labels that flip, or for labels that are no classes.
+        If costs are given for another loss, or for labels outside the classes.
     """
     if rule.costs is None:
         return None
     if loss != "zero_one" or classes is None:
         raise ValueError(describe("loss", "'zero_one' where errors have costs", repr(loss)))
-    if math.isfinite(perturbation.label_flip):
-        raise ValueError(
-            describe("label_flip", "inf where errors have costs", f"{perturbation.label_flip:g}")
-        )
     unknown = [label for label in rule.costs if label not in classes.tolist()]
     if unknown:
         expected = f"by labels that the model knows ({first_few(classes.tolist())})"

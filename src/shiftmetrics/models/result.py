@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.table import Table
@@ -66,10 +66,6 @@ class ModelStabilityResult(StabilityResult):
         Where each row stands after its move, coded likewise.
     split_codes : array of shape (n_splits, n_features) or None
         Second places, in the order of ``splits``.
-    flipped_labels : bool array of shape (n_samples,) or None
-        Rows whose label changes in their first place, where labels may change.
-    split_flipped_labels : bool array of shape (n_splits,) or None
-        Likewise in their second places.
     loss : Loss or None
         What each row loses and where it may move, as far as the route found out: for `stability_curve`
         and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
@@ -80,7 +76,7 @@ class ModelStabilityResult(StabilityResult):
     higher_is_better: ClassVar[bool] = True
     row_fields: ClassVar[tuple[str, ...]] = (
         *StabilityResult.row_fields,
-        "table", "units", "moved_codes", "split_codes", "flipped_labels", "split_flipped_labels", "loss",
+        "table", "units", "moved_codes", "split_codes", "loss",
     )  # fmt: skip
 
     route: str
@@ -92,8 +88,6 @@ class ModelStabilityResult(StabilityResult):
     units: FloatArray | None = None
     moved_codes: FloatArray | None = None
     split_codes: FloatArray | None = None
-    flipped_labels: BoolArray | None = None
-    split_flipped_labels: BoolArray | None = None
     loss: Loss | None = field(default=None, repr=False)
 
     @property

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.question import LossName, Question
 from shiftmetrics.stability.criterion import worst_case_risk
 from shiftmetrics.stability.losses import (
-    AlternativesLoss,
     CandidateLoss,
     FixedLoss,
     Kind,
@@ -39,8 +37,6 @@ well what another domain does, and 0 no better.
 
 Points = Callable[[IntArray, FloatArray, IntArray | None], FloatArray]
 """From rows, their distances and their choices in the plan to the coded points where they stand then."""
-Flipped = Callable[[IntArray, IntArray | None], BoolArray]
-"""From rows and their choices to whether their label is changed."""
 
 
 class Redraws(NamedTuple):
@@ -86,8 +82,6 @@ class Answer:
         there is none: `model_stability` then solves again.
     warnings : tuple of str
         What the caller should know.
-    flipped : callable or None
-        Whether labels change, where they may.
     redraws : Redraws or None
         The risks at the values of the columns that move, where they are known.
     """
@@ -97,7 +91,6 @@ class Answer:
     lower: Loss | None = None
     refine: Callable[[float], Answer | None] | None = None
     warnings: tuple[str, ...] = ()
-    flipped: Flipped | None = None
     redraws: Redraws | None = None
 
     @property
@@ -141,7 +134,7 @@ def answer(
         If no route answers, or the one named by ``method`` does not accept the model.
     """
     if question.domain.immovable:
-        return "labels", with_label_flips(question, fixed_answer) or fixed_answer(question)
+        return "weights", fixed_answer(question)
     model, loss = question.model, question.loss
     for name in ROUTES if method == "auto" else (method,):
         module, attribute = ROUTES[name].split(":")
@@ -151,7 +144,7 @@ def answer(
                 return name, replace(
                     fixed_answer(question), loss=EndlessLoss(question.losses(question.codes, slice(None)))
                 )
-            found = with_label_flips(replace(question, costs=None), functools.partial(by, route))
+            found = by(route, replace(question, costs=None))
             if found is not None:
                 return name, with_costs(question, found)
         elif method != "auto":
@@ -191,76 +184,6 @@ def as_candidates(loss: Loss) -> CandidateLoss:
         return CandidateLoss(losses, apart, kind=loss.kind)
     assert isinstance(loss, CandidateLoss)
     return loss
-
-
-def with_label_flips(question: Question, of_route: Callable[[Question], Answer | None]) -> Answer | None:
-    """Return the answer of a route where labels may change at the distance ``question.domain.label_flip``.
-
-    The route answers once for each label that a row could have.
-
-    Raises
-    ------
-    ValueError
-        For a regression, which has no labels.
-    """
-    first = of_route(question)
-    if first is None or math.isinf(question.domain.label_flip):
-        return first
-    if question.classes is None:
-        raise ValueError(describe("label_flip", "inf for a regression", f"{question.domain.label_flip:g}"))
-    answers = [first]
-    if question.loss == "zero_one":  # another label than the prediction is an error wherever a row stands
-        error = FixedLoss(np.ones(question.n_samples))
-        return _combined(question, [first, replace(fixed_answer(question), loss=error)])
-    for turn in range(1, len(question.classes)):
-        other = of_route(replace(question, y=(question.y + turn) % len(question.classes)))
-        if other is None:
-            return None
-        answers.append(other)
-    return _combined(question, answers)
-
-
-def _combined(question: Question, answers: Sequence[Answer]) -> Answer:
-    """Let each row take the worst of its labels."""
-    offsets = np.full((question.n_samples, len(answers)), question.domain.label_flip)
-    offsets[:, 0] = 0.0
-    kinds = {answer.kind for answer in answers}
-    kind: Kind = "exact" if kinds == {"exact"} else "upper_bound"
-
-    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
-        assert choices is not None
-        inner, label = np.divmod(choices, len(answers))
-        placed = np.array(question.codes[rows])
-        for k, answer in enumerate(answers):
-            mine = np.flatnonzero(label == k)
-            rest = np.sqrt(np.maximum(distances[mine] ** 2 - offsets[rows[mine], k] ** 2, 0.0))
-            moving = mine[rest > 0.0]
-            if moving.size:
-                placed[moving] = answer.points(rows[moving], rest[rest > 0.0], inner[moving])
-        return placed
-
-    def flipped(_rows: IntArray, choices: IntArray | None) -> BoolArray:
-        assert choices is not None
-        return np.asarray(choices % len(answers) > 0)
-
-    def refine(dual: float) -> Answer | None:
-        better = [None if answer.refine is None else answer.refine(dual) for answer in answers]
-        pairs = zip(better, answers, strict=True)
-        return _combined(question, [new or old for new, old in pairs]) if any(better) else None
-
-    lower: Loss | None = None
-    if any(answer.lower is not None for answer in answers):
-        parts = [answer.loss if answer.lower is None else answer.lower for answer in answers]
-        certified = all(answer.lower is not None or answer.kind == "exact" for answer in answers)
-        lower = AlternativesLoss(parts, offsets, kind="lower_bound") if certified else None
-    return Answer(
-        AlternativesLoss([answer.loss for answer in answers], offsets, kind=kind),
-        points,
-        lower=lower,
-        refine=refine if any(answer.refine is not None for answer in answers) else None,
-        warnings=answers[0].warnings,
-        flipped=flipped,
-    )
 
 
 class EndlessLoss(FixedLoss):

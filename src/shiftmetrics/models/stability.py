@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import Computing, Resampling, progress_bar
 from shiftmetrics._core.rows import source_of_rows
 from shiftmetrics._core.validation import check_choice, check_weights, describe
@@ -164,15 +164,13 @@ def model_stability(
     else:
         route, found = answer(question, search.method)
         rounds = solve_in_rounds(question, found, threshold, options)
-    places, flipped = shifted_rows(question, rounds.solved, rounds.found, sample_weight)
+    places = shifted_rows(question, rounds.solved, rounds.found, sample_weight)
     n, has_splits = question.n_samples, rounds.solved.splits is not None
     return _result(
         question, route, rounds, sample_weight, perturbation, search,
         table=replace(question.table, is_frame=question.is_frame),
         moved_codes=places[:n],
         split_codes=places[n:] if has_splits else None,
-        flipped_labels=None if flipped is None else flipped[:n],
-        split_flipped_labels=flipped[n:] if has_splits and flipped is not None else None,
     )  # fmt: skip
 
 
@@ -252,8 +250,8 @@ def _neighbour_distance(question: Question) -> float | None:
 
 def shifted_rows(
     question: Question, solved: StabilityResult, found: Answer, sample_weight: Any, of: IntArray | None = None
-) -> tuple[FloatArray, BoolArray | None]:
-    """Return where rows stand in a shift, second places last, and which labels change; the model is asked again.
+) -> FloatArray:
+    """Return where rows stand in a shift, second places last; the model predicts them again.
 
     Parameters
     ----------
@@ -293,26 +291,24 @@ def shifted_rows(
     places, away = question.codes[rows], np.flatnonzero(distances > 0.0)
     if away.size:
         places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
-    flipped = None if found.flipped is None else found.flipped(rows, choices)
-    kept = away if flipped is None else away[~flipped[away]]
-    if not (kept.size and solved.status.ok and 0.0 < solved.value < math.inf):
-        return places, flipped
+    if not (away.size and solved.status.ok and 0.0 < solved.value < math.inf):
+        return places
     share = check_weights(sample_weight, "sample_weight", n)
-    weights = weights[kept] / n * (1.0 if share is None else share[own[kept]])
-    origins = question.codes[rows[kept]]
+    weights = weights[away] / n * (1.0 if share is None else share[own[away]])
+    origins = question.codes[rows[away]]
     allowed = _SLACK * (solved.risk - solved.base_risk)
-    short = losses[kept] - question.losses(places[kept], rows[kept])
+    short = losses[away] - question.losses(places[away], rows[away])
     for push in PUSHES:  # past a boundary that rounding moves
         if weights @ short <= allowed:
             break
-        pushed = question.domain.clip(origins + (1.0 + push) * (places[kept] - origins), origins)
-        places[kept] = np.where((short > 0.0)[:, None], pushed, places[kept])
-        short = losses[kept] - question.losses(places[kept], rows[kept])
+        pushed = question.domain.clip(origins + (1.0 + push) * (places[away] - origins), origins)
+        places[away] = np.where((short > 0.0)[:, None], pushed, places[away])
+        short = losses[away] - question.losses(places[away], rows[away])
     lost = float(weights @ short)
-    farther = question.domain.distances(places[kept], origins) ** 2 - distances[kept] ** 2
+    farther = question.domain.distances(places[away], origins) ** 2 - distances[away] ** 2
     dearer = question.theta1 * float(weights @ farther)
     _refuse_lost(lost, dearer, solved)
-    return places, flipped
+    return places
 
 
 def _refuse_lost(lost: float, dearer: float, solved: StabilityResult) -> None:

@@ -43,7 +43,7 @@ def most_sensitive_sample(
         Columns ``weight`` (mean 1), ``moved``, ``split`` (whether the line is a second place), ``distance``,
         ``loss`` and ``moved_loss`` (before and after). Then the columns of ``table``, after the moves where
         ``moved`` is known, and for every column that changes anywhere a column ``NAME move``: the difference of
-        numbers, or whether a category changed; and where labels may flip, ``label flipped``. A column of the table
+        numbers, or whether a category changed. A column of the table
         with the name of one of the first six gets the name ``NAME of the row``.
 
     Raises
@@ -98,11 +98,6 @@ def most_sensitive_sample(
         after = places.iloc[position].rename(columns=names).reset_index(drop=True)
         moves = pd.DataFrame({f"{name} move": change[position] for name, change in changes.items()})
         sample = pd.concat([sample, after, moves], axis=1)
-    flipped = getattr(result, "flipped_labels", None)
-    if flipped is not None:
-        other = getattr(result, "split_flipped_labels", None)
-        everywhere = flipped if other is None else np.concatenate([flipped, other])
-        sample["label flipped"] = everywhere[of_places]
     if splits == "heaviest":
         sample = _heaviest(sample, rows, second)
         rows = np.arange(n_samples)

@@ -122,11 +122,11 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
     assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     model_cost = run(
         "stability", place / "rows.csv", *asked(place / "model.joblib"),
-        "--cost", "range", "--label-flip", "0.2", "--json", tmp_path / "c.json",
+        "--cost", "range", "--json", tmp_path / "c.json",
     )  # fmt: skip
     assert model_cost.exit_code == 0, model_cost.output
     expected = model_stability(
-        model, rows[COLUMNS], rows["died"], 0.4, perturbation=Perturbation(cost="range", label_flip=0.2)
+        model, rows[COLUMNS], rows["died"], 0.4, perturbation=Perturbation(cost="range")
     )
     assert json.loads((tmp_path / "c.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
     frozen = run(
@@ -191,11 +191,11 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     arguments = [*asked(place / "model.joblib"), "--id", "patient"]
     result = run(
         "stability", place / "rows.csv", *arguments, "--feature-stability", "--by", "nurse", "--immutable", "ward",
-        "--label-flip", "0.9", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
+        "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     model = joblib.load(place / "model.joblib")
-    moves = Perturbation(immutable=["ward"], by=rows["nurse"].to_numpy(), label_flip=0.9)
+    moves = Perturbation(immutable=["ward"], by=rows["nurse"].to_numpy())
     expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, perturbation=moves)
     assert expected.headline() in result.stdout
     for who in ("Ann", "Bob"):
@@ -343,7 +343,6 @@ def test_boundaries_are_answers(run, place, tmp_path, threshold):
         (["--model", "model.joblib", "--target", "died", "--id", "w"], "--id must name a column"),
         (["--model", "model.joblib", "--target", "died", "--label", "w"], "--label must name a column"),
         (["--model", "model.joblib", "--target", "died", "--theta1", "-1"], "--theta1 must"),
-        (["--model", "model.joblib", "--target", "died", "--label-flip", "-1"], "--label-flip must"),
         (["--model", "model.joblib", "--target", "died", "--cost", "metres"], "--cost must be one of"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -104,8 +103,8 @@ def model_stability_adam(
         progress=progress,
     )
     warnings = [*domain.warnings, *result.warnings]
-    if domain.movable_flips or math.isfinite(domain.label_flip):
-        warnings.append("Gradient steps leave categories and labels as they are.")
+    if domain.movable_flips:
+        warnings.append("Gradient steps leave categories as they are.")
     if (domain.sliding & domain.integer).any():
         warnings.append("Gradient steps move whole numbers by fractions.")
     settings = {**result.settings, "loss": loss, "model": type(model).__name__}
