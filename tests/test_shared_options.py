@@ -33,7 +33,6 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "models.least_changes": (MODEL, X),
     "models.model_stability": (MODEL, X, LABELS, 0.4),
     "novelty.kernel_entropic_novelty": (X, Y),
-    "novelty.novelty_table": ({"a": X, "b": Y},),
     "stability.stability_criterion": (LOSS, 0.4),
     "stability.stability_curve": (LOSS,),
     "stability.trade_off": (LOSS, 0.4),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,13 +10,16 @@ import numpy as np
 
 from shiftmetrics._core.arrays import to_float64
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.validation import seed_of
+from shiftmetrics._core.validation import check_number, describe, seed_of
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
 from shiftmetrics.novelty.inputs import check_samples, column_units, novelty_resampling_of, units_warning
+
+Criterion = Callable[[Any, Any], Any]
+"""From a sample and the reference to a number, or to a result with a value."""
 
 
 def compare_novelty(
@@ -27,6 +30,7 @@ def compare_novelty(
     kernel: Literal["gaussian", "cosine"] = "gaussian",
     bandwidth: float | Literal["auto"] = "auto",
     method: Any = "auto",
+    criteria: Mapping[str, Criterion] | None = None,
     resampling: NoveltyResampling | Resampling | float = 0.95,
     computing: Computing | None = None,
 ) -> ComparisonResult:
@@ -48,8 +52,11 @@ def compare_novelty(
         differ in units, each is divided by its spread in all rows together, and a warning says so.
     method : str or LandmarkMap, default "auto"
         As for `kernel_entropic_novelty`.
+    criteria : mapping of str to callable, optional
+        Other scores to set beside the fraction that is new, by name: ``score(sample, reference)`` returns a number,
+        as the functions of `shiftmetrics.lab.baselines` can. They see the same rows and do not change the ranking.
     resampling : NoveltyResampling, Resampling or float, default 0.95
-        Relabellings, their level, which is that of the intervals and of all ranks together too, and the seed.
+        Permutations, their level, which is that of the intervals and of all ranks together too, and the seed.
     computing : Computing, optional
         As for `kernel_entropic_novelty`.
 
@@ -62,14 +69,13 @@ def compare_novelty(
     Raises
     ------
     TypeError
-        If ``samples`` is not a mapping, or holds no numbers.
+        If ``samples`` is not a mapping or holds no numbers, or a criterion is not a function.
     ValueError
         If there are fewer than two samples, or an argument of `kernel_entropic_novelty` is bad.
 
     See Also
     --------
     compare_results : The same from results; it refuses those of unequal numbers of rows.
-    shiftmetrics.novelty.novelty_table : Each sample against each other.
 
     Examples
     --------
@@ -116,5 +122,21 @@ def compare_novelty(
 
     results = measure_each(names, measure, computing, "Sample")
     settings = {"n_rows": size, "bandwidth": width, "column_units": None if units is None else units.tolist()}
-    ranked = rank_results(results, confidence_level, seed, settings=settings)
+    beside = _scores_by(criteria, arrays, base)
+    ranked = rank_results(results, confidence_level, seed, companions=beside, settings=settings)
     return replace(ranked, warnings=units_warning(units, divided=True) + ranked.warnings)
+
+
+def _scores_by(
+    criteria: Mapping[str, Criterion] | None, samples: Mapping[str, Any], reference: Any
+) -> dict[str, dict[str, float]]:
+    """Return the score of each sample by each criterion."""
+    scores: dict[str, dict[str, float]] = {name: {} for name in samples}
+    for criterion, score in (criteria or {}).items():
+        if not callable(score):
+            expected = "a function of a sample and the reference"
+            raise TypeError(describe(f"criteria[{criterion!r}]", expected, repr(score)))
+        for name, sample in samples.items():
+            value = float(score(to_float64(sample), to_float64(reference)))
+            scores[name][criterion] = check_number(value, f"criteria[{criterion!r}]")
+    return scores

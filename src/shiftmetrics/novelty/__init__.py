@@ -4,14 +4,11 @@ from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
 from shiftmetrics.novelty.inputs import LandmarkMap, NoveltyResampling
 from shiftmetrics.novelty.result import NoveltyResult
-from shiftmetrics.novelty.table import NoveltyTable, novelty_table
 
 __all__ = [
     "LandmarkMap",
     "NoveltyResampling",
     "NoveltyResult",
-    "NoveltyTable",
     "choose_bandwidth",
     "kernel_entropic_novelty",
-    "novelty_table",
 ]

@@ -114,7 +114,7 @@ def kernel_entropic_novelty(
     See Also
     --------
     choose_bandwidth : The default bandwidth.
-    novelty_table : Each of several samples against each other.
+    shiftmetrics.comparison.compare_novelty : Several samples against one reference.
     shiftmetrics.comparison.compare_novelty : Several samples against one reference.
 
     Notes

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.novelty import kernel_entropic_novelty, novelty_table
+from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.views.report import Context, Rows, render_report
 from shiftmetrics.views.report.parts import LONGEST_TEXT, excerpt
 from shiftmetrics.views.report.typical import MOST_WORDS, Side, typical_columns, typical_rows, typical_words
@@ -141,15 +141,6 @@ def test_what_is_missing_is_shown_where_it_stands_out():
     far += 0.1 * np.random.default_rng(0).normal(size=far.shape)
     lost = kernel_entropic_novelty(near, np.concatenate([near, far]), bandwidth=1.0)
     assert "Missing 1" in page(lost)
-
-
-def test_tables_have_entries():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, 120, 2))
-    x[:50] += 9.0
-    text = render_report(novelty_table({"x": x, "y": y}, bandwidth=2.0))
-    assert "Most that is new first" in text
-    assert text.count("<figure") == 1
 
 
 def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):

@@ -1,4 +1,4 @@
-"""Drawings of novelty: the spectrum, modes, and several samples."""
+"""Drawings of novelty: the spectrum, and modes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics.novelty import NoveltyResult, NoveltyTable
+from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
-    INK,
     MUTED,
     REFERENCE,
     TEST,
-    heat_map,
     name_rows,
     new_axes,
     percent_axes,
@@ -60,21 +58,4 @@ def draw_frequencies(result: Any, ax: Any = None) -> Any:
     percent_axes(ax, "x")
     ax.legend(loc="lower right")
     ax.set_title("How frequent each mode is")
-    return ax
-
-
-@drawing(NoveltyTable, kind="pairs", default=True)
-def draw_pairs(table: Any, ax: Any = None) -> Any:
-    """Draw the share of each sample (row) that is new against each other (column)."""
-    frame = table.pairs()
-    values, names = 100.0 * frame.to_numpy(dtype=np.float64), [str(name) for name in frame.index]
-    n = len(names)
-    ax = new_axes(ax, width=1.0 + 0.85 * n, height=0.8 + 0.55 * n)
-    largest = max(float(np.nanmax(values)), 1e-12)
-    heat_map(ax, values, names, text="{:.0f} %", cmap="Oranges", vmin=0.0, vmax=largest, aspect="auto")
-    ax.set_xticks(range(n), names, rotation=30, ha="right", rotation_mode="anchor")
-    for draw_line in (ax.axhline, ax.axvline):  # the means stand apart
-        draw_line(n - 1.5, color=INK, linewidth=0.8)
-    ax.set(xlabel="is the reference", ylabel="is tested")
-    ax.set_title("Share that is new")
     return ax

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.validation import describe
-from shiftmetrics.novelty import NoveltyResult, NoveltyTable
+from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
@@ -51,14 +51,6 @@ def novelty_facts(result: Any) -> list[Fact]:
         Fact("modes within each", counts, "as many as rows would mean too narrow a bandwidth"),
         Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation"),
     ]
-
-
-@reports("novelty", NoveltyTable)
-def fill_table(entry: Entry) -> None:
-    """Draw a table of several samples."""
-    result = entry.result
-    entry.sentences += result.notes()
-    entry.draw()
 
 
 @reports("novelty", NoveltyResult, facts=novelty_facts)
