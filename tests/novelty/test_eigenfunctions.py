@@ -80,22 +80,6 @@ def test_new_points_in_any_array_library_and_in_blocks() -> None:
     )
 
 
-def test_a_precomputed_kernel_scores_points_by_their_similarities() -> None:
-    x, y, _ = clusters(0)
-    joint = np.concatenate([x, y])
-    matrix = oracles.gaussian_kernel(joint, joint, 1.0)
-    points = np.random.default_rng(0).normal(size=(7, 2)) * 3
-    result = novelty(matrix[:100], matrix[100:], kernel="precomputed")
-    expected = novelty(x, y, bandwidth=1.0)
-    similarities = oracles.gaussian_kernel(points, joint, 1.0)
-    np.testing.assert_allclose(result.point_novelty(matrix), expected.point_novelty(joint), atol=1e-6)
-    # Away from the data, modes of tiny eigenvalues count whose functions are told by the last digits alone.
-    np.testing.assert_allclose(result.point_novelty(similarities), expected.point_novelty(points), atol=0.02)
-    np.testing.assert_allclose(
-        eigenmodes(result)[0].score(similarities), eigenmodes(expected)[0].score(points), atol=1e-8
-    )
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("options", [{"kernel": "cosine"}, {"bandwidth": 1.0}])
 def test_tensors_are_scored_without_a_warning(options: dict) -> None:

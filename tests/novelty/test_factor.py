@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
-from shiftmetrics.novelty.gram import Gram, precomputed_gram
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
 
@@ -154,16 +154,23 @@ def test_a_kernel_that_is_not_semidefinite_is_noticed_and_replaced() -> None:
     assert pivoted(gram).indefinite
 
 
+def gram_of_matrix(matrix: np.ndarray) -> Gram:
+    """The samples are positions in the matrix, 20 of them of the test sample."""
+    positions = np.arange(float(len(matrix)))[:, None]
+    kernel = CallableKernel(lambda a, b: matrix[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))])
+    return Gram(positions[:20], positions[20:], kernel)
+
+
 def test_a_contradiction_beyond_the_pivots_is_noticed() -> None:
     """Two pivots explain the diagonal of all rows, yet some pairs are not their products."""
     angles = np.linspace(0.0, 3.0, 60)
     matrix = np.cos(angles[:, None] - angles)
     matrix[30:, 30:] = 1.0
-    gram = precomputed_gram(matrix[:20], matrix[20:])
+    gram = gram_of_matrix(matrix)
     assert pivoted(gram, max_rank=2).indefinite
     assert dense_factor(gram).indefinite
     honest = np.cos(angles[:, None] - angles)
-    assert not pivoted(precomputed_gram(honest[:20], honest[20:])).indefinite
+    assert not pivoted(gram_of_matrix(honest)).indefinite
 
 
 def test_a_function_of_single_precision_is_not_taken_for_indefinite() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 import oracles
 from optional import torch
-from shiftmetrics.novelty.gram import Gram, precomputed_gram
-from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel, MatrixKernel
+from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
 N_TEST, N_REFERENCE, COLUMNS = 37, 53, 5
 
@@ -29,7 +29,6 @@ GRAMS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], Gram]] = {
     "gaussian": lambda x, y, k: Gram(x, y, GaussianKernel(1.3)),
     "torch": lambda x, y, k: Gram(torch.asarray(x), torch.asarray(y), GaussianKernel(1.3)),
     "function": lambda x, y, k: Gram(x, y, CallableKernel(GaussianKernel(1.3))),
-    "precomputed": lambda x, y, k: precomputed_gram(k[:N_TEST], k[N_TEST:]),
 }
 
 
@@ -60,11 +59,7 @@ def test_new_points(
 ) -> None:
     landmarks = gram.take(np.array([3, 40]))
     points: object = np.concatenate(samples)[:9]
-    if isinstance(gram.kernel, MatrixKernel):
-        points = expected[:9]
-        with pytest.raises(ValueError, match="points must be of 90 columns"):
-            gram.check_points(expected[:9, :5])
-    elif torch.is_tensor(gram.features):
+    if torch.is_tensor(gram.features):
         points = torch.asarray(points)
     array = gram.check_points(points)
     np.testing.assert_allclose(
@@ -107,20 +102,6 @@ def test_functions_that_are_no_kernels(samples: tuple[np.ndarray, np.ndarray]) -
         Gram(*samples, CallableKernel(lopsided))
     with pytest.raises(ValueError, match="kernel must be 1 between a row and itself, got .* row [0-9]+ of"):
         Gram(*samples, CallableKernel(negative))
-
-
-def test_matrices_that_are_no_kernels(expected: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="features must be of 90 columns with kernel='precomputed'"):
-        precomputed_gram(expected[:N_TEST, :N_TEST], expected[N_TEST:])
-    with pytest.raises(ValueError, match="reference must be of 90 columns"):
-        precomputed_gram(expected[:N_TEST], expected[N_TEST:, :3])
-    lopsided = expected.copy()
-    lopsided[2, 80] += 0.1
-    with pytest.raises(ValueError, match=r"one symmetric matrix .* differ by 0.1"):
-        precomputed_gram(lopsided[:N_TEST], lopsided[N_TEST:])
-    hollow = expected - np.eye(len(expected))
-    with pytest.raises(ValueError, match="1 between a row and itself, got 0 at row 0 of features"):
-        precomputed_gram(hollow[:N_TEST], hollow[N_TEST:])
 
 
 def test_the_cosine_kernel_needs_no_center(samples: tuple[np.ndarray, np.ndarray]) -> None:

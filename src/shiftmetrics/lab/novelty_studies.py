@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.novelty.bandwidth import bandwidth_of, check_distances, choose_bandwidth, squared_distances
 from shiftmetrics.novelty.factor import Factor, dense_factor
-from shiftmetrics.novelty.gram import precomputed_gram, rows_at
+from shiftmetrics.novelty.gram import Gram, rows_at
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
     check_eta,
@@ -26,7 +27,7 @@ from shiftmetrics.novelty.inputs import (
     column_units,
     make_gram,
 )
-from shiftmetrics.novelty.kernels import EPSILON
+from shiftmetrics.novelty.kernels import EPSILON, CallableKernel
 from shiftmetrics.novelty.spectrum import difference, entropy
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import MUTED, TEST, new_axes
@@ -193,11 +194,13 @@ def bandwidth_sweep(
     squares, unit = squared_distances(rows)
     seed = int(generator.integers(2**63))
     points = []
+    positions = np.arange(float(len(rows)))[:, None]
     with progress_bar(progress, "bandwidth sweep", len(widths)) as bar:
         for width in widths:
             with np.errstate(under="ignore", over="ignore"):
                 similarities = np.exp(-0.5 * (squares / (width / unit) / (width / unit)))
-            factor = dense_factor(precomputed_gram(similarities[:n_test], similarities[n_test:]))
+            kernel = CallableKernel(partial(_looked_up, similarities))
+            factor = dense_factor(Gram(positions[:n_test], positions[n_test:], kernel))
             # The same labels at each bandwidth: what differs is the bandwidth.
             points.append([_scored(factor, n_test, eta, n_permutations, np.random.default_rng(seed))])
             bar.update()
@@ -396,3 +399,8 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> IntArray:
         expected = f"at most the rows of the smaller sample, {most}"
         raise ValueError(describe("sizes", expected, max(checked), "Rows are drawn without replacement."))
     return np.unique(np.asarray(checked, dtype=np.int64))
+
+
+def _looked_up(similarities: FloatArray, rows: FloatArray, points: FloatArray) -> FloatArray:
+    """Return entries of a matrix, where samples are their positions in it."""
+    return similarities[np.ix_(rows[:, 0].astype(np.int64), points[:, 0].astype(np.int64))]

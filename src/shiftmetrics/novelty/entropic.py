@@ -65,12 +65,10 @@ def kernel_entropic_novelty(
     eta : float, default 1.0
         How many times as frequent as in the reference counts as new; at least 1. Above 1 kinds are looked for on one
         half of the rows, and counted on the other.
-    kernel : {"gaussian", "cosine", "precomputed"} or callable, default "gaussian"
-        Similarity of two rows. A callable maps arrays of shape (a, d) and (b, d) to a symmetric similarity of shape
-        (a, b), 1 between a row and itself. With "precomputed", ``features`` holds the similarities of
-        the test rows to all rows, those of the test sample first and those of the reference after them, of shape
-        ``(n_samples, n_samples + n_reference)``, and ``reference`` those of the reference rows to the same, of shape
-        ``(n_reference, n_samples + n_reference)``: the upper and the lower rows of one symmetric matrix.
+    kernel : {"gaussian", "cosine"} or callable, default "gaussian"
+        Similarity of two samples. A callable maps arrays of shape (a, d) and (b, d) to a symmetric similarity of
+        shape (a, b), 1 between a sample and itself. A matrix computed beforehand is a callable too: let the samples
+        be their positions in it.
     bandwidth : float or "auto", default "auto"
         Bandwidth of the Gaussian kernel, in units of the features; "auto" is `choose_bandwidth`
         of both samples together. Kinds are looked for at half of it and twice it too. With

@@ -22,7 +22,6 @@ from shiftmetrics._core.arrays import (
     namespace,
     take_rows,
     to_float64,
-    to_numpy,
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
 from shiftmetrics._core.parts import placed
@@ -32,8 +31,6 @@ from shiftmetrics.novelty.kernels import (
     CosineKernel,
     GaussianKernel,
     Kernel,
-    MatrixKernel,
-    positions_of,
 )
 
 TILE_ROWS = 1024
@@ -173,16 +170,11 @@ class Gram:
         return matrix
 
     def check_points(self, points: Any) -> Array:
-        """Return new points of the width and array library of the features, or their similarities to all rows."""
+        """Return new points of the width and array library of the features."""
         array = check_matrix(points, "points")
-        n_columns, what = int(self.features.shape[1]), ""
-        if isinstance(self.kernel, MatrixKernel):
-            n_columns = self.kernel.n_rows
-            what = " with kernel='precomputed' (similarities to the rows of features, then of reference)"
+        n_columns = int(self.features.shape[1])
         if array.shape[1] != n_columns:
-            raise ValueError(describe("points", f"of {n_columns} columns{what}", f"{array.shape[1]}"))
-        if what:
-            return to_numpy(array)
+            raise ValueError(describe("points", f"of {n_columns} columns", f"{array.shape[1]}"))
         if not self.sequential:
             check_same_library(array, self.features, "points", "features")
         if isinstance(self.kernel, CosineKernel):
@@ -191,10 +183,7 @@ class Gram:
 
     def against(self, points: Array, rows: slice, landmarks: Array) -> FloatArray:
         """Return the similarities of a block of new ``points`` to rows that were taken."""
-        block = self.in_units(float64_rows(points, rows))
-        if isinstance(self.kernel, MatrixKernel):
-            return to_float64(block)[:, positions_of(landmarks)]
-        return self.kernel(block, landmarks)
+        return self.kernel(self.in_units(float64_rows(points, rows)), landmarks)
 
     def _each_block(self, function: Callable[[Array], Any]) -> list[Any]:
         blocks = self.blocks(8 * int(self.features.shape[1]))
@@ -246,14 +235,6 @@ class Gram:
             got = f"{diagonal[row]:g} at {place}"
             raise ValueError(describe("kernel", "1 between a row and itself", got, remedy))
         self.entry_error = max(self.entry_error, float(gap[row]))
-
-
-def precomputed_gram(features: Array, reference: Array) -> Gram:
-    """Return the kernel matrix of two blocks of rows of a matrix that the user computed: see `MatrixKernel`."""
-    kernel = MatrixKernel(to_numpy(features), to_numpy(reference))
-    positions = np.arange(float(kernel.n_rows))[:, None]
-    n_test = int(features.shape[0])
-    return Gram(positions[:n_test], positions[n_test:], kernel)
 
 
 def rows_at(array: Array, indices: IntArray) -> Array:

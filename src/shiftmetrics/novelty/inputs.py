@@ -30,10 +30,10 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.novelty.gram import Gram, precomputed_gram
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
-KernelChoice = Literal["gaussian", "cosine", "precomputed"] | Callable[[Any, Any], Any]
+KernelChoice = Literal["gaussian", "cosine"] | Callable[[Any, Any], Any]
 
 MAX_ETA = 1e12
 """Beyond it the reference's rounding errors outweigh the test sample."""
@@ -50,7 +50,7 @@ _IN_ORDER = 1.1
 """Principal components learned from other rows are in the order of their spreads, nearly."""
 _EMBED = "shiftmetrics.adapters.embeddings.embed"
 _SPREAD_ROWS = 20_000
-_KERNELS = ("gaussian", "cosine", "precomputed")
+_KERNELS = ("gaussian", "cosine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +176,6 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
         test, base = (part if is_in_parts(part) else to_numpy(part) for part in (test, base))
         if len(test) + len(base) <= JOINED_ROWS:
             test, base = (np.asarray(part, dtype=np.float64) for part in (test, base))
-        elif kernel == "precomputed":
-            raise ValueError(describe("features", "an array with kernel='precomputed'", "rows in parts"))
     if kernel == "cosine":
         check_directions(test, "features")
         check_directions(base, "reference")
@@ -253,8 +251,6 @@ def make_gram(
     units: FloatArray | None = None,
 ) -> Gram:
     """Return the joint kernel matrix of two checked samples, of which nothing is computed yet."""
-    if kernel == "precomputed":
-        return precomputed_gram(test, base)
     if kernel == "cosine":
         return Gram(test, base, CosineKernel())
     if bandwidth is not None:

@@ -6,16 +6,14 @@ leave as NumPy float64. A kernel is a frozen record that maps a block of rows an
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, directions, namespace, to_float64, to_numpy
-from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.arrays import Array, FloatArray, directions, namespace, to_float64, to_numpy
 from shiftmetrics._core.validation import describe
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -25,8 +23,6 @@ _EXPANDED_LIMIT = 1e3
 
 _FEW_COLUMNS = 3
 """Up to here differences column by column cost no more than a matrix product."""
-
-_TILE_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,67 +148,22 @@ class CallableKernel:
         return values
 
 
-class MatrixKernel:
-    """A kernel matrix that the user computed; rows are positions in it, of shape (a, 1).
+class Kernel(Protocol):
+    """How similar samples are: symmetric, positive semidefinite, and 1 between a sample and itself.
 
-    Parameters
+    Attributes
     ----------
-    features : ndarray of shape (n, n + m)
-        Similarities of the test rows to the test rows, then to the reference rows.
-    reference : ndarray of shape (m, n + m)
-        Similarities of the reference rows to the same.
+    positive_semidefinite : bool
+        Whether it is known to be so; otherwise the solution checks.
     """
 
-    positive_semidefinite: ClassVar[bool] = False
-
-    def __init__(self, features: Any, reference: Any) -> None:
-        self.parts, self.n_test = (features, reference), len(features)
-        self.n_rows = self.n_test + len(reference)
-        for name, part in (("features", features), ("reference", reference)):
-            if part.shape[1] != self.n_rows:
-                expected = (
-                    f"of {self.n_rows} columns with kernel='precomputed' (similarities to the {self.n_test} rows of "
-                    f"features, then to the {len(reference)} of reference)"
-                )
-                raise ValueError(describe(name, expected, f"{part.shape[1]} columns"))
-        self._check_symmetry()
+    positive_semidefinite: ClassVar[bool]
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
-        """Return the similarities of the rows at these positions."""
-        rows, points = positions_of(rows), positions_of(points)
-        similarities, test = np.empty((len(rows), len(points))), rows < self.n_test
-        similarities[test] = self.parts[0][np.ix_(rows[test], points)]
-        similarities[~test] = self.parts[1][np.ix_(rows[~test] - self.n_test, points)]
-        return similarities
+        """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
 
     def entry_error(self, spread: float) -> float:
-        """Bound the rounding error of one similarity by the precision of the matrix."""
-        dtype = np.result_type(*self.parts)
-        return 4.0 * (float(np.finfo(dtype).eps) if dtype.kind == "f" else EPSILON)
-
-    def _check_symmetry(self) -> None:
-        positions = np.arange(self.n_rows)[:, None]
-        tiles = row_blocks(self.n_rows, 1, block_bytes=_TILE_ROWS)
-        for tile, other in itertools.combinations_with_replacement(tiles, 2):
-            first, second = self(positions[tile], positions[other]), self(positions[other], positions[tile]).T
-            with np.errstate(over="ignore"):
-                gap = np.abs(first - second)
-            if gap.max() > max(1e-8, 64.0 * self.entry_error(0.0)) * max(1.0, float(np.abs(first).max())):
-                row, column = np.unravel_index(int(gap.argmax()), gap.shape)
-                expected = "two blocks of rows of one symmetric matrix with kernel='precomputed'"
-                got = (
-                    f"entries ({row + tile.start}, {column + other.start}) and their mirror image that differ by "
-                    f"{gap.max():.2g}"
-                )
-                raise ValueError(describe("features and reference", expected, got))
-
-
-Kernel = GaussianKernel | CosineKernel | CallableKernel | MatrixKernel
-
-
-def positions_of(rows: Array) -> IntArray:
-    """Return the positions that the rows of a `MatrixKernel` hold."""
-    return np.asarray(rows[:, 0], dtype=np.int64)
+        """Bound the rounding error of one similarity; ``spread`` is the largest squared distance from the centre."""
 
 
 def _exponential(exponent: Array) -> FloatArray:

@@ -133,7 +133,7 @@ class Mode(Record):
         Parameters
         ----------
         points : array of shape (n_points, n_columns)
-            Features like those of the samples; for a precomputed kernel, similarities to all rows of both.
+            Features like those of the samples.
 
         Returns
         -------

@@ -175,7 +175,7 @@ class NoveltyResult(Drawn, Result):
         Parameters
         ----------
         points : array of shape (n_points, n_columns)
-            Features like those of the samples; for a precomputed kernel, similarities to all rows of both.
+            Features like those of the samples.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class NoveltyResult(Drawn, Result):
         Parameters
         ----------
         points : array of shape (n_points, n_columns)
-            Features like those of the samples; for a precomputed kernel, similarities to all rows of both.
+            Features like those of the samples.
 
         Returns
         -------
