@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from shiftmetrics import ZeroOneLoss, posterior_agreement, stability_criterion
-from shiftmetrics.attacks import AttackOptions, nearest_error, noise, pgd, run_attack
+from shiftmetrics.attacks import AttackOptions, nearest_error
+from shiftmetrics.lab.attacks import noise, pgd, run_attack
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid

@@ -17,7 +17,8 @@ from _cache import kept
 
 from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import agreement_curves
-from shiftmetrics.attacks import AttackOptions, AttackResult, apgd, nearest_error, pgd
+from shiftmetrics.attacks import AttackOptions, AttackResult, nearest_error
+from shiftmetrics.lab.attacks import apgd, pgd
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid

@@ -11,7 +11,7 @@ from _experiment import run
 
 from shiftmetrics import Computing, Resampling, posterior_agreement
 from shiftmetrics.agreement import agreement_curves
-from shiftmetrics.attacks import apgd
+from shiftmetrics.lab.attacks import apgd
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
 from shiftmetrics.lab.published import posterior_agreement_adam
 

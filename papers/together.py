@@ -14,7 +14,7 @@ from _claims import Claim
 from _experiment import data_folder, run
 
 from shiftmetrics import Perturbation, kernel_entropic_novelty, model_stability, posterior_agreement
-from shiftmetrics.attacks import AttackOptions, pgd
+from shiftmetrics.lab.attacks import pgd
 from shiftmetrics.lab.learners import NetworkClassifier
 
 RISK, CHILDREN = 0.4, 0.2
@@ -82,9 +82,7 @@ def measure(seed: int, quick: bool) -> dict:
 
     people = {SAMPLES[0]: (X[rows], y[rows])}
     tensors = torch.tensor(X[rows]), torch.tensor(y[rows])
-    attack = pgd(
-        model.module_, *tensors, strength=1.0, norm="l2", n_steps=10, options=AttackOptions(progress=False)
-    )
+    attack = pgd(model.module_, *tensors, strength=1.0, norm="l2", n_steps=10)
     moved = np.asarray(attack.x_adv)
     swapped = rng.random(X[rows].shape) < 0.1
     others = np.stack([rng.permutation(column) for column in X[rows].T], axis=1)

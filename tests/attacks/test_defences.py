@@ -7,7 +7,8 @@ import pytest
 import torch
 from PIL import Image
 
-from shiftmetrics.attacks import AttackOptions, pgd
+from shiftmetrics.attacks import AttackOptions
+from shiftmetrics.lab.attacks import pgd
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.attacks import AttackOptions, apgd, fgsm, nearest_error, noise, pgd
+from shiftmetrics.attacks import AttackOptions, nearest_error
+from shiftmetrics.lab.attacks import apgd, fgsm, noise, pgd
 
 N_ROWS = 60
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}

@@ -7,7 +7,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.attacks.apgd import checkpoints
 from shiftmetrics.attacks.geometry import (
     dual_norm,
     move_to_hyperplane,
@@ -15,13 +14,9 @@ from shiftmetrics.attacks.geometry import (
     row_norm,
     steepest,
 )
-from shiftmetrics.attacks.model import (
-    cross_entropy,
-    difference_of_logits_ratio,
-    margin_loss,
-    smooth_margin_loss,
-    targeted_difference_of_logits_ratio,
-)
+from shiftmetrics.attacks.model import cross_entropy, margin_loss, smooth_margin_loss
+from shiftmetrics.lab.attacks.apgd import checkpoints
+from shiftmetrics.lab.attacks.losses import difference_of_logits_ratio, targeted_difference_of_logits_ratio
 
 
 def draw(seed, n=6, d=5):

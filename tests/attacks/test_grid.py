@@ -5,7 +5,8 @@ import pytest
 import torch
 
 import oracles
-from shiftmetrics.attacks import AttackOptions, apgd, fgsm, nearest_error, pgd
+from shiftmetrics.attacks import AttackOptions, nearest_error
+from shiftmetrics.lab.attacks import apgd, fgsm, pgd
 
 N_ROWS = 40
 SETTINGS = {

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from shiftmetrics.attacks import AttackOptions, apgd, fgsm, nearest_error, noise, pgd
+from shiftmetrics.attacks import AttackOptions, nearest_error
+from shiftmetrics.lab.attacks import apgd, fgsm, noise, pgd
 
 X = torch.tensor([[1.0, 0.0], [0.0, 0.6], [0.7, 0.7]])
 Y = [0, 1, 0]

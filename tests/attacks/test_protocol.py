@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from shiftmetrics.attacks import AttackOptions, pgd, run_attack
+from shiftmetrics.attacks import AttackOptions
+from shiftmetrics.lab.attacks import pgd, run_attack
 
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
 

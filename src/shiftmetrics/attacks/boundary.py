@@ -17,7 +17,7 @@ from shiftmetrics.attacks.geometry import (
     steepest,
 )
 from shiftmetrics.attacks.model import margin_loss, smooth_margin_loss
-from shiftmetrics.attacks.problem import Problem
+from shiftmetrics.attacks.problem import AttackProblem
 
 DEEPFOOL_STEPS = 50
 _RADIUS_STEP = 0.05  # by which share a step of DDN changes the length
@@ -25,10 +25,10 @@ _OVERSHOOT = 0.02  # by which share DeepFool goes beyond the linearised boundary
 _N_CANDIDATES = 10  # classes with the largest logits, among which the nearest boundary is sought
 
 
-class Nearest:
+class NearestErrors:
     """The nearest error found so far for each row of a problem."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: AttackProblem) -> None:
         self.move = problem.zeros()
         self.norm_of = problem.norm
         self.norm = torch.full_like(self.move[:, 0], torch.inf)
@@ -47,11 +47,11 @@ class Nearest:
         return better
 
 
-Run: TypeAlias = Callable[[Problem, Nearest, Tensor, int], None]
+Run: TypeAlias = Callable[[AttackProblem, NearestErrors, Tensor, int], None]
 """``run(problem, nearest, start, n_steps)`` looks for nearer errors from a start and updates ``nearest``."""
 
 
-def shorten(problem: Problem, nearest: Nearest, *, n_steps: int = 10) -> None:
+def shorten(problem: AttackProblem, nearest: NearestErrors, *, n_steps: int = 10) -> None:
     """Halve the part of each line that ends in a known error until its nearest error is known to 0.1 %."""
     end = nearest.move
     low = torch.zeros_like(nearest.norm)
@@ -64,20 +64,20 @@ def shorten(problem: Problem, nearest: Nearest, *, n_steps: int = 10) -> None:
         low, high = torch.where(wrong, low, middle), torch.where(wrong, middle, high)
 
 
-def first_radius(problem: Problem) -> Tensor:
+def first_radius(problem: AttackProblem) -> Tensor:
     """Return the distance to the boundary of each row by its first-order estimate, within the bounds."""
     value, gradient, _ = problem.gradient(problem.zeros(), margin_loss)
     return linear_distance(value, problem.within(gradient, problem.zeros()), problem)
 
 
-def linear_distance(value: Tensor, gradient: Tensor, problem: Problem) -> Tensor:
+def linear_distance(value: Tensor, gradient: Tensor, problem: AttackProblem) -> Tensor:
     """Return ``-value / |gradient|``, at most what the bounds allow, and 1 where there is no gradient."""
     slope = dual_norm(gradient, problem.norm)
     estimate = torch.where(slope > 0, -value / slope.clamp_min(torch.finfo(slope.dtype).tiny), 1.0)
     return torch.minimum(torch.where(torch.isfinite(estimate), estimate, 1.0), problem.reach())
 
 
-def slide(problem: Problem, nearest: Nearest, *, n_steps: int = 15) -> None:
+def slide(problem: AttackProblem, nearest: NearestErrors, *, n_steps: int = 15) -> None:
     """Turn each best move towards the nearest point of the linearised boundary, as long as that shortens it.
 
     The nearest point of the boundary is where its normal points back at the row. Each step projects the row on
@@ -106,14 +106,14 @@ def slide(problem: Problem, nearest: Nearest, *, n_steps: int = 15) -> None:
         share = torch.where(gained, (2.0 * share).clamp_max(1.0), 0.5 * share)
 
 
-def _is_nearer(problem: Problem, nearest: Nearest, direction: Tensor, length: Tensor) -> Tensor:
+def _is_nearer(problem: AttackProblem, nearest: NearestErrors, direction: Tensor, length: Tensor) -> Tensor:
     """Return where the direction is an error at this length, and keep the nearest."""
     length = torch.where(nearest.found, length, 0.0)
     move = problem.clip(direction * length[:, None])
     return nearest.update(move, (problem.margins(move) > 0) & nearest.found)
 
 
-def fmn(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) -> None:
+def fmn(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
     """Run the fast minimum-norm attack (arXiv:2102.12827, Algorithm 1)."""
     move, radius = start, nearest.norm
     for step in range(n_steps):
@@ -136,7 +136,7 @@ def fmn(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) -> None
     nearest.update(move, problem.margins(move) > 0)
 
 
-def ddn(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) -> None:
+def ddn(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
     """Run decoupled direction and norm (arXiv:1811.09600, Algorithm 1)."""
     move = start
     radius = torch.where(nearest.found, nearest.norm, first_radius(problem))
@@ -155,7 +155,7 @@ def ddn(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) -> None
     nearest.update(move, problem.margins(move) > 0)
 
 
-def deepfool(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) -> None:
+def deepfool(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
     """Run DeepFool (arXiv:1511.04599, Algorithm 2), which leaves a row at its first error."""
     classes = candidate_classes(problem)
     move = start
@@ -172,7 +172,7 @@ def deepfool(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) ->
         going = going & ~wrong
 
 
-def fab(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) -> None:
+def fab(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
     """Run the fast adaptive boundary attack (arXiv:1907.02044, Algorithm 1), with its constants."""
     most_back, eta, beta = 0.1, 1.05, 0.9
     classes = candidate_classes(problem)
@@ -193,13 +193,13 @@ def fab(problem: Problem, nearest: Nearest, start: Tensor, n_steps: int) -> None
         move = torch.where(wrong[:, None], beta * move, move)  # eq. 11: back towards the row
 
 
-def candidate_classes(problem: Problem) -> Tensor:
+def candidate_classes(problem: AttackProblem) -> Tensor:
     """Return the classes with the largest logits at the rows, of shape (n_samples, n_candidates)."""
     logits = problem.logits(problem.zeros()).scatter(1, problem.y[:, None], -torch.inf)
     return logits.topk(min(_N_CANDIDATES, logits.shape[1] - 1), dim=1).indices
 
 
-def nearest_boundary(problem: Problem, move: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+def nearest_boundary(problem: AttackProblem, move: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
     """Return normal and gap of the linearised boundary ``<normal, step> = gap`` nearest to each moved row.
 
     The gap is negative where the moved row lies beyond the boundary.
@@ -214,7 +214,7 @@ def nearest_boundary(problem: Problem, move: Tensor, classes: Tensor) -> tuple[T
     return gradients[best, rows], -gaps[rows, best]
 
 
-def signed_projection(problem: Problem, point: Tensor, normal: Tensor, gap: Tensor) -> Tensor:
+def signed_projection(problem: AttackProblem, point: Tensor, normal: Tensor, gap: Tensor) -> Tensor:
     """Return the least move to a hyperplane ahead of the point or behind it."""
     sign = torch.where(gap < 0, -1.0, 1.0).to(gap.dtype)
     return move_to_hyperplane(point, normal * sign[:, None], gap * sign, *problem.box, problem.norm)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -14,8 +14,6 @@ from shiftmetrics._core.validation import describe
 
 RowLoss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Maps logits of shape (n_samples, n_classes) and labels (n_samples,) to losses (n_samples,)."""
-
-LossName: TypeAlias = Literal["ce", "dlr", "margin"]
 
 
 def margin_loss(logits: Tensor, y: Tensor) -> Tensor:
@@ -40,32 +38,6 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     """Return -log softmax(z)_y."""
     return torch.nn.functional.cross_entropy(logits, y, reduction="none")
 
-
-def difference_of_logits_ratio(logits: Tensor, y: Tensor) -> Tensor:
-    """Return the margin over z_(1) - z_(3), which no rescaling of the logits changes (arXiv:2003.01690, eq. 6)."""
-    top = logits.topk(3, dim=1).values
-    return margin_loss(logits, y) / (top[:, 0] - top[:, 2]).clamp_min(1e-12)
-
-
-def targeted_difference_of_logits_ratio(target: Tensor) -> RowLoss:
-    """Return the same ratio towards one ``target`` class for each row (arXiv:2003.01690, eq. 7)."""
-
-    def loss(logits: Tensor, y: Tensor) -> Tensor:
-        top = logits.topk(4, dim=1).values
-        gap = logits.gather(1, target[:, None])[:, 0] - logits.gather(1, y[:, None])[:, 0]
-        return gap / (top[:, 0] - 0.5 * (top[:, 2] + top[:, 3])).clamp_min(1e-12)
-
-    return loss
-
-
-ROW_LOSSES: dict[LossName, RowLoss] = {
-    "ce": cross_entropy,
-    "dlr": difference_of_logits_ratio,
-    "margin": margin_loss,
-}
-
-MIN_CLASSES = {"ce": 2, "margin": 2, "dlr": 3, "dlr-targeted": 4}
-"""How many classes each loss needs: the ratios look at the third and fourth largest logit."""
 
 PROBABILITY_TOLERANCE = 1e-4
 
@@ -174,22 +146,3 @@ def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Te
             UserWarning,
             stacklevel=6,
         )
-
-
-class CallableModule(torch.nn.Module):
-    """A function of one tensor as a module, for libraries that take nothing else."""
-
-    def __init__(self, function: Callable[[Tensor], Tensor], device: torch.device) -> None:
-        super().__init__()
-        self.function = function
-        # some libraries read the device from the first parameter
-        self.anchor = torch.nn.Parameter(torch.zeros(0, device=device), requires_grad=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the function's output."""
-        return self.function(x)
-
-
-def as_module(model: Any, device: torch.device) -> torch.nn.Module:
-    """Return ``model`` itself if it is a module, else a module that calls it."""
-    return model if isinstance(model, torch.nn.Module) else CallableModule(model, device).eval()

@@ -11,7 +11,7 @@ from torch import Tensor
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.attacks.boundary import (
     DEEPFOOL_STEPS,
-    Nearest,
+    NearestErrors,
     Run,
     ddn,
     deepfool,
@@ -22,7 +22,7 @@ from shiftmetrics.attacks.boundary import (
     slide,
 )
 from shiftmetrics.attacks.geometry import Norm
-from shiftmetrics.attacks.problem import AttackOptions, Problem
+from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, Search, run_search
 
 
@@ -136,19 +136,19 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
     """
     runs = [run for run in method.runs if norm == "l2" or run is not ddn]
 
-    def search(problem: Problem, generator: torch.Generator) -> Tensor:
+    def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
         moves = problem.zeros()
         predicted = problem.logits(moves).argmax(dim=1)
         right = (predicted == problem.y).nonzero()[:, 0]
         if not len(right):
             return moves
         part = problem.take(right)
-        nearest = Nearest(part)
+        nearest = NearestErrors(part)
         for restart in range(restarts):
             start = part.zeros()
             if restart % 2:
                 start = move_to_others(part, problem, predicted, restart // 2)
-                end = Nearest(part)
+                end = NearestErrors(part)
                 end.update(start, part.margins(start) > 0)
                 shorten(part, end)
                 nearest.update(end.move, end.found)
@@ -171,7 +171,7 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
     return search
 
 
-def move_to_others(part: Problem, others: Problem, predicted: Tensor, rank: int) -> Tensor:
+def move_to_others(part: AttackProblem, others: AttackProblem, predicted: Tensor, rank: int) -> Tensor:
     """Return the moves to the nearest (``rank`` 0) or next row of ``others`` that is predicted otherwise."""
     from_, to = (problem.x.flatten(1) * part.scale * part.free for problem in (part, others))
     distance = torch.cdist(from_, to, p=2.0 if part.norm == "l2" else torch.inf)

@@ -93,7 +93,7 @@ def options_of(value: AttackOptions | None) -> AttackOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class AttackProblem:
     """Rows, labels and the set of moves.
 
     Attributes
@@ -142,7 +142,7 @@ class Problem:
         low, high = (((end - self.x).flatten(1) * self.scale) for end in (self.lower, self.upper))
         return low.where(self.free > 0, 0.0), high.where(self.free > 0, 0.0)
 
-    def take(self, rows: Tensor | slice) -> Problem:
+    def take(self, rows: Tensor | slice) -> AttackProblem:
         """Return the problem of some rows alone."""
         return replace(self, x=self.x[rows], y=self.y[rows], radius=self.radius[rows])
 
@@ -241,7 +241,7 @@ def problem_of(
     options: AttackOptions,
     strength: Any,
     like: Tensor | None,
-) -> Problem:
+) -> AttackProblem:
     """Check the arguments that all attacks share and return the problem of all rows.
 
     Parameters
@@ -271,7 +271,7 @@ def problem_of(
         raise ValueError(describe("frozen", expected, got, "Free one of them."))
     width = (upper - lower).where(~still, 0.0).flatten() * cost.sqrt()
     furthest = float(torch.linalg.vector_norm(width, ord=2 if norm == "l2" else math.inf))
-    return Problem(
+    return AttackProblem(
         model=model,
         x=x,
         y=_check_y(y, x),

@@ -1,8 +1,7 @@
-"""How an attack runs: checks, batches, and the final evaluation by the model; also attacks of other libraries."""
+"""How an attack runs: checks, batches, and the final evaluation by the model."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -26,7 +25,7 @@ from shiftmetrics.attacks.model import (
     margin_loss,
     parameter_of,
 )
-from shiftmetrics.attacks.problem import AttackOptions, Problem, options_of, problem_of
+from shiftmetrics.attacks.problem import AttackOptions, AttackProblem, options_of, problem_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,7 +87,7 @@ class AttackResult(Record):
         return {**super().to_dict(), "x_adv": to_numpy(self.x_adv)}
 
 
-Search: TypeAlias = Callable[[Problem, torch.Generator], Tensor]
+Search: TypeAlias = Callable[[AttackProblem, torch.Generator], Tensor]
 """Finds the moves (n_samples, n_features) of a batch with a seeded generator."""
 
 
@@ -159,7 +158,7 @@ def run_search(
     )
 
 
-def _check_model(problem: Problem, min_classes: int, *, try_gradient: bool) -> None:
+def _check_model(problem: AttackProblem, min_classes: int, *, try_gradient: bool) -> None:
     """Check the model's logits of unmoved rows and, if wanted, that a gradient leads back to the inputs."""
     logits = problem.logits(problem.zeros())
     check_labels(problem.y, logits.shape[1])
@@ -171,7 +170,7 @@ def _check_model(problem: Problem, min_classes: int, *, try_gradient: bool) -> N
         check_differentiable(problem.model, problem.x[:8], problem.y[:8])
 
 
-def _pushed(problem: Problem, move: Tensor) -> Tensor:
+def _pushed(problem: AttackProblem, move: Tensor) -> Tensor:
     """Return the moved inputs; errors on the very boundary are pushed over it.
 
     A minimum-norm attack ends a rounding away from the boundary, where the same input in another batch may be
@@ -190,80 +189,3 @@ def _pushed(problem: Problem, move: Tensor) -> Tensor:
         longer = problem.settled(problem.clip(move * (1.0 + 1e-5 * 4.0**attempt)))
         x_adv = torch.where(close.reshape(-1, *[1] * (x_adv.ndim - 1)), longer, x_adv)
     return x_adv
-
-
-def run_attack(
-    attack: Callable[[Any, Any, Any], Any],
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    norm: Norm = "l2",
-    options: AttackOptions | None = None,
-) -> AttackResult:
-    """Run any attack and recompute its result: distances in this norm and metric, and errors of this model.
-
-    Inputs that the attack left outside the bounds, or moved in frozen features, are put back first, with a
-    warning: only allowed moves count.
-
-    Parameters
-    ----------
-    attack : callable
-        ``attack(model, x, y) -> x_adv``, called with tensors batch by batch. The attacks of this package fit
-        once their options are set: ``functools.partial(pgd, strength=0.1)``.
-    model, X, y
-        The model and its rows; see `pgd`.
-    norm : {"l2", "linf"}, default "l2"
-        Norm in which the distances are reported.
-    options : AttackOptions, optional
-        Bounds, feature costs, frozen features, batch size, seed and progress bar.
-
-    Returns
-    -------
-    AttackResult
-        ``x_adv``, ``distance`` and ``success``, recomputed from the model at the end.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `pgd`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from shiftmetrics.attacks import run_attack
-    >>> def fade(model, x, y):
-    ...     return 0.5 * x
-    >>> result = run_attack(fade, torch.nn.Identity(), torch.tensor([[3.0, 4.0]]), [1])
-    >>> result.distance, result.success
-    (array([2.5]), array([False]))
-    """
-    name = getattr(attack, "name", None) or getattr(attack, "__name__", None) or type(attack).__name__
-    if not callable(attack):
-        raise TypeError(describe("attack", "a callable (model, x, y) -> x_adv", repr(attack)))
-
-    def search(problem: Problem, generator: torch.Generator) -> Tensor:
-        result = attack(model, problem.x, problem.y)
-        x_adv = torch.as_tensor(result.x_adv if isinstance(result, AttackResult) else result).detach()
-        shape = tuple(problem.x.shape)
-        if tuple(x_adv.shape) != shape or not bool(torch.isfinite(x_adv).all()):
-            got = "values that are not finite" if x_adv.shape == shape else f"shape {tuple(x_adv.shape)}"
-            raise ValueError(
-                describe("attack", f"a function that returns finite inputs of shape {shape}", got)
-            )
-        step = (x_adv.to(problem.x) - problem.x).flatten(1)
-        move = step * problem.scale
-        allowed = problem.clip(move)
-        excess = float((allowed - move).abs().amax())
-        if excess > 1e-4 * float(move.abs().amax()):
-            warnings.warn(
-                f"{name} returned inputs outside the bounds, or moved frozen features, by up to {excess:.3g}; "
-                "they were put back. Give the attack the same bounds.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return allowed
-
-    return run_search(
-        search, model, X, y, name=str(name), norm=norm, options=options, needs_gradient=False
-    )  # fmt: skip

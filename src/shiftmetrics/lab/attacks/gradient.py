@@ -9,9 +9,10 @@ from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.attacks.geometry import Norm, project_ball, row_norm, steepest
-from shiftmetrics.attacks.model import MIN_CLASSES, ROW_LOSSES, LossName, margin_loss
-from shiftmetrics.attacks.problem import AttackOptions, Problem
+from shiftmetrics.attacks.model import margin_loss
+from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, run_search
+from shiftmetrics.lab.attacks.losses import ATTACK_LOSSES, MIN_CLASSES, AttackLoss
 
 
 def fgsm(
@@ -21,7 +22,7 @@ def fgsm(
     *,
     strength: Any,
     norm: Norm = "linf",
-    loss: LossName = "ce",
+    loss: AttackLoss = "ce",
     options: AttackOptions | None = None,
 ) -> AttackResult:
     """Move each row once by ``strength`` along its steepest ascent: the fast gradient sign method (arXiv:1412.6572).
@@ -52,16 +53,16 @@ def fgsm(
     Examples
     --------
     >>> import torch
-    >>> from shiftmetrics.attacks import fgsm
+    >>> from shiftmetrics.lab.attacks import fgsm
     >>> def model(x):
     ...     return torch.stack([x[:, 0] + x[:, 1], 1 - x[:, 0]], dim=1)
     >>> fgsm(model, [[0.5, 0.1]], [0], strength=0.1).x_adv.round(3).tolist()
     [[0.4..., 0.0]]
     """
-    check_choice(loss, "loss", tuple(ROW_LOSSES))
+    check_choice(loss, "loss", tuple(ATTACK_LOSSES))
 
-    def search(problem: Problem, generator: torch.Generator) -> Tensor:
-        _, gradient, _ = problem.gradient(problem.zeros(), ROW_LOSSES[loss])
+    def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
+        _, gradient, _ = problem.gradient(problem.zeros(), ATTACK_LOSSES[loss])
         gradient = problem.within(gradient, problem.zeros())
         return problem.clip(steepest(gradient, norm) * problem.radius[:, None])
 
@@ -78,7 +79,7 @@ def pgd(
     *,
     strength: Any,
     norm: Norm = "linf",
-    loss: LossName = "ce",
+    loss: AttackLoss = "ce",
     n_steps: int = 40,
     restarts: int = 1,
     early_stop: bool = False,
@@ -131,19 +132,19 @@ def pgd(
     Examples
     --------
     >>> import torch
-    >>> from shiftmetrics.attacks import pgd
+    >>> from shiftmetrics.lab.attacks import pgd
     >>> def model(x):
     ...     return torch.stack([x.square().sum(1), torch.ones(len(x))], dim=1)
     >>> result = pgd(model, [[0.9, 0.9], [2.0, 0.1]], [0, 0], strength=0.4, norm="l2")
     >>> result.success
     array([ True, False])
     """
-    check_choice(loss, "loss", tuple(ROW_LOSSES))
+    check_choice(loss, "loss", tuple(ATTACK_LOSSES))
     n_steps = check_integer(n_steps, "n_steps", low=1)
     restarts = check_integer(restarts, "restarts", low=1)
-    row_loss = ROW_LOSSES[loss]
+    row_loss = ATTACK_LOSSES[loss]
 
-    def search(problem: Problem, generator: torch.Generator) -> Tensor:
+    def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
         worst = Worst(problem)
         for _ in range(restarts):
             rows = worst.rows_to_attack(early_stop)
@@ -210,14 +211,15 @@ def noise(
     Examples
     --------
     >>> import torch
-    >>> from shiftmetrics.attacks import AttackOptions, noise
+    >>> from shiftmetrics.attacks import AttackOptions
+    >>> from shiftmetrics.lab.attacks import noise
     >>> box = AttackOptions(bounds=(0, 1))
     >>> result = noise(lambda x: x, torch.full((2, 3), 0.9), [0, 1], strength=[0.1, 0.2], options=box)
     >>> result.distance.round(3)
     array([0.1, 0.2])
     """
 
-    def search(problem: Problem, generator: torch.Generator) -> Tensor:
+    def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
         direction = torch.empty_like(problem.zeros()).normal_(generator=generator)
         direction = steepest(direction * problem.free, norm)
         low, high = problem.box
@@ -232,7 +234,7 @@ def noise(
     )
 
 
-def _stretch(problem: Problem, direction: Tensor) -> Tensor:
+def _stretch(problem: AttackProblem, direction: Tensor) -> Tensor:
     """Return the clipped multiple of each direction whose length is the radius, or the longest there is."""
     low, high = torch.zeros_like(problem.radius), problem.radius.clone()
     for _ in range(40):  # double until the clipped move is long enough, or nothing moves any more
@@ -250,7 +252,7 @@ def _stretch(problem: Problem, direction: Tensor) -> Tensor:
 class Worst:
     """The strongest move so far for each row: an error before no error, then the higher loss."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: AttackProblem) -> None:
         self.move = problem.zeros()
         self.value = torch.full_like(self.move[:, 0], -torch.inf)
         self.wrong = torch.zeros_like(self.value, dtype=torch.bool)

@@ -10,16 +10,11 @@ from torch import Tensor
 
 from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.attacks.geometry import Norm, project_ball, steepest
-from shiftmetrics.attacks.gradient import Worst
-from shiftmetrics.attacks.model import (
-    MIN_CLASSES,
-    ROW_LOSSES,
-    RowLoss,
-    margin_loss,
-    targeted_difference_of_logits_ratio,
-)
-from shiftmetrics.attacks.problem import AttackOptions, Problem
+from shiftmetrics.attacks.model import RowLoss, margin_loss
+from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, run_search
+from shiftmetrics.lab.attacks.gradient import Worst
+from shiftmetrics.lab.attacks.losses import ATTACK_LOSSES, MIN_CLASSES, targeted_difference_of_logits_ratio
 
 _RHO = 0.75  # share of steps that must raise the loss
 _MOMENTUM = 0.75
@@ -76,7 +71,7 @@ def apgd(
     Examples
     --------
     >>> import torch
-    >>> from shiftmetrics.attacks import apgd
+    >>> from shiftmetrics.lab.attacks import apgd
     >>> def model(x):
     ...     return torch.stack([x.square().sum(1), torch.ones(len(x))], dim=1)
     >>> result = apgd(model, [[0.9, 0.9], [2.0, 0.1]], [0, 0], strength=0.4, norm="l2")
@@ -88,7 +83,7 @@ def apgd(
     restarts = check_integer(restarts, "restarts", low=1)
     n_targets = check_integer(n_targets, "n_targets", low=1)
 
-    def search(problem: Problem, generator: torch.Generator) -> Tensor:
+    def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
         worst = Worst(problem)
         for target in _targets(problem, n_targets) if loss == "dlr-targeted" else [None]:
             for _ in range(restarts):
@@ -97,7 +92,7 @@ def apgd(
                 if not part.n_samples:
                     break
                 if target is None:
-                    row_loss = ROW_LOSSES["dlr" if loss == "dlr" else "ce"]
+                    row_loss = ATTACK_LOSSES["dlr" if loss == "dlr" else "ce"]
                 else:
                     row_loss = targeted_difference_of_logits_ratio(target[rows])
                 start = part.random(part.radius, generator)
@@ -125,7 +120,7 @@ def checkpoints(n_steps: int) -> list[int]:
 
 
 def _run(
-    problem: Problem, start: Tensor, row_loss: RowLoss, n_steps: int
+    problem: AttackProblem, start: Tensor, row_loss: RowLoss, n_steps: int
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Run Algorithm 1 and yield every point that it visits, with its loss and margin."""
     norm, radius = problem.norm, problem.radius
@@ -167,7 +162,7 @@ def _run(
             mark, mark_value = step, best_value
 
 
-def _targets(problem: Problem, n_targets: int) -> list[Tensor | None]:
+def _targets(problem: AttackProblem, n_targets: int) -> list[Tensor | None]:
     logits = problem.logits(problem.zeros()).scatter(1, problem.y[:, None], -torch.inf)
     classes = logits.topk(min(n_targets, logits.shape[1] - 1), dim=1).indices
     return [classes[:, k] for k in range(classes.shape[1])]
