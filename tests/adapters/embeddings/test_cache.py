@@ -1,6 +1,7 @@
 """Embeddings that are kept: what makes them be found again, how many are, and files that are damaged."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,20 +10,23 @@ from items_to_embed import IMAGES, TABLE, TEXTS, Counting
 from shiftmetrics.adapters.embeddings import EmbeddingCache, embed, fit_encoder
 
 
-def n_kept():
-    return len(list(EmbeddingCache().path.glob("*.npz")))
+@pytest.fixture
+def cache(tmp_path) -> EmbeddingCache:
+    """Return a cache in a folder that does not exist yet."""
+    return EmbeddingCache(folder=tmp_path / "kept")
 
 
-def test_the_same_content_and_encoder_are_encoded_once(folder):
+def n_kept(cache) -> int:
+    return len(list(Path(cache.folder).glob("*.npz")))
+
+
+def test_the_same_content_and_encoder_are_encoded_once(cache):
     encoder = Counting("counting 1")
-    first = embed(folder, encoder=encoder)
-    moved = folder.rename(folder.with_name("moved"))
-    np.testing.assert_array_equal(embed(moved, encoder=encoder), first)
+    first = embed(IMAGES, encoder=encoder, cache=cache)
+    np.testing.assert_array_equal(embed(IMAGES.copy(), encoder=encoder, cache=cache), first)
     assert encoder.calls == 1
-    embed(folder.with_name("moved"), encoder=Counting("counting 2"))
-    assert n_kept() == 2
-    embed(moved, encoder=encoder, size=3)
-    assert encoder.calls == 2
+    embed(IMAGES, encoder=Counting("counting 2"), cache=cache)
+    assert n_kept(cache) == 2
 
 
 @pytest.mark.parametrize(
@@ -33,56 +37,39 @@ def test_the_same_content_and_encoder_are_encoded_once(folder):
         pytest.param(TEXTS[:3], id="fewer"),
     ],
 )
-def test_other_content_is_encoded_anew(changed):
+def test_other_content_is_encoded_again(changed, cache):
     encoder = Counting("counting")
-    embed(TEXTS, encoder=encoder)
-    embed(changed, encoder=encoder)
+    embed(TEXTS, encoder=encoder, cache=cache)
+    embed(changed, encoder=encoder, cache=cache)
     assert encoder.calls == 2
 
 
-def test_tables_and_arrays_are_known_by_values_names_and_dtypes():
+def test_tables_and_arrays_are_known_by_values_names_and_dtypes(cache):
     encoder = Counting("counting")
     for number, table in enumerate(
         [TABLE, TABLE.rename(columns={"age": "years"}), TABLE.assign(age=[20, 30, 40]), TABLE.iloc[::-1], IMAGES,
          IMAGES.astype(np.int64), IMAGES.swapaxes(1, 2)], start=1,
     ):  # fmt: skip
-        embed(table, encoder=encoder)
-        embed(table.copy(), encoder=encoder)
+        embed(table, encoder=encoder, cache=cache)
+        embed(table.copy(), encoder=encoder, cache=cache)
         assert encoder.calls == number
 
 
-def test_what_an_encoder_learned_from_counts():
-    first = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS))
-    second = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS[:2]))
+def test_what_an_encoder_learned_from_counts(cache):
+    first = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), cache=cache)
+    second = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS[:2]), cache=cache)
     assert first.shape != second.shape
-    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS))  # the same encoder, fitted again
-    assert n_kept() == 2
-    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, max_features=3))
-    assert n_kept() == 3
+    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), cache=cache)  # the same encoder, fitted again
+    assert n_kept(cache) == 2
+    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, max_features=3), cache=cache)
+    assert n_kept(cache) == 3
 
 
-def test_a_callable_without_identity_is_not_kept():
-    encoder = Counting()
-    for _ in range(2):
-        embed(TEXTS, encoder=encoder)
-    assert (encoder.calls, n_kept()) == (2, 0)
-    encoder.identity = "mine, version 1"
-    for _ in range(2):
-        embed(TEXTS, encoder=encoder)
-    assert (encoder.calls, n_kept()) == (3, 1)
-
-
-def test_the_cache_is_switchable(tmp_path, home):
-    encoder = Counting("counting")
-    for _ in range(2):
-        embed(TEXTS, encoder=encoder, cache=False)
-    assert encoder.calls == 2
-    assert not home.exists()
-    for _ in range(2):
-        embed(TEXTS, encoder=encoder, cache=tmp_path / "own")
-    assert encoder.calls == 3
-    assert len(list((tmp_path / "own").glob("*.npz"))) == 1
-    assert not home.exists()
+def test_an_encoder_without_identity_is_not_cached(cache):
+    with pytest.raises(ValueError, match=r"encoder\.identity"):
+        embed(TEXTS, encoder=Counting(), cache=cache)
+    with pytest.raises(TypeError, match="cache"):
+        embed(TEXTS, encoder=Counting("counting"), cache=True)
 
 
 def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path):
@@ -90,7 +77,7 @@ def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path):
     features = np.ones((100, 1))
     for age, key in ((30, "a"), (20, "b")):
         cache.put(key, features)
-        os.utime(cache.path / f"{key}.npz", ns=(age, -age * 10**9))
+        os.utime(tmp_path / "small" / f"{key}.npz", ns=(age, -age * 10**9))
     assert cache.get("a") is not None  # used again: now the youngest
     cache.put("c", features)
     assert (cache.get("a") is not None, cache.get("b"), cache.get("c") is not None) == (True, None, True)
@@ -98,30 +85,25 @@ def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path):
     assert cache.get("huge") is None
 
 
-def test_a_damaged_file_is_computed_again():
+def test_a_damaged_file_is_computed_again(cache):
     encoder = Counting("counting")
-    first = embed(TEXTS, encoder=encoder)
-    (file,) = EmbeddingCache().path.glob("*.npz")
+    first = embed(TEXTS, encoder=encoder, cache=cache)
+    (file,) = cache.folder.glob("*.npz")
     for content in (file.read_bytes()[:50], b"", b"not a zip"):
         file.write_bytes(content)
-        np.testing.assert_array_equal(embed(TEXTS, encoder=encoder), first)
+        np.testing.assert_array_equal(embed(TEXTS, encoder=encoder, cache=cache), first)
     assert encoder.calls == 4
-    embed(TEXTS, encoder=encoder)
-    assert encoder.calls == 4
-
-
-def test_a_file_of_another_shape_is_computed_again(tmp_path):
-    features = embed(IMAGES, encoder="pixels", cache=tmp_path)
-    [file] = tmp_path.glob("*.npz")
-    for other in (np.ones(len(IMAGES)), np.ones((2, 3)), np.float64(1.0)):
+    for other in (np.ones(len(TEXTS)), np.ones((2, 3)), np.float64(1.0)):
         np.savez(file, features=other)
-        np.testing.assert_array_equal(embed(IMAGES, encoder="pixels", cache=tmp_path), features)
-    with pytest.raises(TypeError, match="cache must be True, False, a folder or an EmbeddingCache, got None"):
-        embed(IMAGES, encoder="pixels", cache=None)
+        np.testing.assert_array_equal(embed(TEXTS, encoder=encoder, cache=cache), first)
+    assert encoder.calls == 7
+    embed(TEXTS, encoder=encoder, cache=cache)
+    assert encoder.calls == 7
 
 
 def test_a_folder_that_cannot_be_used_is_a_warning(tmp_path):
     (tmp_path / "file").write_text("in the way")
+    cache = EmbeddingCache(folder=tmp_path / "file")
     with pytest.warns(UserWarning, match="Embeddings are not kept"):
-        features = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), cache=tmp_path / "file")
+        features = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), cache=cache)
     assert len(features) == 4

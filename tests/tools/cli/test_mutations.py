@@ -27,7 +27,7 @@ from PIL import Image
 from shiftmetrics import Result, posterior_agreement
 from shiftmetrics._core.collection import read_results, write_results
 from shiftmetrics.adapters.embeddings import EmbeddingCache
-from shiftmetrics.adapters.embeddings.items import image_files
+from shiftmetrics.lab.datasets.dataset import image_files
 from shiftmetrics.tools.cli.config import read_config
 from shiftmetrics.tools.cli.errors import message_of
 from shiftmetrics.tools.cli.options import OPENING, Opening

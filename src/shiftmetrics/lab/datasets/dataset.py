@@ -222,3 +222,34 @@ def _in_colour(image: Any, path: Path) -> Any:
             f"The file {str(path)!r} must have 8 or 16 bits a pixel, got 32. Read it yourself, and give an array."
         )
     return image.convert("RGB")
+
+
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+
+
+def image_files(folder: str | os.PathLike[str]) -> ImageFiles:
+    """List the images of a folder and of the folders in it, sorted by name; other files are left out.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder, or no image in it.
+
+    Examples
+    --------
+    >>> image_files("/nowhere")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: There is no folder '/nowhere'. Check the path.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(place)!r}. Check the path.")
+    found = sorted(
+        file for file in place.rglob("*") if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
+    )
+    if not found:
+        raise FileNotFoundError(
+            f"There are no images in {str(place)!r}: no file ends in {', '.join(SUFFIXES)}. Check the path."
+        )
+    return ImageFiles(place, [file.relative_to(place).as_posix() for file in found])

@@ -20,7 +20,7 @@ COMPONENTS = 20
 
 def read_images(folder: str, argument: str, label: str | None, size: int) -> Sample:
     """Read a folder of images, each of ``size`` x ``size`` pixels, as a sample that is still to be encoded."""
-    from shiftmetrics.adapters.embeddings.items import image_files
+    from shiftmetrics.lab.datasets.dataset import image_files
 
     files = image_files(folder)
     source = Source(argument=argument, path=Path(folder).resolve())
@@ -38,17 +38,19 @@ def read_texts(file: str, argument: str, label: str | None, column: str) -> Samp
     TypeError
         If a row of the column holds no text.
     """
-    from shiftmetrics.adapters.embeddings.items import check_items
-
     source = parse_source(file, argument)
     frame = read_source(source)
     if not hasattr(frame, "columns"):
         raise ValueError(f"{argument} must be a table for --text, got {source}.")
     values = frame[require_column(frame.columns, column, "--text", argument)]
-    texts = check_items(values.tolist(), f"{argument}, column {column!r},")
-    if texts.kind != "texts":
-        raise ValueError(f"--text must name a column of texts, got {column!r}, a column of {texts.kind}.")
-    return Sample(source=source, values=texts.data, label=read_row_values(label, "--label", frame))
+    texts = values.tolist()
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"{argument}, column {column!r}, must hold texts only, got {text!r} at row {row}. "
+                "Drop or fill such rows."
+            )
+    return Sample(source=source, values=texts, label=read_row_values(label, "--label", frame))
 
 
 def encode(samples: Iterable[Sample], *, progress: bool) -> list[Sample]:
@@ -70,7 +72,7 @@ def encode(samples: Iterable[Sample], *, progress: bool) -> list[Sample]:
         size = " x ".join(map(str, both.shape[1:3]))
         said = f"Features are {{}} principal components of the pixels of all images, at {size}."
     encoded = [
-        dataclasses.replace(part, values=embed(part.values, encoder=fitted, cache=False, progress=progress))
+        dataclasses.replace(part, values=embed(part.values, encoder=fitted, progress=progress))
         for part in (first, *others)
     ]
     encoded[0].notes = [*first.notes, said.format(encoded[0].values.shape[1])]
