@@ -9,7 +9,7 @@ import pytest
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.views.report import Context, Rows, render_report
 from shiftmetrics.views.report.parts import LONGEST_TEXT, excerpt
-from shiftmetrics.views.report.typical import MOST_WORDS, Side, typical_columns, typical_rows, typical_words
+from shiftmetrics.views.report.typical import Side, typical_columns, typical_rows
 
 TABLE = pd.DataFrame(
     {
@@ -55,22 +55,6 @@ def test_rows_without_columns_to_show():
     assert typical_columns(np.array([0]), TABLE[["same", "empty"]]) == {}
 
 
-def test_words_that_set_texts_apart():
-    texts = ["The old film 1", "the old film", "The NEW robot, robot", "the new robot!", "the new play"]
-    found = typical_words(np.array([2, 3]), texts)
-    assert found == [
-        "robot 100\N{NO-BREAK SPACE}% (40\N{NO-BREAK SPACE}%)",
-        "new 100\N{NO-BREAK SPACE}% (60\N{NO-BREAK SPACE}%)",
-    ]  # not "the", nor "play"
-    assert typical_words(np.array([4]), texts)[0] == "play 100\N{NO-BREAK SPACE}% (20\N{NO-BREAK SPACE}%)"
-    assert typical_words(np.array([], dtype=int), texts) == []
-    assert typical_words(np.array([0]), ["", "12 !"]) == []
-    many = [f"row word{chr(97 + i % 26)}" for i in range(9000)]
-    assert len(typical_words(np.arange(26), [" ".join(many[:26])] * 3 + many)) == MOST_WORDS
-    assert typical_words(np.array([1, 2]), ["common"] * 9001 + ["rare"] * 2) == []
-    assert typical_words(np.array([9001, 9002]), ["common"] * 9001 + ["rare"] * 2)[0].startswith("rare 100")
-
-
 def test_a_table_of_typical_rows(result, rows):
     mode = result.modes[0]
     test, reference = (Side(mode, Rows(**rows), reference=side) for side in (False, True))
@@ -95,8 +79,6 @@ def test_texts_reach_the_page_escaped_and_cut(result):
     mode = result.modes[0]
     assert f"<b>{mode.exemplars[0]}</b> &lt;b&gt;new&lt;/b&gt; {mode.exemplars[0] - 30}" in shown
     assert f"known {mode.reference_exemplars[0]}" in shown
-    assert "Typical words" in shown
-    assert re.search(r"new \d+\s% \(40\s%\)", shown)
     assert "<i>old" not in shown
     assert "word " * 60 not in shown
 

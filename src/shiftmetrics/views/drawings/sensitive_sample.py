@@ -1,10 +1,9 @@
-"""The most sensitive sample as a picture: every row where it stood and where it ends, as large as its weight."""
+"""The most sensitive sample as a picture: each row before and after the shift, as large as its weight."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +36,10 @@ def draw_sample(
     predict: Callable[[Any], Any] | None = None,
     max_rows: int = 1000,
 ) -> Any:
-    """Draw the most sensitive sample in two columns or two principal components (figures 2 to 4 of arXiv:2405.03198).
+    """Draw the most sensitive sample in two columns (figures 2 to 4 of arXiv:2405.03198).
 
-    Pale points are the rows as they stand; full ones are where the shift puts them, as large as their weight, with an
-    arrow from one to the other. Rows with a missing number are left out, or lie in the middle of a component.
+    Pale points are the rows as they are; full ones are where the shift puts them, as large as their weight, with an
+    arrow from one to the other. Rows with a missing number are left out.
 
     Parameters
     ----------
@@ -49,13 +48,12 @@ def draw_sample(
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
     table, moved : DataFrame or array, optional
-        The rows, and where they stand after their moves; see `most_sensitive_sample`. Results of `model_stability`
-        know both. Without ``moved`` rows are drawn where they stand.
+        The rows, and the same rows after the perturbation; see `most_sensitive_sample`. Results of `model_stability`
+        know both. Without ``moved`` rows are drawn as they are.
     columns : sequence of two column names, optional
-        Default: the two columns of numbers if there are just two, else the first two principal components of all
-        of them, in standard deviations.
+        Default: the two columns of numbers that change most, in standard deviations.
     labels : array_like of shape (n_samples,), optional
-        The class of each row gives its colour. Default: one colour for rows that move, one for those that stay.
+        The class of each row gives its colour. Default: one colour for rows that change, one for the others.
     predict : callable, optional
         The model, from a table like the one drawn to its predictions: draws the decision boundary. Columns that are
         not drawn are held at their mean, categories at the commonest one.
@@ -90,98 +88,73 @@ def draw_sample(
     moved = moved.reset_index(drop=True) if hasattr(moved, "reset_index") else moved
     sample = most_sensitive_sample(result, rows, moved=moved)
     ends = sample.iloc[:, 6 : 6 + rows.shape[1]].set_axis(rows.columns, axis=1)
-    view = View.of(rows, columns)
     position = sample.index.to_numpy()
-    start, end = view.project(rows)[position], view.project(ends)
+    names = _columns_to_draw(rows, ends, position, columns)
+    start = np.stack([_codes(rows[name], rows[name]) for name in names], axis=1)[position]
+    end = np.stack([_codes(ends[name], rows[name]) for name in names], axis=1)
     colours, legend = _colours(labels, result, sample, position)
     drawn = np.unique(np.linspace(0, len(rows) - 1, max_rows).round().astype(int))
     kept = np.isin(position, drawn) & np.isfinite(start).all(axis=1)
     ax = new_axes(ax, width=5.6, height=4.6)
     _draw_points(ax, start[kept], end[kept], sample[kept], colours[kept])
     if predict is not None:
-        _draw_boundary(ax, view, rows, predict, is_array=is_array)
+        _draw_boundary(ax, names, rows, predict, is_array=is_array)
     for text, colour in legend:
         ax.scatter([], [], s=28, color=colour, label=text)
     ax.scatter([], [], s=SIZE, color=MUTED, alpha=0.3, label="as it was")
     ax.legend(loc="best", fontsize=8)
     ax.grid(visible=False)
-    ax.set(xlabel=view.labels[0], ylabel=view.labels[1])
+    ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
     part = "" if kept.all() else f" ({len(np.unique(position[kept])):,} of {len(rows):,} rows)"
     ax.set_title(f"The most sensitive sample{part}")
     return ax
 
 
-@dataclass(frozen=True)
-class View:
-    """Two directions to look at a table from: two columns, or the principal components of its columns of numbers.
-
-    ``levels`` are those of columns of categories; without ``components`` the columns ``names`` are drawn as they are.
-    """
-
-    names: list[Any]
-    labels: tuple[str, str]
-    levels: dict[Any, list[str]]
-    components: Any = None
-
-    @classmethod
-    def of(cls, rows: Any, columns: Sequence[Any] | None) -> Self:
-        """Choose the directions."""
-        numeric = [name for name in rows.columns if is_numeric(rows[name])]
-        if columns is None and len(numeric) != 2:
-            return cls._components(rows, numeric)
-        names = list(numeric if columns is None else columns)
-        if len(names) != 2 or not set(names) <= set(rows.columns):
+def _columns_to_draw(rows: Any, ends: Any, position: Any, columns: Sequence[Any] | None) -> list[Any]:
+    """Return the names of two columns: those asked for, else the numbers that change most."""
+    if columns is not None:
+        if len(columns) != 2 or not set(columns) <= set(rows.columns):
             known = [str(name) for name in rows.columns][:8]
-            raise ValueError(describe("columns", f"two of {known}", f"{names}"))
-        levels = {name: sorted(set(texts_of(rows[name]))) for name in names if name not in numeric}
-        return cls(names, (str(names[0]), str(names[1])), levels)
+            raise ValueError(describe("columns", f"two of {known}", repr(columns)[:60]))
+        return list(columns)
+    numeric = [name for name in rows.columns if is_numeric(rows[name])]
+    if len(numeric) < 2:
+        expected = "of at least two columns of numbers"
+        raise ValueError(describe("table", expected, f"{len(numeric)}", "Give columns=."))
+    # the root mean square of the changes, in standard deviations of the column
+    sizes = []
+    for name in numeric:
+        start = numbers_of(rows[name])
+        change = numbers_of(ends[name]) - start[position]
+        spread = np.std(start[np.isfinite(start)]) if np.isfinite(start).any() else 0.0
+        sizes.append(np.sqrt(np.nansum(change**2)) / (spread or 1.0))
+    largest = np.argsort(-np.array(sizes), kind="stable")[:2]
+    return [numeric[place] for place in sorted(largest)]
 
-    @classmethod
-    def _components(cls, rows: Any, numeric: list[Any]) -> Self:
-        from sklearn.decomposition import PCA
-        from sklearn.impute import SimpleImputer
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
-        if len(numeric) < 2:
-            expected, remedy = "of at least two columns of numbers", "Give columns=."
-            raise ValueError(describe("table", expected, f"{len(numeric)}", remedy))
-        imputer = SimpleImputer(keep_empty_features=True)  # a number that is missing lies at its mean
-        components = make_pipeline(imputer, StandardScaler(), PCA(2, svd_solver="full"))
-        components.fit(np.stack([numbers_of(rows[name]) for name in numeric], axis=1))
-        first, second = components[-1].explained_variance_ratio_
-        labels = (
-            f"first principal component ({100 * first:.0f} %)",
-            f"second principal component ({100 * second:.0f} %)",
-        )
-        return cls(numeric, labels, {}, components)
+def _codes(column: Any, known: Any) -> FloatArray:
+    """Return numbers as they are, and a category as its place among those of ``known``."""
+    if is_numeric(known):
+        return numbers_of(column)
+    levels = sorted(set(texts_of(known)))
+    codes = {level: code for code, level in enumerate(levels)}
+    return np.array([codes.get(text, len(codes)) for text in texts_of(column)], dtype=np.float64)
 
-    def project(self, rows: Any) -> FloatArray:
-        """Return where rows lie, of shape (n_rows, 2)."""
-        parts = []
-        for name in self.names:
-            if name in self.levels:
-                codes = {level: code for code, level in enumerate(self.levels[name])}
-                places = [codes.get(text, len(codes)) for text in texts_of(rows[name])]
-                parts.append(np.array(places, dtype=np.float64))
-            else:
-                parts.append(numbers_of(rows[name]))
-        values = np.stack(parts, axis=1)
-        return values if self.components is None else np.asarray(self.components.transform(values))
 
-    def rows_at(self, points: FloatArray, rows: Any) -> Any:
-        """Return rows of the table that lie at these points, the rest of them held at the middle of ``rows``."""
-        import pandas as pd
+def _rows_at(points: FloatArray, names: list[Any], rows: Any) -> Any:
+    """Return rows of the table at these points, their other columns at the mean or the commonest category."""
+    import pandas as pd
 
-        middle = {
-            name: np.full(len(points), rows[name].mean())
-            if is_numeric(rows[name])
-            else pd.Series([rows[name].mode().iloc[0]] * len(points)).astype(rows[name].dtype)
-            for name in rows.columns
-        }
-        back = points if self.components is None else self.components[1:].inverse_transform(points)
-        middle |= {name: back[:, place] for place, name in enumerate(self.names)}
-        return pd.DataFrame(middle, columns=rows.columns)
+    columns: dict[Any, Any] = {}
+    for name in rows.columns:
+        if name in names:
+            columns[name] = points[:, names.index(name)]
+        elif is_numeric(rows[name]):
+            columns[name] = np.full(len(points), rows[name].mean())
+        else:
+            commonest = rows[name].mode().iloc[0]
+            columns[name] = pd.Series([commonest] * len(points)).astype(rows[name].dtype)
+    return pd.DataFrame(columns, columns=rows.columns)
 
 
 def _draw_points(ax: Any, start: FloatArray, end: FloatArray, sample: Any, colours: Any) -> None:
@@ -206,7 +179,7 @@ def _colours(labels: Any, result: Any, sample: Any, position: Any) -> tuple[npt.
         if not sample["moved"].any():
             return np.full(len(sample), REFERENCE), [("as large as its weight", REFERENCE)]
         colours = np.where(sample["moved"].to_numpy(), TEST, REFERENCE)
-        return colours, [("rows that move", TEST), ("rows that stay", REFERENCE)]
+        return colours, [("rows that change", TEST), ("rows that do not", REFERENCE)]
     values = np.asarray(labels)
     if values.shape != (result.n_samples,):
         shape = f"of shape ({result.n_samples},), one a row"
@@ -217,17 +190,22 @@ def _colours(labels: Any, result: Any, sample: Any, position: Any) -> tuple[npt.
     return palette[codes][position], legend
 
 
-def _draw_boundary(ax: Any, view: View, rows: Any, predict: Callable[[Any], Any], *, is_array: bool) -> None:
+def _draw_boundary(
+    ax: Any, names: list[Any], rows: Any, predict: Callable[[Any], Any], *, is_array: bool
+) -> None:
     """Draw where the predictions of the model change."""
-    if view.levels:
+    if not all(is_numeric(rows[name]) for name in names):
         raise ValueError("predict draws its boundary over columns of numbers only. Choose two such columns.")
     limits = ax.get_xlim(), ax.get_ylim()
-    x, y = (np.linspace(float(low), float(high), GRID) for low, high in limits)
+    x = np.linspace(*limits[0], GRID)
+    y = np.linspace(*limits[1], GRID)
     across, up = np.meshgrid(x, y)
-    grid = view.rows_at(np.column_stack([across.ravel(), up.ravel()]), rows)
+    grid = _rows_at(np.column_stack([across.ravel(), up.ravel()]), names, rows)
     outputs = np.asarray(predict(grid.to_numpy() if is_array else grid)).reshape(len(grid), -1)
-    several = outputs.shape[1] > 1
-    classes = outputs.argmax(axis=1) if several else np.unique(outputs[:, 0], return_inverse=True)[1]
+    classes = outputs.argmax(axis=1)
+    if outputs.shape[1] == 1:
+        classes = np.unique(outputs[:, 0], return_inverse=True)[1]
+    # the boundary between codes up to k and above k is where the step from 0 to 1 crosses one half
     for code in range(int(classes.max())):
         above = (classes > code).astype(np.float64).reshape(across.shape)
         ax.contour(x, y, above, levels=[0.5], colors=[INK], linewidths=1.2)

@@ -13,7 +13,7 @@ from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
-from shiftmetrics.views.report.typical import Side, typical_columns, typical_rows, typical_words
+from shiftmetrics.views.report.typical import Side, typical_columns, typical_rows
 
 MOST_MODES = 7
 FEW_MODES = 3
@@ -108,7 +108,6 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
         "chip": f"p = {mode.p_value:.2g}",
         "bars": [(part.where, 100 * part.share / top, percent(part.share)) for part in sides],
         "says": _members_in_words(side, opposite, members),
-        "label": "Typical values (of all rows)",
         "pictures": (),
         "texts": (),
         "columns": [],
@@ -121,8 +120,6 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     columns = {} if side.table is None else typical_columns(members, side.table)
     card["columns"] = list(columns.values())
     if side.texts is not None and detail:
-        card["columns"] = typical_words(members, side.texts)
-        card["label"] = "Typical words, with the share of texts that hold them (of all texts)"
         card["texts"] = side.excerpts(typical[: max(detail // 2, 2)]), opposite.excerpts(nearest[:2])
     elif columns and detail:
         few = list(columns)[: MOST_COLUMNS if wide else FEW_COLUMNS]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,6 @@ from shiftmetrics.views.report.parts import Number, Table, cell_of, excerpt, per
 from shiftmetrics.views.report.pictures import range_of, thumbnail
 
 MOST_COLUMNS = 5
-MOST_WORDS = 8
-COUNTED_TEXTS = 2000
-"""Texts whose words are counted, evenly from all of them."""
 
 
 class Side:
@@ -121,33 +116,6 @@ def typical_rows(side: Side, opposite: Side, columns: list[Any], detail: int) ->
         return Table(lines, "Most typical rows")
     lines += [line(opposite, i, f" ({opposite.name})") for i in opposite.exemplars[: max(detail // 2, 1)]]
     return Table(lines, f"Most typical rows, then the nearest to them in the {opposite.name}")
-
-
-def typical_words(positions: Any, texts: Any) -> list[str]:
-    """Return the words that the texts at these positions hold more often than all texts, with both shares.
-
-    They are ordered like the columns of a table: by the difference in standard deviations. Markup is left out.
-    """
-    members = [_words(texts[i]) for i in positions[:COUNTED_TEXTS]]
-    step = max(1, -(-len(texts) // COUNTED_TEXTS))
-    everyone = [_words(texts[i]) for i in range(0, len(texts), step)]
-    counts, all_counts = (Counter(word for words in part for word in words) for part in (members, everyone))
-    words = []
-    for word, count in counts.items():
-        if count < min(2, len(members)):  # a word of one text is typical of nothing
-            continue
-        share, overall = count / len(members), all_counts[word] / len(everyone)
-        usual = max(overall, 1.0 / (1.0 + len(everyone)))  # it may be in none of those that were counted
-        difference = (share - overall) / (usual * (1.0 - usual)) ** 0.5 if usual < 1.0 else 0.0
-        if difference > 0.0:
-            shares = _beside(percent(share, digits=0), percent(overall, digits=0))
-            words.append((-difference, word, f"{word} {shares}"))
-    return [text for _, _, text in sorted(words)[:MOST_WORDS]]
-
-
-def _words(text: Any) -> set[str]:
-    without_markup = re.sub(r"</?[a-z][^<>]*>", " ", str(text).lower())
-    return set(re.findall(r"[^\W\d_]{2,}", without_markup))
 
 
 def _beside(text: str, overall: str) -> str:
