@@ -196,9 +196,10 @@ def _draw_boundary(
     """Draw where the predictions of the model change."""
     if not all(is_numeric(rows[name]) for name in names):
         raise ValueError("predict draws its boundary over columns of numbers only. Choose two such columns.")
-    limits = ax.get_xlim(), ax.get_ylim()
-    x = np.linspace(*limits[0], GRID)
-    y = np.linspace(*limits[1], GRID)
+    left, right = ax.get_xlim()
+    bottom, top = ax.get_ylim()
+    x = np.linspace(float(left), float(right), GRID)
+    y = np.linspace(float(bottom), float(top), GRID)
     across, up = np.meshgrid(x, y)
     grid = _rows_at(np.column_stack([across.ravel(), up.ravel()]), names, rows)
     outputs = np.asarray(predict(grid.to_numpy() if is_array else grid)).reshape(len(grid), -1)
@@ -209,4 +210,4 @@ def _draw_boundary(
     for code in range(int(classes.max())):
         above = (classes > code).astype(np.float64).reshape(across.shape)
         ax.contour(x, y, above, levels=[0.5], colors=[INK], linewidths=1.2)
-    ax.set(xlim=limits[0], ylim=limits[1])
+    ax.set(xlim=(left, right), ylim=(bottom, top))

@@ -10,10 +10,10 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.agreement import PosteriorAgreementResult
+from shiftmetrics.agreement import AgreementCurvesResult, PosteriorAgreementResult
 from shiftmetrics.views.drawings.agreement import predictions
 from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
+from shiftmetrics.views.report.parts import Entry, Fact, Number, cell_of, number, percent, reports
 from shiftmetrics.views.report.pictures import range_of, thumbnail
 
 MOST_CHANGES = 8
@@ -160,3 +160,44 @@ def _add_changes(entry: Entry, known: Predictions) -> None:
 
 def _class_name(rows: Rows, k: int) -> str:
     return str(rows.class_names[k]) if rows.class_names is not None else str(k)
+
+
+def curve_facts(result: Any) -> list[Fact]:
+    """Return, for each model, its agreement under the strongest shift."""
+    low = result.over_ceiling(result.agreement_low)
+    high = result.over_ceiling(result.agreement_high)
+    facts = []
+    for place, model in enumerate(result.models):
+        ends = f"{percent(low[place, -1, -1])} to {percent(high[place, -1, -1])}"
+        kept = f"{percent(result.afr_p[place, -1, -1])} of predictions unchanged"
+        facts.append(
+            Fact(model, percent(result.normalized[place, -1, -1]), f"of the ceiling ({ends}); {kept}")
+        )
+    return facts
+
+
+@reports("agreement", AgreementCurvesResult, facts=curve_facts)
+def fill_curves(entry: Entry) -> None:
+    """Draw agreement and unchanged predictions over the levels of a shift, and list them."""
+    result = entry.result
+    entry.sentences.append(result.headline())
+    entry.draw("curves")
+    entry.draw("curves", y="afr_p")
+    # levels are powers of the shift at the largest ratio or, of one power, ratios
+    over_powers = len(result.powers) > 1
+    levels = result.powers if over_powers else result.ratios
+    lines = []
+    for place, model in enumerate(result.models):
+        for step, level in enumerate(levels):
+            at = (place, step, -1) if over_powers else (place, 0, step)
+            lines.append(
+                {
+                    "Model": model,
+                    "Power" if over_powers else "Ratio": cell_of(level),
+                    "Agreement (nats)": number(result.agreement[at]),
+                    "Of its ceiling": percent(result.normalized[at]),
+                    "Unchanged": percent(result.afr_p[at]),
+                    "Equivalent error": percent(result.equivalent_error[at]),
+                }
+            )
+    entry.add_table(lines, "The shift, level by level.")

@@ -20,7 +20,7 @@ from shiftmetrics.views.report import agreement, comparison, novelty, stability 
 from shiftmetrics.views.report.context import Context, Rows
 from shiftmetrics.views.report.parts import (
     Entry,
-    Table,
+    ReportTable,
     direction_of,
     facts_of,
     render,
@@ -167,7 +167,7 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
 
 def _body(section: str, entries: list[Entry]) -> str:
     compared = [entry.compared for entry in entries if entry.compared]
-    overview = Table(compared) if len(compared) > 1 else None
+    overview = ReportTable(compared) if len(compared) > 1 else None
     return render("measure.html.j2", {"anchor": section, "overview": overview, "entries": entries})
 
 

@@ -74,7 +74,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table: each line maps headings to cells, which are texts, `Number` or Markup."""
 
     lines: list[dict[str, Any]]
@@ -111,7 +111,7 @@ class Entry:
     facts: list[Fact]
     sentences: list[str]
     figures: list[Figure] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[ReportTable] = field(default_factory=list)
     extra: str = ""
     meter: tuple[float, str] | None = None
     pictures: list[Markup] = field(default_factory=list)
@@ -134,11 +134,11 @@ class Entry:
     def add_table(self, lines: list[dict[str, Any]], caption: str) -> None:
         """Add a table, unless it is empty."""
         if lines:
-            self.tables.append(Table(lines, caption))
+            self.tables.append(ReportTable(lines, caption))
 
 
 @dataclass(frozen=True)
-class View:
+class ReportView:
     """How a class of results is reported: its section, the figures beside the value, and what fills in its entry."""
 
     section: str
@@ -146,7 +146,7 @@ class View:
     fill: Callable[[Entry], None]
 
 
-_VIEWS: dict[type, View] = {}
+_VIEWS: dict[type, ReportView] = {}
 
 
 def reports(
@@ -159,13 +159,13 @@ def reports(
     """
 
     def register(fill: Callable[[Entry], None]) -> Callable[[Entry], None]:
-        _VIEWS.update(dict.fromkeys(classes, View(section, facts or plain_facts, fill)))
+        _VIEWS.update(dict.fromkeys(classes, ReportView(section, facts or plain_facts, fill)))
         return fill
 
     return register
 
 
-def view_of(result: Result) -> View:
+def view_of(result: Result) -> ReportView:
     """Return how a result is reported."""
     return next(_VIEWS[base] for base in type(result).__mro__ if base in _VIEWS)
 

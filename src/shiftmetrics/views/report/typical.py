@@ -9,13 +9,13 @@ from markupsafe import Markup
 
 from shiftmetrics.stability.sample import compare_columns
 from shiftmetrics.views.report.context import Rows
-from shiftmetrics.views.report.parts import Number, Table, cell_of, excerpt, percent
+from shiftmetrics.views.report.parts import Number, ReportTable, cell_of, excerpt, percent
 from shiftmetrics.views.report.pictures import range_of, thumbnail
 
 MOST_COLUMNS = 5
 
 
-class Side:
+class ModeSide:
     """The test sample or the reference, as a mode shows it: the rows behind the result, and those of the mode."""
 
     def __init__(self, mode: Any, rows: Rows, *, reference: bool = False) -> None:
@@ -98,10 +98,10 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
     return columns
 
 
-def typical_rows(side: Side, opposite: Side, columns: list[Any], detail: int) -> Table:
+def typical_rows(side: ModeSide, opposite: ModeSide, columns: list[Any], detail: int) -> ReportTable:
     """Return the most typical rows of a mode, and those of the opposite sample that are nearest to it, as a table."""
 
-    def line(sample: Side, i: int, suffix: str = "") -> dict[str, Any]:
+    def line(sample: ModeSide, i: int, suffix: str = "") -> dict[str, Any]:
         cells: dict[str, Any] = {"Row": f"{sample.row_name(i)}{suffix}"}
         if side.labels is not None:
             cells["Label"] = "–" if sample.labels is None else str(sample.labels[i])
@@ -113,9 +113,9 @@ def typical_rows(side: Side, opposite: Side, columns: list[Any], detail: int) ->
 
     lines = [line(side, i) for i in side.typical(detail)]
     if opposite.table is None:
-        return Table(lines, "Most typical rows")
+        return ReportTable(lines, "Most typical rows")
     lines += [line(opposite, i, f" ({opposite.name})") for i in opposite.exemplars[: max(detail // 2, 1)]]
-    return Table(lines, f"Most typical rows, then the nearest to them in the {opposite.name}")
+    return ReportTable(lines, f"Most typical rows, then the nearest to them in the {opposite.name}")
 
 
 def _beside(text: str, overall: str) -> str:
