@@ -25,7 +25,7 @@ _OVERSHOOT = 0.02  # by which share DeepFool goes beyond the linearised boundary
 _N_CANDIDATES = 10  # classes with the largest logits, among which the nearest boundary is sought
 
 
-class NearestErrors:
+class NearestError:
     """The nearest error found so far for each row of a problem."""
 
     def __init__(self, problem: AttackProblem) -> None:
@@ -47,11 +47,11 @@ class NearestErrors:
         return better
 
 
-Run: TypeAlias = Callable[[AttackProblem, NearestErrors, Tensor, int], None]
+Run: TypeAlias = Callable[[AttackProblem, NearestError, Tensor, int], None]
 """``run(problem, nearest, start, n_steps)`` looks for nearer errors from a start and updates ``nearest``."""
 
 
-def shorten(problem: AttackProblem, nearest: NearestErrors, *, n_steps: int = 10) -> None:
+def shorten(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10) -> None:
     """Halve the part of each line that ends in a known error until its nearest error is known to 0.1 %."""
     end = nearest.move
     low = torch.zeros_like(nearest.norm)
@@ -77,7 +77,7 @@ def linear_distance(value: Tensor, gradient: Tensor, problem: AttackProblem) -> 
     return torch.minimum(torch.where(torch.isfinite(estimate), estimate, 1.0), problem.reach())
 
 
-def slide(problem: AttackProblem, nearest: NearestErrors, *, n_steps: int = 15) -> None:
+def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -> None:
     """Turn each best move towards the nearest point of the linearised boundary, as long as that shortens it.
 
     The nearest point of the boundary is where its normal points back at the row. Each step projects the row on
@@ -106,14 +106,14 @@ def slide(problem: AttackProblem, nearest: NearestErrors, *, n_steps: int = 15) 
         share = torch.where(gained, (2.0 * share).clamp_max(1.0), 0.5 * share)
 
 
-def _is_nearer(problem: AttackProblem, nearest: NearestErrors, direction: Tensor, length: Tensor) -> Tensor:
+def _is_nearer(problem: AttackProblem, nearest: NearestError, direction: Tensor, length: Tensor) -> Tensor:
     """Return where the direction is an error at this length, and keep the nearest."""
     length = torch.where(nearest.found, length, 0.0)
     move = problem.clip(direction * length[:, None])
     return nearest.update(move, (problem.margins(move) > 0) & nearest.found)
 
 
-def fmn(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
+def fmn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
     """Run the fast minimum-norm attack (arXiv:2102.12827, Algorithm 1)."""
     move, radius = start, nearest.norm
     for step in range(n_steps):
@@ -136,7 +136,7 @@ def fmn(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: 
     nearest.update(move, problem.margins(move) > 0)
 
 
-def ddn(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
+def ddn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
     """Run decoupled direction and norm (arXiv:1811.09600, Algorithm 1)."""
     move = start
     radius = torch.where(nearest.found, nearest.norm, first_radius(problem))
@@ -155,7 +155,7 @@ def ddn(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: 
     nearest.update(move, problem.margins(move) > 0)
 
 
-def deepfool(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
+def deepfool(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
     """Run DeepFool (arXiv:1511.04599, Algorithm 2), which leaves a row at its first error."""
     classes = candidate_classes(problem)
     move = start
@@ -172,7 +172,7 @@ def deepfool(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_st
         going = going & ~wrong
 
 
-def fab(problem: AttackProblem, nearest: NearestErrors, start: Tensor, n_steps: int) -> None:
+def fab(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
     """Run the fast adaptive boundary attack (arXiv:1907.02044, Algorithm 1), with its constants."""
     most_back, eta, beta = 0.1, 1.05, 0.9
     classes = candidate_classes(problem)

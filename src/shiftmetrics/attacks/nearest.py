@@ -11,7 +11,7 @@ from torch import Tensor
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.attacks.boundary import (
     DEEPFOOL_STEPS,
-    NearestErrors,
+    NearestError,
     Run,
     ddn,
     deepfool,
@@ -143,12 +143,12 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
         if not len(right):
             return moves
         part = problem.take(right)
-        nearest = NearestErrors(part)
+        nearest = NearestError(part)
         for restart in range(restarts):
             start = part.zeros()
             if restart % 2:
                 start = move_to_others(part, problem, predicted, restart // 2)
-                end = NearestErrors(part)
+                end = NearestError(part)
                 end.update(start, part.margins(start) > 0)
                 shorten(part, end)
                 nearest.update(end.move, end.found)

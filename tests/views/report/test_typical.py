@@ -9,7 +9,7 @@ import pytest
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.views.report import Context, Rows, render_report
 from shiftmetrics.views.report.parts import LONGEST_TEXT, excerpt
-from shiftmetrics.views.report.typical import ModeSide, typical_columns, typical_rows
+from shiftmetrics.views.report.typical import TypicalSide, typical_columns, typical_rows
 
 TABLE = pd.DataFrame(
     {
@@ -57,7 +57,7 @@ def test_rows_without_columns_to_show():
 
 def test_a_table_of_typical_rows(result, rows):
     mode = result.modes[0]
-    test, reference = (ModeSide(mode, Rows(**rows), reference=side) for side in (False, True))
+    test, reference = (TypicalSide(mode, Rows(**rows), reference=side) for side in (False, True))
     grid = typical_rows(test, reference, ["size", "colour"], 4)
     assert grid.headings == {"Row": False, "Label": False, "size": True, "colour": False}
     cells = [list(line.values()) for line in grid.lines]
@@ -155,7 +155,7 @@ def test_rows_that_do_not_fit_are_named(result, rows, message):
 
 def test_no_row_is_typical_that_is_no_member(result, rows):
     (mode,) = result.modes
-    side = ModeSide(mode, Rows(**rows))
+    side = TypicalSide(mode, Rows(**rows))
     assert mode.n_members == 20
     assert set(side.typical(50)) <= set(range(30, 50))
     assert len(side.typical(50)) == min(20, len(mode.exemplars))

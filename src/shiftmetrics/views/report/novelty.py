@@ -13,7 +13,7 @@ from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
-from shiftmetrics.views.report.typical import ModeSide, typical_columns, typical_rows
+from shiftmetrics.views.report.typical import TypicalSide, typical_columns, typical_rows
 
 MOST_MODES = 7
 FEW_MODES = 3
@@ -60,7 +60,7 @@ def fill_novelty(entry: Entry) -> None:
     _check_rows(entry.name, rows, result)
     entry.meter = min(max(float(result.share), 0.0), 1.0), "share of the test sample that is new"
     for mode in (*result.modes, *result.lost_modes)[:1]:
-        side = ModeSide(mode, rows, reference=mode.lost)
+        side = TypicalSide(mode, rows, reference=mode.lost)
         entry.pictures = side.pictures(side.typical(MOST_PICTURES))
     entry.draw("spectrum")
     shown = result.modes[: MOST_MODES if detail else FEW_MODES]
@@ -99,7 +99,7 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
 def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
     top = max(mode.share, mode.reference_share, 1e-12)
-    sides = ModeSide(mode, rows), ModeSide(mode, rows, reference=True)
+    sides = TypicalSide(mode, rows), TypicalSide(mode, rows, reference=True)
     side, opposite = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
     members = side.members()
     typical, nearest = side.typical(detail), opposite.exemplars[: max(detail // 2, 3)]
@@ -129,7 +129,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     return card
 
 
-def _members_in_words(side: ModeSide, opposite: ModeSide, members: Any) -> str:
+def _members_in_words(side: TypicalSide, opposite: TypicalSide, members: Any) -> str:
     """Say how many rows belong to a mode and, where labels are known, which ones they are."""
     text = "No row is a member of it."
     if side.n_members:

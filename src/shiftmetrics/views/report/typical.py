@@ -15,7 +15,7 @@ from shiftmetrics.views.report.pictures import range_of, thumbnail
 MOST_COLUMNS = 5
 
 
-class ModeSide:
+class TypicalSide:
     """The test sample or the reference, as a mode shows it: the rows behind the result, and those of the mode."""
 
     def __init__(self, mode: Any, rows: Rows, *, reference: bool = False) -> None:
@@ -98,10 +98,10 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
     return columns
 
 
-def typical_rows(side: ModeSide, opposite: ModeSide, columns: list[Any], detail: int) -> ReportTable:
+def typical_rows(side: TypicalSide, opposite: TypicalSide, columns: list[Any], detail: int) -> ReportTable:
     """Return the most typical rows of a mode, and those of the opposite sample that are nearest to it, as a table."""
 
-    def line(sample: ModeSide, i: int, suffix: str = "") -> dict[str, Any]:
+    def line(sample: TypicalSide, i: int, suffix: str = "") -> dict[str, Any]:
         cells: dict[str, Any] = {"Row": f"{sample.row_name(i)}{suffix}"}
         if side.labels is not None:
             cells["Label"] = "–" if sample.labels is None else str(sample.labels[i])
