@@ -40,6 +40,16 @@ def test_the_template_has_one_shape() -> None:
     assert describe("beta", "positive", -1, "Flip it.") == "beta must be positive, got -1. Flip it."
 
 
+def test_a_long_value_is_shortened() -> None:
+    text = "x" * 1000
+    assert describe("beta", "positive", value=text) == f"beta must be positive, got {repr(text)[:60]}...."
+    assert describe("beta", "positive", value="abc") == "beta must be positive, got 'abc'."
+    assert describe("beta", "positive", value=None) == "beta must be positive, got None."
+    with pytest.raises(ValueError) as refusal:
+        check_choice(text, "method", ["exact", "grid"])
+    assert len(str(refusal.value)) < 120
+
+
 def test_a_message_names_the_first_values_and_counts_the_rest() -> None:
     assert first_few(["a", "b"]) == "'a', 'b'"
     assert first_few(iter("abcde"), show=str) == "a, b, c and 2 more"
@@ -76,7 +86,7 @@ def test_a_number_of_any_type_becomes_a_float(value: object) -> None:
             {"low": 0, "allow_inf": True},
             "eta must be a number at least 0 (inf is allowed), got -inf.",
         ),
-        (10**400, {}, f"eta must be a number that is finite, got {10**400}."),
+        (10**400, {}, f"eta must be a number that is finite, got {str(10**400)[:60]}...."),
     ],
 )
 def test_a_number_out_of_range_is_a_value_error(value: object, options: dict, message: str) -> None:

@@ -64,7 +64,9 @@ class Computing:
                 else ""
             )
             raise TypeError(
-                describe("executor", "a concurrent.futures.Executor or None", repr(self.executor), remedy)
+                describe(
+                    "executor", "a concurrent.futures.Executor or None", value=self.executor, remedy=remedy
+                )
             )
         checked: dict[str, Any] = {}
         for name in ("atol", "rtol"):
@@ -86,7 +88,7 @@ class Computing:
 def check_computing(value: Computing | None) -> Computing:
     """Return the options of a call, the default ones for None; anything else is a TypeError."""
     if value is not None and not isinstance(value, Computing):
-        raise TypeError(describe("computing", "a Computing or None", repr(value)))
+        raise TypeError(describe("computing", "a Computing or None", value=value))
     return value or Computing()
 
 
@@ -110,7 +112,7 @@ def computing_of(value: Computing | None, **defaults: Any) -> Computing:
     value = check_computing(value)
     unused = [name for name in TOLERANCES if name not in defaults and getattr(value, name) is not None]
     if unused:
-        raise ValueError(describe("computing", f"without {unused[0]}, which has no effect here", repr(value)))
+        raise ValueError(describe("computing", f"without {unused[0]}, which has no effect here", value=value))
     changes = {name: default for name, default in defaults.items() if getattr(value, name) is None}
     return dataclasses.replace(value, **changes)
 

@@ -304,6 +304,9 @@ def _naming(argument: str, path: str) -> Iterator[None]:
         cause = " ".join(str(error).split())[:300] or type(error).__name__
         raise ValueError(
             describe(
-                argument, "parquet files of the same columns", repr(path), f"It cannot be read ({cause})."
+                argument,
+                "parquet files of the same columns",
+                value=path,
+                remedy=f"It cannot be read ({cause}).",
             )
         ) from error

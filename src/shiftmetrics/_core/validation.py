@@ -28,12 +28,38 @@ Choice = TypeVar("Choice", bound=str)
 LARGEST = 1e150
 """Largest value whose square, and the sum of many such squares, does not overflow."""
 
+REPR_LENGTH = 60
+"""Characters of a value that an error message shows."""
+
+_NO_VALUE = object()
+
 _IMPUTE = "Drop or impute these rows first."
 
 
-def describe(argument: str, expected: str, got: object, remedy: str = "") -> str:
-    """Word an error message: ``argument must be expected, got got. remedy``."""
-    return f"{argument} must be {expected}, got {got}." + (f" {remedy}" if remedy else "")
+def describe(
+    argument: str, expected: str, got: object = None, remedy: str = "", *, value: Any = _NO_VALUE
+) -> str:
+    """Word an error message: ``argument must be expected, got got. remedy``.
+
+    Parameters
+    ----------
+    argument, expected : str
+        Name of the argument, and what it must be.
+    got : object, optional
+        What was received, in words.
+    remedy : str, default ""
+        A sentence that says what to do.
+    value : object, optional
+        What was received, in place of ``got``: the first `REPR_LENGTH` characters of its ``repr`` are shown.
+    """
+    if value is not _NO_VALUE:
+        got = repr(value)
+        if len(got) > REPR_LENGTH:
+            got = got[:REPR_LENGTH] + "..."
+    message = f"{argument} must be {expected}, got {got}."
+    if remedy:
+        message += f" {remedy}"
+    return message
 
 
 @contextmanager
@@ -74,7 +100,7 @@ def check_number(
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(describe(argument, "a real number", repr(value)))
+        raise TypeError(describe(argument, "a real number", value=value))
     try:
         number = float(value)
     except OverflowError:  # an integer beyond the largest float
@@ -83,7 +109,7 @@ def check_number(
     above = number >= high if open_high and math.isfinite(high) else number > high
     if math.isnan(number) or below or above or (math.isinf(number) and not allow_inf):
         raise ValueError(
-            describe(argument, _range_text(low, high, open_low, open_high, allow_inf), repr(value))
+            describe(argument, _range_text(low, high, open_low, open_high, allow_inf), value=value)
         )
     return number
 
@@ -99,7 +125,7 @@ def check_integer(value: Any, argument: str, *, low: int | None = None, high: in
         If it lies outside the range.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(describe(argument, "an integer", repr(value)))
+        raise TypeError(describe(argument, "an integer", value=value))
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
         if low is None:
@@ -117,7 +143,7 @@ def check_choice(value: Any, argument: str, choices: Sequence[Choice]) -> Choice
             if value == choice:
                 return choice
     listed = ", ".join(repr(choice) for choice in choices)
-    raise ValueError(describe(argument, f"one of {listed}", repr(value)))
+    raise ValueError(describe(argument, f"one of {listed}", value=value))
 
 
 def check_keys(
@@ -136,19 +162,19 @@ def check_keys(
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             remedy = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-            raise ValueError(describe(argument, expected, repr(key), remedy))
+            raise ValueError(describe(argument, expected, value=key, remedy=remedy))
 
 
 def check_rng(rng: Any, argument: str = "rng") -> np.random.Generator:
     """Return a Generator from a seed, a Generator or None (fresh entropy); of a RandomState, a seed is drawn."""
     if isinstance(rng, bool):
-        raise TypeError(describe(argument, "a seed, a numpy Generator or None", repr(rng)))
+        raise TypeError(describe(argument, "a seed, a numpy Generator or None", value=rng))
     if isinstance(rng, np.random.RandomState):  # as a Generator it could not spawn others
         rng = int(rng.randint(2**31 - 1))
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
-        raise type(error)(describe(argument, "a seed, a numpy Generator or None", repr(rng))) from error
+        raise type(error)(describe(argument, "a seed, a numpy Generator or None", value=rng)) from error
 
 
 def seed_of(rng: Any) -> int:

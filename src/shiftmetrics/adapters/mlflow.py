@@ -130,7 +130,7 @@ def _name(text: str) -> str:
     """Return a name that MLflow takes, as metric and as folder."""
     name = _REFUSED.sub("_", text).strip("/ .")
     if not name:
-        raise ValueError(describe("name", "a name for the result", repr(text)))
+        raise ValueError(describe("name", "a name for the result", value=text))
     return name
 
 

@@ -88,7 +88,7 @@ def check_range(value: Any) -> tuple[float, float]:
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise TypeError(describe("beta_range", "two numbers (low, high)", repr(value))) from error
+        raise TypeError(describe("beta_range", "two numbers (low, high)", value=value)) from error
     low = check_number(low, "beta_range[0]", low=1e-100, high=1e100)
     high = check_number(high, "beta_range[1]", low=low, open_low=True, high=1e100)
     return low, high

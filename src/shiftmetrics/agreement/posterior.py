@@ -123,7 +123,7 @@ def posterior_agreement(
     computing = computing_of(computing, atol=1e-6, max_iter=200, memory_limit=None)
     resampling = resampling_of(resampling)
     if resampling is not None and beta is not None:
-        raise ValueError(describe("resampling", "None where beta is given", repr(resampling)))
+        raise ValueError(describe("resampling", "None where beta is given", value=resampling))
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     if not isinstance(pairing, str):
         return _of_pairing(
@@ -296,7 +296,7 @@ def _of_pairing(
     """Measure the pairs of a pairing; weights and groups are those of the sample."""
     if not isinstance(pairing, Pairing):
         expected = '"labels", "position" or a Pairing'
-        raise TypeError(describe("pairing", expected, repr(pairing), "Make one with pair_samples."))
+        raise TypeError(describe("pairing", expected, value=pairing, remedy="Make one with pair_samples."))
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", rows=False, option=None
     )

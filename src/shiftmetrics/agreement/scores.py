@@ -255,7 +255,7 @@ def prepare_pairs(
     if kind == "auto":
         kind = check_choice(kind_of(first, second), "kind", KINDS)
     if floor is not None and kind == "scores":
-        raise ValueError(describe("floor", "None for scores", repr(floor), "It is for probabilities."))
+        raise ValueError(describe("floor", "None for scores", value=floor, remedy="It is for probabilities."))
     if kind != "scores":
         named = (first, "scores"), (second, "reference_scores")
         floor = check_probabilities(*named, floor=floor, divide=kind == "proportions")

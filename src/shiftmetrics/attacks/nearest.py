@@ -115,7 +115,7 @@ def nearest_error(
     """
     chosen = _METHODS[check_choice(method, "method", tuple(_METHODS))]
     if method == "ddn" and norm != "l2":
-        raise ValueError(describe("norm", "'l2' for DDN", repr(norm), 'Use method="fmn".'))
+        raise ValueError(describe("norm", "'l2' for DDN", value=norm, remedy='Use method="fmn".'))
     n_steps = check_integer(chosen.n_steps if n_steps is None else n_steps, "n_steps", low=1)
     restarts = check_integer(chosen.restarts if restarts is None else restarts, "restarts", low=1)
     refine = chosen.refine if refine is None else bool(refine)

@@ -88,7 +88,7 @@ def options_of(value: AttackOptions | None) -> AttackOptions:
     if value is None:
         return AttackOptions()
     if not isinstance(value, AttackOptions):
-        raise TypeError(describe("options", "an AttackOptions or None", repr(value)))
+        raise TypeError(describe("options", "an AttackOptions or None", value=value))
     return value
 
 
@@ -340,10 +340,10 @@ def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
         end = torch.full_like(x[0], torch.inf)
         return -end, end
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError(describe("bounds", "a pair (lowest, highest) or None", repr(bounds)))
+        raise ValueError(describe("bounds", "a pair (lowest, highest) or None", value=bounds))
     lower, upper = _row_array(bounds[0], "bounds[0]", x), _row_array(bounds[1], "bounds[1]", x)
     if not bool((lower <= upper).all()):
-        raise ValueError(describe("bounds", "a pair with lowest <= highest everywhere", repr(bounds)))
+        raise ValueError(describe("bounds", "a pair with lowest <= highest everywhere", value=bounds))
     slack = 1e-6 * (upper - lower).clamp_max(1e6)
     outside = (x < lower - slack) | (x > upper + slack)
     limits = f"from {float(lower.min()):g} to {float(upper.max()):g}"

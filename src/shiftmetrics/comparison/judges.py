@@ -39,7 +39,7 @@ def choose_criterion(criterion: str, n_models: int, *, labels: bool, other_rows:
         raise ValueError(describe("labels", f"given for the criterion {criterion!r}", "None", remedy))
     if criterion == VOTE and n_models < 3:
         expected = "another one than 'vote' for fewer than three models"
-        raise ValueError(describe("criterion", expected, repr(criterion)))
+        raise ValueError(describe("criterion", expected, value=criterion))
     return criterion
 
 

@@ -135,7 +135,7 @@ def _scores_by(
     for criterion, score in (criteria or {}).items():
         if not callable(score):
             expected = "a function of a sample and the reference"
-            raise TypeError(describe(f"criteria[{criterion!r}]", expected, repr(score)))
+            raise TypeError(describe(f"criteria[{criterion!r}]", expected, value=score))
         for name, sample in samples.items():
             value = float(score(to_float64(sample), to_float64(reference)))
             scores[name][criterion] = check_number(value, f"criteria[{criterion!r}]")

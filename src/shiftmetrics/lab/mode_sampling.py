@@ -73,7 +73,7 @@ def sample_mode(
     if not isinstance(shrinkage, str):
         shrinkage = check_number(shrinkage, "shrinkage", low=0.0, high=1.0)
     elif shrinkage != "auto":
-        raise ValueError(describe("shrinkage", "a number from 0 to 1 or 'auto'", repr(shrinkage)))
+        raise ValueError(describe("shrinkage", "a number from 0 to 1 or 'auto'", value=shrinkage))
     generator = check_rng(rng)
     members = mode.members(of=of)
     array = check_matrix(latents, "latents")

@@ -385,7 +385,7 @@ def _spreads(values: Any) -> FloatArray:
 
 def _sequence(values: Any, argument: str) -> list[Any]:
     if isinstance(values, str) or not np.iterable(values) or not list(values):
-        raise ValueError(describe(argument, "a sequence of at least one number", repr(values)))
+        raise ValueError(describe(argument, "a sequence of at least one number", value=values))
     return list(values)
 
 

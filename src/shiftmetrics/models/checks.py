@@ -125,7 +125,7 @@ def check_targets(
         _predicted(functools.partial(predicted_values, rule.model), table, levels)
         return check_vector(y, "y", length=len(table.codes)), None
     if _is_regressor(rule.model):
-        raise ValueError(describe("loss", "'squared' for a regression", repr(loss)))
+        raise ValueError(describe("loss", "'squared' for a regression", value=loss))
     labels = check_labels(y, "y", length=len(table.codes))
     seen = _predicted(rule.predict, table, levels)
     if hasattr(rule.model, "classes_"):

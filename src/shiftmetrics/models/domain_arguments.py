@@ -299,11 +299,11 @@ def _bounds(
         try:
             low, high = pair
         except (TypeError, ValueError) as error:
-            raise ValueError(describe(argument, "a pair (lowest, highest)", repr(pair))) from error
+            raise ValueError(describe(argument, "a pair (lowest, highest)", value=pair)) from error
         low = -math.inf if low is None else check_number(low, argument, allow_inf=True)
         high = math.inf if high is None else check_number(high, argument, allow_inf=True)
         if not low <= high:
-            raise ValueError(describe(argument, "a pair with lowest <= highest", repr(pair)))
+            raise ValueError(describe(argument, "a pair with lowest <= highest", value=pair))
         lower[place], upper[place] = low, high
     return lower, upper
 

@@ -54,7 +54,7 @@ def parts_of(question: Question, features: Any) -> list[Part]:
     for name, columns in wanted.items():
         if not len(columns) or domain.restricted(columns).immovable:
             remedy = "They are immutable, or have one category."
-            raise ValueError(describe("features", "columns that may move", repr(name), remedy))
+            raise ValueError(describe("features", "columns that may move", value=name, remedy=remedy))
     if not wanted:
         raise ValueError(describe("features", "at least one column that may move", "none"))
     return [_part(domain.restricted(columns), name, columns) for name, columns in wanted.items()]
@@ -150,7 +150,7 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
     if isinstance(by, str):
         if not is_table(X) or by not in X.columns:
             expected = "labels of the rows, masks, or a column of X"
-            raise ValueError(describe("by", expected, repr(by), "Pass the labels."))
+            raise ValueError(describe("by", expected, value=by, remedy="Pass the labels."))
         by = X[by]
     column = getattr(by, "name", None)
     labels = check_labels(by, "by", length=n_samples)

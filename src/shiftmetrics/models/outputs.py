@@ -138,7 +138,7 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
         output = np.asarray(to_numpy(model(X)))
         if output.ndim == 0:
             expected = "a callable that returns one label, or scores, for each row"
-            raise TypeError(describe("model", expected, repr(output.tolist())))
+            raise TypeError(describe("model", expected, value=output.tolist()))
         return output
     import torch
 

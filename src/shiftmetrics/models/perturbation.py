@@ -106,7 +106,7 @@ def perturbation_of(value: Perturbation | None) -> Perturbation:
         If ``value`` is something else.
     """
     if value is not None and not isinstance(value, Perturbation):
-        raise TypeError(describe("perturbation", "a Perturbation or None", repr(value)))
+        raise TypeError(describe("perturbation", "a Perturbation or None", value=value))
     return value or Perturbation()
 
 

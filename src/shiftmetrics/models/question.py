@@ -250,7 +250,7 @@ def _costs(rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName) -> 
     if rule.costs is None:
         return None
     if loss != "zero_one" or classes is None:
-        raise ValueError(describe("loss", "'zero_one' where errors have costs", repr(loss)))
+        raise ValueError(describe("loss", "'zero_one' where errors have costs", value=loss))
     unknown = [label for label in rule.costs if label not in classes.tolist()]
     if unknown:
         expected = f"by labels that the model knows ({first_few(classes.tolist())})"

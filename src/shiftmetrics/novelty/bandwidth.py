@@ -156,11 +156,11 @@ def bandwidth_of(
             return None, None
         place = f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
         remedy = "Only the Gaussian kernel has one."
-        raise ValueError(describe("bandwidth", f"left out {place}", repr(bandwidth), remedy))
+        raise ValueError(describe("bandwidth", f"left out {place}", value=bandwidth, remedy=remedy))
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
     if bandwidth != "auto":
-        raise ValueError(describe("bandwidth", "a number greater than 0 or 'auto'", repr(bandwidth)))
+        raise ValueError(describe("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth))
     choice = bandwidth_by_rule(list(samples), list(weights), rng, units=1.0 if units is None else units)
     return choice.value, choice
 

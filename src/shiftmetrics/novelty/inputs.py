@@ -149,7 +149,7 @@ def check_kernel(kernel: Any) -> KernelChoice:
     """Return a kernel's name, or the callable."""
     if not callable(kernel) and (not isinstance(kernel, str) or kernel not in _KERNELS):
         listed = ", ".join(repr(name) for name in _KERNELS)
-        raise ValueError(describe("kernel", f"one of {listed}, or a function of two arrays", repr(kernel)))
+        raise ValueError(describe("kernel", f"one of {listed}, or a function of two arrays", value=kernel))
     return kernel  # type: ignore[no-any-return]
 
 

@@ -62,7 +62,7 @@ def check_method(method: Any, kernel: Any) -> tuple[Method, int | None]:
     if name == "cosine" != kernel:
         got = kernel if isinstance(kernel, str) else "a function"
         expected = "'cosine' with method='cosine'"
-        raise ValueError(describe("kernel", expected, repr(got), "Choose method='auto'."))
+        raise ValueError(describe("kernel", expected, value=got, remedy="Choose method='auto'."))
     return name, None
 
 
@@ -177,7 +177,7 @@ def _refuse(problem: Problem, method: Method) -> None:
     n_rows = problem.gram.n_rows
     if problem.gram.sequential and method == "dense":
         expected = f"'auto', 'landmarks' or 'cosine' for batches of {n_rows} rows"
-        raise ValueError(describe("method", expected, repr(method), "Or pass all rows as one array."))
+        raise ValueError(describe("method", expected, value=method, remedy="Or pass all rows as one array."))
     size = f"{_landmark_rank(problem)} landmarks" if method == "landmarks" else f"{n_rows} rows"
     check_memory(_needs(problem, method), problem.memory_limit, f"method={method!r} with {size}", _REMEDY)
 

@@ -74,18 +74,18 @@ def embed(
     if isinstance(encoder, type) or not callable(encoder):
         remedy = f"Pass fit_encoder({encoder!r}, both samples)." if encoder in list(LEARNERS) else ""
         raise TypeError(
-            describe("encoder", "a callable, or what fit_encoder returns", repr(encoder)[:60], remedy)
+            describe("encoder", "a callable, or what fit_encoder returns", value=encoder, remedy=remedy)
         )
     known = check_items(items)
     if cache is None:
         return _encode(known, encoder, batch_size, progress)
     if not isinstance(cache, EmbeddingCache):
-        raise TypeError(describe("cache", "an EmbeddingCache or None", repr(cache)[:60]))
+        raise TypeError(describe("cache", "an EmbeddingCache or None", value=cache))
     identity = getattr(encoder, "identity", None)
     if not isinstance(identity, str):
         remedy = "Set it to a name and version, or pass no cache."
         raise ValueError(
-            describe("encoder.identity", "a string that names the encoder", repr(identity), remedy)
+            describe("encoder.identity", "a string that names the encoder", value=identity, remedy=remedy)
         )
     key = hashlib.sha256(f"{digest(known)} {identity}".encode()).hexdigest()
     features = cache.get(key)

@@ -70,7 +70,7 @@ class AgreementScorer:
 
     def __post_init__(self) -> None:
         if not callable(self.shift):
-            raise TypeError(describe("shift", "a callable", repr(self.shift)))
+            raise TypeError(describe("shift", "a callable", value=self.shift))
         check_choice(self.response_method, "response_method", RESPONSES)
         if self.strength is None and "strength" in inspect.signature(self.shift).parameters:
             remedy = f"Shift: {self.shift!r}."

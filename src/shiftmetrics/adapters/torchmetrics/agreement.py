@@ -110,11 +110,13 @@ class PosteriorAgreement(LabelFreeMetric):
         self.exact = bool(exact)
         if self.exact and beta_range is not None:
             remedy = "It is the grid of sums: pass exact=False."
-            raise ValueError(describe("beta_range", "None where exact=True", repr(beta_range), remedy))
+            raise ValueError(describe("beta_range", "None where exact=True", value=beta_range, remedy=remedy))
         self.beta_range = check_range(BETA_RANGE if beta_range is None else beta_range)
         if isinstance(prior, str) and not exact:
             raise ValueError(
-                describe("prior", 'an array or "uniform" where exact=False', repr(prior), "Pass exact=True.")
+                describe(
+                    "prior", 'an array or "uniform" where exact=False', value=prior, remedy="Pass exact=True."
+                )
             )
         if given:
             blank = np.zeros((1, self.num_classes or 0))

@@ -63,7 +63,7 @@ def run_attack(
     """
     name = getattr(attack, "name", None) or getattr(attack, "__name__", None) or type(attack).__name__
     if not callable(attack):
-        raise TypeError(describe("attack", "a callable (model, x, y) -> x_adv", repr(attack)))
+        raise TypeError(describe("attack", "a callable (model, x, y) -> x_adv", value=attack))
 
     def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
         result = attack(model, problem.x, problem.y)

@@ -231,7 +231,7 @@ def _prepare(features: Any, kernel: str, bandwidth: Any, rng: Any) -> tuple[Arra
     sample = check_matrix(features, "features", min_rows=2)
     if check_choice(kernel, "kernel", ("gaussian", "cosine")) == "cosine":
         if bandwidth != "auto":
-            raise ValueError(describe("bandwidth", "left out with kernel='cosine'", repr(bandwidth)))
+            raise ValueError(describe("bandwidth", "left out with kernel='cosine'", value=bandwidth))
         check_directions(sample, "features")
         return sample, CosineKernel(), None
     if isinstance(bandwidth, str):

@@ -130,7 +130,7 @@ def load_acs(
     frame = pd.concat(frames, ignore_index=True)
     X, y, kept = acs_features(frame, task=task, standardize=standardize)
     if domain not in frame.columns:
-        raise ValueError(describe("domain", f"a column of {str(files[0])!r}", repr(domain)))
+        raise ValueError(describe("domain", f"a column of {str(files[0])!r}", value=domain))
     values, numbers = np.unique(frame[domain].to_numpy()[kept], return_inverse=True)
     return Dataset(
         name=f"ACS {task}",

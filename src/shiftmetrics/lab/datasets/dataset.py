@@ -112,7 +112,7 @@ class Dataset:
             chosen = values == number
             if not np.any(chosen):
                 known = names or tuple(str(value) for value in np.unique(values))
-                raise ValueError(describe(argument, f"one of {', '.join(known)}", repr(wanted)))
+                raise ValueError(describe(argument, f"one of {', '.join(known)}", value=wanted))
             mask &= chosen
         return self.take(mask)
 

@@ -64,7 +64,7 @@ def download(
         If no attempt completes. What has arrived is kept for the next call.
     """
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError(describe("url", "an http or https address", repr(url)))
+        raise ValueError(describe("url", "an http or https address", value=url))
     check_integer(attempts, "attempts", low=1)
     path = Path(target)
     expected = _expected(path, checksum)
@@ -124,7 +124,7 @@ def _expected(path: Path, checksum: str | None) -> str | None:
         checksum = pin.read_text(encoding="utf-8").strip()
     algorithm, _, wanted = checksum.partition(":")
     if len(wanted) != _HEX_DIGITS.get(algorithm) or set(wanted.lower()) - set("0123456789abcdef"):
-        raise ValueError(describe("checksum", "'sha256:' or 'md5:' and hexadecimal digits", repr(checksum)))
+        raise ValueError(describe("checksum", "'sha256:' or 'md5:' and hexadecimal digits", value=checksum))
     return checksum
 
 

@@ -131,7 +131,7 @@ def load_text_pairs(
     if split is not None:
         if "split" not in frame.columns or not (frame["split"] == split).any():
             known = sorted(set(frame["split"])) if "split" in frame.columns else "no such column"
-            raise ValueError(describe("split", f"one of {known}", repr(split)))
+            raise ValueError(describe("split", f"one of {known}", value=split))
         frame = frame[frame["split"] == split]
     splits = np.asarray(frame["split"].astype(str)) if "split" in frame.columns else None
     shifted, reference = (
@@ -163,7 +163,7 @@ def _labels(column: Any) -> IntArray:
         words = [value.strip().lower() for value in values]
         unknown = sorted(set(words) - set(_CLASSES))
         if unknown:
-            raise ValueError(describe(f"Column {column.name!r}", "negative or positive", repr(unknown[0])))
+            raise ValueError(describe(f"Column {column.name!r}", "negative or positive", value=unknown[0]))
         return np.asarray([_CLASSES.index(word) for word in words], dtype=np.int64)
     return np.asarray(values, dtype=np.int64)
 

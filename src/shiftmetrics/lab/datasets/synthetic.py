@@ -343,7 +343,7 @@ def make_spurious_feature(
     check_integer(n_samples, "n_samples", low=1)
     rates = check_vector(list(flips), "flips", low=0.0)
     if (rates > 1.0).any():
-        raise ValueError(describe("flips", "at most 1 everywhere", repr(flips)))
+        raise ValueError(describe("flips", "at most 1 everywhere", value=flips))
     check_number(label_noise, "label_noise", low=0.0, high=1.0)
     check_number(noise, "noise", low=0.0)
     generator = check_rng(rng)

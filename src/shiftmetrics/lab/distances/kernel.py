@@ -103,7 +103,7 @@ def maximum_mean_discrepancy(
         seed = 0 if rng is None else rng
         if isinstance(bandwidth, str):
             if bandwidth != "median":
-                raise ValueError(describe("bandwidth", 'a positive number or "median"', repr(bandwidth)))
+                raise ValueError(describe("bandwidth", 'a positive number or "median"', value=bandwidth))
             width = _median_distance(first, second, check_rng(seed))
         else:
             width = check_number(bandwidth, "bandwidth", low=0.0, open_low=True)

@@ -185,7 +185,7 @@ def _movable(x: Tensor, features: Sequence[int] | None) -> Tensor:
     last = x.shape[-1]
     wrong = [feature for feature in features if not 0 <= int(feature) < last]
     if wrong or not len(features):
-        raise ValueError(describe("features", f"positions from 0 to {last - 1}", repr(wrong[:3] or "none")))
+        raise ValueError(describe("features", f"positions from 0 to {last - 1}", value=wrong[:3] or "none"))
     mask = torch.zeros_like(x)
     mask[..., list(features)] = 1.0
     return mask.reshape(len(x), -1)

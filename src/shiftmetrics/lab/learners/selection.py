@@ -165,7 +165,7 @@ class EarlyStopping:
     def __post_init__(self) -> None:
         if not self.scores or not all(callable(score) for score in self.scores.values()):
             wanted = "a callable that maps a model to a number, or a mapping of names to some"
-            raise TypeError(describe("score", wanted, repr(self.score)))
+            raise TypeError(describe("score", wanted, value=self.score))
         check_integer(self.patience, "patience", low=1)
         check_number(self.min_gain, "min_gain", low=0.0)
 

@@ -116,7 +116,7 @@ def label_agreement(
     prior = named_prior(prior)
     if isinstance(prior, str):
         raise ValueError(
-            describe("prior", "None or an array", repr(prior), "Labels have frequencies: pass those.")
+            describe("prior", "None or an array", value=prior, remedy="Labels have frequencies: pass those.")
         )
     pairs = prepare_pairs(
         scores, scores, kind=kind, prior=prior, sample_weight=sample_weight, floor=floor, pairing=pairing

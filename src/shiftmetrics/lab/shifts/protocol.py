@@ -145,7 +145,10 @@ class Chain:
         if not isinstance(other, Chain):
             raise TypeError(
                 describe(
-                    "a step of a chain", "a shift with its strength", repr(other), "Use shift.at(strength)."
+                    "a step of a chain",
+                    "a shift with its strength",
+                    value=other,
+                    remedy="Use shift.at(strength).",
                 )
             )
         return Chain(self.steps + other.steps)
@@ -245,7 +248,7 @@ def apply_shift(shift: Shift, X: Any, *, strength: float, rng: Any = None) -> Sh
     3 of 3 rows shifted (GaussianNoise() at strength 0.1, seed 0).
     """
     if not callable(shift):
-        raise TypeError(describe("shift", "a callable (X, *, strength, rng)", repr(shift)))
+        raise TypeError(describe("shift", "a callable (X, *, strength, rng)", value=shift))
     seed = seed_of(rng)
     sample, rows, steps = _trace(shift, X, strength, seed)
     if n_rows(sample) != rows.size:

@@ -49,7 +49,7 @@ class TableShift(SampleShift):
                 )
             return names
         if isinstance(self.columns, str) or not isinstance(self.columns, Sequence):
-            raise TypeError(describe("columns", "a list of column names", repr(self.columns)))
+            raise TypeError(describe("columns", "a list of column names", value=self.columns))
         if not self.columns:
             raise ValueError(
                 describe("columns", "at least one column name, or None for all", "an empty list")
@@ -320,4 +320,4 @@ def _put(column: pd.Series[Any], where: BoolArray, values: Any) -> Any:
 def check_present(frame: pd.DataFrame, name: Column, argument: str) -> None:
     """Raise a ValueError unless ``name`` is a column of the table."""
     if name not in frame.columns:
-        raise ValueError(describe(argument, f"among {first_few(frame.columns, 6)}", repr(name)))
+        raise ValueError(describe(argument, f"among {first_few(frame.columns, 6)}", value=name))

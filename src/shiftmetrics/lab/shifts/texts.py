@@ -95,7 +95,7 @@ class CharacterEdits(TextShift):
     def _check(self, X: Any) -> None:
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
             raise ValueError(
-                describe("alphabet", "a str of at least two distinct characters", repr(self.alphabet))
+                describe("alphabet", "a str of at least two distinct characters", value=self.alphabet)
             )
         super()._check(X)
 
@@ -155,7 +155,7 @@ class SentimentWords(TextShift):
         check_choice(self.mode, "mode", ("add", "replace"))
         for words, argument in ((self.positive, "positive"), (self.negative, "negative")):
             if isinstance(words, str) or not words or not all(isinstance(word, str) for word in words):
-                raise ValueError(describe(argument, "a list of at least one word", repr(words)))
+                raise ValueError(describe(argument, "a list of at least one word", value=words))
         labels = np.asarray(self.labels)
         if labels.ndim != 1 or not np.isin(labels, (0, 1)).all():
             raise ValueError(

@@ -94,10 +94,10 @@ def read_config(path: Path) -> Config:
     check_keys(document, path.name, KEYS)
     seed = document.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise TypeError(describe(f"{path.name}: seed", "a whole number of at least 0", repr(seed)))
+        raise TypeError(describe(f"{path.name}: seed", "a whole number of at least 0", value=seed))
     trust = document.get("trust", False)
     if not isinstance(trust, bool):
-        raise TypeError(describe(f"{path.name}: trust", "true or false", repr(trust)))
+        raise TypeError(describe(f"{path.name}: trust", "true or false", value=trust))
     measurements = tuple(
         _measurement(kind, table, number, seed, path.name)
         for kind in document
@@ -136,7 +136,7 @@ def _tables(document: Mapping[str, Any], key: str, file: str) -> list[Mapping[st
 def _text(document: Mapping[str, Any], key: str, file: str) -> str | None:
     value = document.get(key)
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise TypeError(describe(f"{file}: {key}", "text", repr(value)))
+        raise TypeError(describe(f"{file}: {key}", "text", value=value))
     return value
 
 
@@ -184,7 +184,7 @@ def _value(parameter: Any, value: Any, argument: str) -> Any:
     """Return a value as the command line would give it: true or false, text, or texts of a repeated option."""
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
-            raise TypeError(describe(argument, "true or false", repr(value)))
+            raise TypeError(describe(argument, "true or false", value=value))
         return value
     if isinstance(value, Mapping):
         value = [f"{name}={_text_of(part, argument)}" for name, part in value.items()]
@@ -200,7 +200,7 @@ def _text_of(value: Any, argument: str) -> str:
         csv.writer(line, lineterminator="").writerow([_text_of(part, argument) for part in value])
         return line.getvalue()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError(describe(argument, "text or a number, or a list of them", repr(value)))
+        raise TypeError(describe(argument, "text or a number, or a list of them", value=value))
     return str(value)
 
 

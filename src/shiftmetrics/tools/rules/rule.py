@@ -88,15 +88,15 @@ class Rule(Record):
         for name in ("name", "measure", "result", "field", "reason"):
             text = getattr(self, name)
             if not isinstance(text, str):
-                raise TypeError(describe(name, "a text", repr(text)))
+                raise TypeError(describe(name, "a text", value=text))
             if not text.strip() and name not in ("name", "reason"):
-                raise ValueError(describe(name, "a text that is not empty", repr(text)))
+                raise ValueError(describe(name, "a text that is not empty", value=text))
         if isinstance(self.status, str):
             object.__setattr__(self, "status", (self.status,))
         listed = isinstance(self.status, tuple) and all(isinstance(part, str) for part in self.status)
         if not listed or not self.status:
             expected = 'a status or a list of them, such as "ok", "any" or "converged"'
-            raise TypeError(describe("status", expected, repr(self.status)))
+            raise TypeError(describe("status", expected, value=self.status))
         check_choice(self.severity, "severity", get_args(Severity))
         if self.using is not None:
             check_choice(self.using, "using", get_args(Using))
@@ -134,7 +134,7 @@ class Rule(Record):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_number(getattr(self, name), name, allow_inf=True))
         if self.equal_to is not None and not isinstance(self.equal_to, bool | int | float | str):
-            raise TypeError(describe("equal_to", "a number, a text, true or false", repr(self.equal_to)))
+            raise TypeError(describe("equal_to", "a number, a text, true or false", value=self.equal_to))
         if self.equal_to != self.equal_to:
             raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
         given = [name for name in BOUNDS if getattr(self, name) is not None]
@@ -171,10 +171,10 @@ def row_in_words(row: Mapping[str, Any]) -> str:
 
 def _check_row(row: Any) -> None:
     if not isinstance(row, dict) or not row:
-        raise TypeError(describe("row", 'columns and what they hold, such as {feature = "age"}', repr(row)))
+        raise TypeError(describe("row", 'columns and what they hold, such as {feature = "age"}', value=row))
     for name, part in row.items():
         if not isinstance(part, bool | int | float | str):
-            raise TypeError(describe(f"row.{name}", "a text, a number, true or false", repr(part)))
+            raise TypeError(describe(f"row.{name}", "a text, a number, true or false", value=part))
 
 
 KEYS = tuple(field.name for field in dataclasses.fields(Rule))

@@ -160,7 +160,7 @@ def draw_rates(result: Any, ax: Any = None, *, rate: str = "afr_p") -> Any:
     """Draw a rate in each group, from the worst to the best, and over all rows; without groups, all rates."""
     overall = dict(result.overall.items())
     if rate not in overall:
-        raise ValueError(describe("rate", f"one of {', '.join(overall)}", repr(rate)))
+        raise ValueError(describe("rate", f"one of {', '.join(overall)}", value=rate))
     shown = {RATE_NAMES[name]: part for name, part in overall.items()}
     if result.groups:
         by_group = {name: dict(rates.items())[rate] for name, rates in result.groups.items()}

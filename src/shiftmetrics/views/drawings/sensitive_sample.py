@@ -115,7 +115,7 @@ def _columns_to_draw(rows: Any, ends: Any, position: Any, columns: Sequence[Any]
     if columns is not None:
         if len(columns) != 2 or not set(columns) <= set(rows.columns):
             known = [str(name) for name in rows.columns][:8]
-            raise ValueError(describe("columns", f"two of {known}", repr(columns)[:60]))
+            raise ValueError(describe("columns", f"two of {known}", value=columns))
         return list(columns)
     numeric = [name for name in rows.columns if is_numeric(rows[name])]
     if len(numeric) < 2:

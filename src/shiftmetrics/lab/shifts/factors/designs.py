@@ -209,7 +209,7 @@ def uncorrelated_factors(
     """
     known = check_labels(labels)
     if isinstance(vary, str):
-        raise TypeError(describe("vary", "a list of factors", repr(vary)))
+        raise TypeError(describe("vary", "a list of factors", value=vary))
     for name in vary:
         check_choice(name, "vary", tuple(FACTORS))
     fixed = (FactorSpec() if base is None else base).values()

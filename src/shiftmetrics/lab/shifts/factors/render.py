@@ -147,7 +147,7 @@ def factor_values(factors: FactorSpec | Mapping[str, Any], n_images: int) -> dic
         unknown = [value for value in np.unique(column) if value not in FACTORS[name]]
         if unknown:
             raise ValueError(
-                describe(f"factors[{name!r}]", f"of {', '.join(FACTORS[name])}", repr(str(unknown[0])))
+                describe(f"factors[{name!r}]", f"of {', '.join(FACTORS[name])}", value=str(unknown[0]))
             )
     return columns
 
