@@ -6,7 +6,7 @@ from scipy import stats
 
 from shiftmetrics._core.confidence import (
     Draws,
-    Units,
+    ResamplingUnits,
     binomial_interval,
     drawn_interval,
     drawn_p_value,
@@ -93,7 +93,7 @@ def test_sums_are_those_of_the_weights():
     rng = np.random.default_rng(0)
     values, groups = rng.normal(size=(900, 3)), rng.integers(0, 50, 900)
     for labels in (None, groups):
-        units = Units.of(labels, 900)
+        units = ResamplingUnits.of(labels, 900)
         draws = Draws(units.n_units, 500, 1)
         weights = all_weights(draws) if units.codes is None else all_weights(draws)[:, units.codes]
         assert resampled_sums(lambda rows: values[rows], draws, units) == pytest.approx(weights @ values)
@@ -104,6 +104,6 @@ def test_another_seed_is_another_draw():
 
 
 def test_units_add_up_their_rows():
-    units = Units.of(["b", "a", "b"], 3)
+    units = ResamplingUnits.of(["b", "a", "b"], 3)
     assert units.n_units == 2
     assert units.sums(np.array([1.0, 2.0, 4.0])).tolist() == [2.0, 5.0]

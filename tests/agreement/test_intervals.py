@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from shiftmetrics import Resampling, Result
-from shiftmetrics._core.confidence import Draws, Units, binomial_interval
+from shiftmetrics._core.confidence import Draws, ResamplingUnits, binomial_interval
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.channel import SymmetricChannel
 
@@ -381,7 +381,7 @@ def test_bad_input(options, error, message):
 
 
 def test_units_without_groups_are_the_rows():
-    assert Units.of(None, 5) == Units(5, 5)
+    assert ResamplingUnits.of(None, 5) == ResamplingUnits(5, 5)
 
 
 @pytest.mark.parametrize("groups", [None, np.repeat(np.arange(60), 5)])

@@ -10,7 +10,7 @@ from oracles import valid_moves
 from shiftmetrics.models import domain_arguments
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.perturbation import Perturbation
-from shiftmetrics.models.table import Table
+from shiftmetrics.models.table import CodedTable
 
 ROWS = np.array([[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]])
 NAMES = ["age", "region", "yes", "no", "same"]
@@ -23,7 +23,7 @@ def domain(**options: object) -> Domain:
 def domain_of(rows: object, *, names: list[str] | None = None, **options: object) -> Domain:
     rows = np.asarray(rows)
     moves = Perturbation(**options)
-    table = Table.of(
+    table = CodedTable.of(
         rows if names is None else pd.DataFrame(rows, columns=names), categorical=moves.categorical or ()
     )
     return domain_arguments.domain_of(table, moves)
@@ -55,7 +55,7 @@ def test_two_random_rows_are_as_far_apart_in_every_column() -> None:
             "kind": rng.choice(list("abcde"), 60),
         }
     )
-    rows = Table.of(table)
+    rows = CodedTable.of(table)
     found = domain_arguments.domain_of(rows, Perturbation())
     first, second = (part.ravel() for part in np.indices((60, 60)))
     for column in range(4):
@@ -157,7 +157,7 @@ def test_bounds_of_the_data_and_of_all_numbers() -> None:
     assert domain().upper[0] == 60.0
     assert domain(bounds={"same": (0, 9)}).upper[[0, 4]].tolist() == [60.0, 9.0]
     assert np.isinf(domain(bounds=None).upper).all()
-    images = Table.of(np.arange(24.0).reshape(2, 3, 4))
+    images = CodedTable.of(np.arange(24.0).reshape(2, 3, 4))
     assert set(domain_arguments.domain_of(images, Perturbation()).upper) == {23.0}
     assert domain(bounds=(None, 70.0)).upper[[0, 4]].tolist() == [70.0, 70.0]
     assert np.isinf(domain(bounds=(None, 70.0)).lower[0])
@@ -169,7 +169,7 @@ def test_whole_numbers_move_by_whole_steps() -> None:
     assert not domain_of(rows, integer=()).integer.any()
     assert domain_of(rows, integer=[0]).integer.tolist() == [True, False, False]
     assert not domain_arguments.domain_of(
-        Table.of(rows[:, :2].reshape(4, 2, 1)), Perturbation()
+        CodedTable.of(rows[:, :2].reshape(4, 2, 1)), Perturbation()
     ).integer.any(), "pixels"
 
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from shiftmetrics import Computing, Result
 from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
-from shiftmetrics.models.table import Table
+from shiftmetrics.models.table import CodedTable
 from shiftmetrics.views.report import render_report
 
 PIXELS = Perturbation(cost="unit", bounds=(0, 1), integer=())
@@ -135,8 +135,8 @@ def test_rows_of_another_shape_are_refused(digits: Any) -> None:
     with pytest.raises(ValueError, match=r"X must be of shape \(n_samples, 64\).*reshape"):
         model_stability(linear, images, y, 0.5)
     with pytest.raises(ValueError, match="at least one row"):
-        Table.of(images[:0])
+        CodedTable.of(images[:0])
     broken = images.copy()
     broken[1, 0, 0, 2] = np.inf
     with pytest.raises(ValueError, match="finite everywhere, got inf in column '0,0,2' at row 1"):
-        Table.of(broken)
+        CodedTable.of(broken)

@@ -19,7 +19,7 @@ from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.domain_arguments import domain_of
-from shiftmetrics.models.table import Table
+from shiftmetrics.models.table import CodedTable
 from shiftmetrics.stability import (
     column_moves,
     most_sensitive_sample,
@@ -39,7 +39,7 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     X[:, 2], X[:, 3] = np.round(X[:, 2]), rng.integers(0, 3, 30)
     X[rng.random(X.shape) < share] = np.nan
     domain = domain_of(
-        Table.of(X, categorical=[3], levels={3: range(3)}),
+        CodedTable.of(X, categorical=[3], levels={3: range(3)}),
         Perturbation(categorical=[3], bounds={0: (-1.0, 1.0)}, integer=[2]),
     )
     for column in range(3):
@@ -77,16 +77,16 @@ def test_units_are_those_of_the_cells_that_are_there(cost) -> None:
     X = rng.normal(size=(40, 1))
     more = np.concatenate([X, np.full((10, 1), np.nan)])
     np.testing.assert_allclose(
-        *(domain_of(Table.of(rows), Perturbation(cost=cost)).unit for rows in (more, X))
+        *(domain_of(CodedTable.of(rows), Perturbation(cost=cost)).unit for rows in (more, X))
     )
-    both = domain_of(Table.of(more), Perturbation(bounds="data"))
+    both = domain_of(CodedTable.of(more), Perturbation(bounds="data"))
     assert (both.lower[0], both.upper[0]) == (X.min(), X.max())
 
 
 def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     X, y = wine
     empty = X.assign(ash=np.nan, none=pd.Series([None] * len(X), dtype=object))
-    domain = domain_of(Table.of(X[["alcohol"]].assign(ash=np.nan)), Perturbation())
+    domain = domain_of(CodedTable.of(X[["alcohol"]].assign(ash=np.nan)), Perturbation())
     assert domain.movable.tolist() == [True, False]
     assert domain.warnings == ("Missing in every row, and so left as they are: columns 'ash'.",)
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
@@ -105,7 +105,7 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
 
 def test_infinite_cells_are_still_refused() -> None:
     with pytest.raises(ValueError, match="finite everywhere, got inf in column 'x0' at row 1"):
-        Table.of(np.array([[np.nan, 1.0], [np.inf, 2.0]]))
+        CodedTable.of(np.array([[np.nan, 1.0], [np.inf, 2.0]]))
 
 
 # --- models that refuse ------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import answers, forest_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
-from shiftmetrics.models.forests.climbing import Block
+from shiftmetrics.models.forests.climbing import CellBlock
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
 from shiftmetrics.models.route import answer
@@ -219,7 +219,7 @@ def test_outputs_and_costs_at_every_cell(name) -> None:
     grid = grid_of_question(question)
     own = grid.cells(X)
     base = grid.outputs(own)
-    squared_costs = Block.of(grid, X, question.y, lambda outputs, _: outputs[..., 0]).moves(own).squared
+    squared_costs = CellBlock.of(grid, X, question.y, lambda outputs, _: outputs[..., 0]).moves(own).squared
     n_cells = np.cumsum(grid.n_cells[grid.active])[:-1]
     all_outputs = grid.along(own, grid.active)
     all_squared = np.split(squared_costs, n_cells, axis=1)

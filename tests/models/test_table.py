@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics.models.result import ModelStabilityResult
-from shiftmetrics.models.table import Table
+from shiftmetrics.models.table import CodedTable
 
 
 def frame() -> pd.DataFrame:
@@ -26,7 +26,7 @@ def frame() -> pd.DataFrame:
 
 
 def test_a_table_comes_back_as_it_was() -> None:
-    table = Table.of(frame())
+    table = CodedTable.of(frame())
     assert [column.kind for column in table.columns] == [
         "number", "number", "category", "category", "category", "number",
     ]  # fmt: skip
@@ -39,13 +39,13 @@ def test_a_table_comes_back_as_it_was() -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.bool_])
 def test_an_array_comes_back_with_its_values(dtype: type) -> None:
     rows = np.array([[1, 0], [0, 1]], dtype=dtype)
-    back = Table.of(rows).decode(Table.of(rows).codes)
+    back = CodedTable.of(rows).decode(CodedTable.of(rows).codes)
     assert isinstance(back, np.ndarray)
     np.testing.assert_array_equal(back.astype(float), rows.astype(float))
 
 
 def test_integers_become_floats_only_where_a_row_stands_between_them() -> None:
-    table = Table.of(frame()[["age"]])
+    table = CodedTable.of(frame()[["age"]])
     assert table.decode(table.codes)["age"].dtype == np.int16
     assert table.decode(table.codes + 0.5)["age"].tolist() == [20.5, 40.5, 60.5]
     assert table.decode(table.codes + 1e6)["age"].tolist() == [1e6 + 20, 1e6 + 40, 1e6 + 60], "no overflow"
@@ -53,14 +53,14 @@ def test_integers_become_floats_only_where_a_row_stands_between_them() -> None:
 
 def test_columns_of_numbers_that_stand_for_categories() -> None:
     rows = np.array([[3, 1.5], [7, 2.5], [3, 0.5]])
-    table = Table.of(rows, categorical=[0])
+    table = CodedTable.of(rows, categorical=[0])
     assert table.codes[:, 0].tolist() == [0.0, 1.0, 0.0]
     np.testing.assert_array_equal(table.decode(table.codes), rows)
-    assert Table.of(rows, levels={0: [9, 7, 3]}).codes[:, 0].tolist() == [2.0, 1.0, 2.0]
+    assert CodedTable.of(rows, levels={0: [9, 7, 3]}).codes[:, 0].tolist() == [2.0, 1.0, 2.0]
 
 
 def test_other_rows_are_coded_likewise() -> None:
-    table = Table.of(frame())
+    table = CodedTable.of(frame())
     more = frame().iloc[[2, 0]]
     np.testing.assert_array_equal(table.coded(more), table.codes[[2, 0]])
     with pytest.raises(ValueError, match="categories that X does not have in column 'name'"):
@@ -70,7 +70,7 @@ def test_other_rows_are_coded_likewise() -> None:
 @given(seed=st.integers(0, 1000))
 def test_codes_survive_the_round_trip(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    table = Table.of(frame())
+    table = CodedTable.of(frame())
     codes = table.codes[rng.integers(3, size=7)]
     codes[:, 2] = rng.integers(3, size=7)
     np.testing.assert_array_equal(table.coded(table.decode(codes)), codes)
@@ -90,7 +90,7 @@ def test_codes_survive_the_round_trip(seed: int) -> None:
 )
 def test_what_cannot_be_coded_names_its_column(change: dict[str, object], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        Table.of(frame().assign(**change))
+        CodedTable.of(frame().assign(**change))
 
 
 def with_holes() -> pd.DataFrame:
@@ -117,7 +117,7 @@ def with_holes() -> pd.DataFrame:
 
 def test_missing_cells_come_back_as_they_were_written() -> None:
     frame = with_holes()
-    table = Table.of(frame)
+    table = CodedTable.of(frame)
     np.testing.assert_array_equal(np.isnan(table.codes), frame.isna())
     back = table.decode(table.codes, index=frame.index)
     pd.testing.assert_frame_equal(back, frame)
@@ -130,7 +130,7 @@ def test_missing_cells_come_back_as_they_were_written() -> None:
 
 
 def test_nullable_integers_become_nullable_floats_between_whole_numbers() -> None:
-    table = Table.of(with_holes()[["Int64", "Float64"]])
+    table = CodedTable.of(with_holes()[["Int64", "Float64"]])
     codes = table.codes.copy()
     codes[0] = [1.25, 2.25]
     moved = table.decode(codes)
@@ -140,10 +140,10 @@ def test_nullable_integers_become_nullable_floats_between_whole_numbers() -> Non
 
 
 def test_arrays_of_objects_with_missing_cells() -> None:
-    numbers = Table.of([[1.0, None], [2, 3]])
+    numbers = CodedTable.of([[1.0, None], [2, 3]])
     assert [column.kind for column in numbers.columns] == ["number", "number"]
     np.testing.assert_array_equal(numbers.decode(numbers.codes), [[1.0, np.nan], [2.0, 3.0]])
-    mixed = Table.of(np.array([["a", None, 1.0], ["b", "c", None]], dtype=object))
+    mixed = CodedTable.of(np.array([["a", None, 1.0], ["b", "c", None]], dtype=object))
     assert [column.kind for column in mixed.columns] == ["category", "category", "number"]
     assert mixed.decode(mixed.codes)[0].tolist() == ["a", None, 1.0]
     background = np.array([["b", "c", 4.0], ["a", None, np.nan]], dtype=object)
@@ -151,7 +151,7 @@ def test_arrays_of_objects_with_missing_cells() -> None:
 
 
 def test_other_rows_may_miss_cells_where_their_column_has_no_word_for_it() -> None:
-    table = Table.of(
+    table = CodedTable.of(
         pd.DataFrame({"smoker": [True, False], "visits": [1, 2], "ward": [7, 8]}), categorical=["ward"]
     )
     others = pd.DataFrame({"smoker": [None, True], "visits": [np.nan, 2.0], "ward": [np.nan, 8.0]})
@@ -165,7 +165,7 @@ def test_tables_with_missing_cells_travel_as_json() -> None:
     from shiftmetrics._core.record import decode, encode
 
     frame = with_holes()
-    table = Table.of(frame)
+    table = CodedTable.of(frame)
     stored: list[np.ndarray] = []
 
     def keep(_name: str, array: np.ndarray) -> dict[str, object]:
@@ -179,17 +179,17 @@ def test_tables_with_missing_cells_travel_as_json() -> None:
 
 def test_shapes_and_names_that_cannot_be() -> None:
     with pytest.raises(ValueError, match="at least one row"):
-        Table.of(frame().iloc[:0])
+        CodedTable.of(frame().iloc[:0])
     with pytest.raises(ValueError, match="of shape"):
-        Table.of(np.zeros(3))
+        CodedTable.of(np.zeros(3))
     with pytest.raises(ValueError, match=r"repeated \['a'\]"):
-        Table.of(pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"]))
+        CodedTable.of(pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"]))
 
 
 def test_tables_travel_as_json() -> None:
     from shiftmetrics._core.record import Record, decode, encode
 
-    table = Table.of(frame())
+    table = CodedTable.of(frame())
     stored: list[np.ndarray] = []
 
     def keep(_name: str, array: np.ndarray) -> dict[str, object]:
@@ -209,7 +209,7 @@ def test_numbers_among_objects_are_numbers_and_come_back_as_they_were() -> None:
     X = pd.DataFrame(
         {"a": np.array([0.5, 1.25, 3.0], dtype=object), "b": np.array(["x", "y", "x"], dtype=object)}
     )
-    table = Table.of(X)
+    table = CodedTable.of(X)
     assert [column.kind for column in table.columns] == ["number", "category"]
     pd.testing.assert_frame_equal(table.decode(table.codes), X, check_dtype=False)
 
@@ -219,9 +219,9 @@ def test_many_fractions_are_no_categories(kind: str) -> None:
     numbers = np.random.default_rng(0).normal(size=40)
     X = pd.DataFrame({"dose": numbers.astype(str) if kind == "text" else numbers})
     with pytest.raises(TypeError, match="got 40 different numbers as the categories of column 'dose'"):
-        Table.of(X, categorical=() if kind == "text" else ["dose"])
+        CodedTable.of(X, categorical=() if kind == "text" else ["dose"])
     whole = pd.DataFrame({"ward": np.arange(40).astype(str)})
-    assert Table.of(whole).columns[0].kind == "category"
+    assert CodedTable.of(whole).columns[0].kind == "category"
 
 
 def test_tables_of_other_libraries_are_taken() -> None:

@@ -9,7 +9,7 @@ from calls import both_ways, novelty
 from shiftmetrics.novelty import routes
 from shiftmetrics.novelty.inputs import make_gram
 from shiftmetrics.novelty.routes import METHODS
-from shiftmetrics.novelty.solution import CERTIFIED, EXACT, RANK_LIMITED, Problem
+from shiftmetrics.novelty.solution import CERTIFIED, EXACT, RANK_LIMITED, NoveltyProblem
 
 GAUSSIAN = [method for method in METHODS if method != "cosine"]
 
@@ -51,7 +51,7 @@ def test_a_score_alone_takes_the_place_of_the_factor_and_stays_the_same(eta: flo
     x, y = samples(1, 400, 300, 12)
     gram = make_gram(x, y, "gaussian", 3.0)
     shares = {"test_weights": np.full(400, 1 / 400), "reference_weights": np.full(300, 1 / 300)}
-    problem = Problem(gram=gram, **shares, eta=eta, rtol=1e-12, memory_limit=1 << 40)
+    problem = NoveltyProblem(gram=gram, **shares, eta=eta, rtol=1e-12, memory_limit=1 << 40)
     alone, beside = (routes.solve(problem, "dense", vectors=wanted) for wanted in (False, True))
     np.testing.assert_allclose(alone.eigenvalues, beside.eigenvalues, rtol=0, atol=1e-12)
     assert alone.score()[:2] == pytest.approx(beside.score()[:2])
@@ -64,7 +64,7 @@ def test_the_dense_route_holds_two_matrices_and_blocks_of_them(copies: int) -> N
     x, y = samples(1, 1100, 900, 30)
     x[:copies] = y[:copies]  # a singular kernel matrix, factored with pivots
     shares = {"test_weights": np.full(1100, 1 / 1100), "reference_weights": np.full(900, 1 / 900)}
-    problem = Problem(
+    problem = NoveltyProblem(
         gram=make_gram(x, y, "gaussian", 4.0), **shares, eta=1.0, rtol=1e-12, memory_limit=1 << 40
     )
     novelty(x[:50], y[:50], bandwidth=4.0)  # imports

@@ -59,7 +59,7 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Units:
+class ResamplingUnits:
     """Which rows are drawn together.
 
     Attributes
@@ -75,7 +75,7 @@ class Units:
     codes: IntArray | None = None
 
     @classmethod
-    def of(cls, groups: Any, n_rows: int) -> Units:
+    def of(cls, groups: Any, n_rows: int) -> ResamplingUnits:
         """Return the units of ``groups``: one label for each row, or None.
 
         Raises
@@ -104,7 +104,7 @@ class Units:
 def resampled_sums(
     values_of: Callable[[slice], FloatArray],
     draws: Draws,
-    units: Units,
+    units: ResamplingUnits,
     *,
     arrays: Sequence[Any] = (),
     executor: Executor | None = None,
@@ -117,7 +117,7 @@ def resampled_sums(
         Maps a slice of rows to their values, of shape (n_rows, n_columns). It must be thread-safe.
     draws : Draws
         Of the units.
-    units : Units
+    units : ResamplingUnits
         Which rows are drawn together. Without groups the memory is bounded by the block size; with them the sums of
         each group are kept.
     arrays : sequence of array

@@ -172,7 +172,7 @@ class Parts:
         return found
 
 
-class Side:
+class PairSide:
     """One of the two samples of `Parts` whose rows are pairs."""
 
     in_parts, delayed, names = True, None, None
@@ -218,7 +218,7 @@ def placed(blocks: list[slice], *samples: Sequence[Any]) -> list[slice]:
         return blocks
     if any(getattr(array, "sequential", False) for array in arrays):
         return PlacedBlocks(blocks, lambda kernel, _reduce, _executor: map(kernel, blocks))
-    jobs, first = list[_Job](), 0
+    jobs, first = list[_ChunkTask](), 0
     for sample in samples:
         cut_at = [array.edges for array in sample if is_in_parts(array)] or [np.array([0, len(sample[0])])]
         edges = cut_at[0] + first
@@ -226,13 +226,13 @@ def placed(blocks: list[slice], *samples: Sequence[Any]) -> list[slice]:
             inside = [block for block in blocks if block.start < stop and block.stop > start]
             cut = [slice(max(block.start, start), min(block.stop, stop)) for block in inside]
             if cut and stop > start:
-                jobs.append(_Job(cut, number, sample))
+                jobs.append(_ChunkTask(cut, number, sample))
         first += len(sample[0])
     run = _on_workers if any(getattr(array, "delayed", None) is not None for array in arrays) else _in_threads
     return PlacedBlocks([block for job in jobs for block in job.blocks], functools.partial(run, jobs))
 
 
-class _Job(NamedTuple):
+class _ChunkTask(NamedTuple):
     """The blocks of one part of a sample."""
 
     blocks: list[slice]
@@ -241,7 +241,7 @@ class _Job(NamedTuple):
 
 
 def _in_threads(
-    jobs: list[_Job], kernel: Callable[[slice], Any], _reduce: bool, executor: Executor | None
+    jobs: list[_ChunkTask], kernel: Callable[[slice], Any], _reduce: bool, executor: Executor | None
 ) -> Iterator[Any]:
     """Map the blocks of each part by one thread, which reads it once."""
 
@@ -253,7 +253,7 @@ def _in_threads(
 
 
 def _on_workers(
-    jobs: list[_Job], kernel: Callable[[slice], Any], reduce: bool, _executor: Executor | None
+    jobs: list[_ChunkTask], kernel: Callable[[slice], Any], reduce: bool, _executor: Executor | None
 ) -> Iterator[Any]:
     """Map the blocks of each partition by one task of Dask; with ``reduce`` only the sum of a task comes back."""
     shipped = dask().delayed(_pack(kernel), pure=False)

@@ -132,12 +132,12 @@ def monotone_root(
         Of two evaluations with both signs. Not ``closed`` if the slope has one sign in the whole domain, or in as
         much of it as ``max_iter`` evaluations saw.
     """
-    search = _Search(evaluate, lower, upper, max_iter)
+    search = _RootSearch(evaluate, lower, upper, max_iter)
     bracket = search.enclose(start, low)
     return search.refine(bracket, accept) if bracket.closed else bracket
 
 
-class _Search(Generic[S]):
+class _RootSearch(Generic[S]):
     """The two phases of `monotone_root`, and what they count."""
 
     def __init__(

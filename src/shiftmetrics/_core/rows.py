@@ -25,7 +25,7 @@ KEPT_ROWS, KEPT_BYTES = 2000, 16 << 20
 """Rows of batches that stay in memory, at most, evenly over all: a first look that costs no reading."""
 
 
-class Source(NamedTuple):
+class ChunkSource(NamedTuple):
     """Rows that are not in memory, part by part, as they are stored.
 
     Attributes
@@ -88,7 +88,7 @@ class Source(NamedTuple):
         return parts
 
 
-def source_of(value: Any, argument: str) -> Source | None:
+def source_of(value: Any, argument: str) -> ChunkSource | None:
     """Return rows of Dask, files or stored arrays as they are stored; None for anything else."""
     if hasattr(value, "to_delayed") and hasattr(value, "npartitions"):
         return _of_dask(value, argument)
@@ -99,13 +99,13 @@ def source_of(value: Any, argument: str) -> Source | None:
     return None
 
 
-def source_of_rows(value: Any, argument: str) -> Source | None:
+def source_of_rows(value: Any, argument: str) -> ChunkSource | None:
     """Return rows as `source_of` does, and batches but for lists, which may be rows of several axes."""
     if not is_batches(value) or isinstance(value, list | tuple):
         return source_of(value, argument)
     parts = of_batches(value, argument)
     sizes = np.diff(parts.edges).tolist()
-    return Source(argument, len(sizes), parts.read, parts.kept[:0], sizes, sequential=True)
+    return ChunkSource(argument, len(sizes), parts.read, parts.kept[:0], sizes, sequential=True)
 
 
 def in_parts(value: Any, argument: str) -> Any:
@@ -244,7 +244,7 @@ def _mark(array: npt.NDArray[Any]) -> float:
         return float(np.abs(np.subtract(array[:, 0], array[:, -1], dtype=np.float64)).sum())
 
 
-def _of_store(stored: Any, argument: str) -> Source:
+def _of_store(stored: Any, argument: str) -> ChunkSource:
     """Return an array in a file, such as one of HDF5 or zarr: it has chunks, and slices are taken of it."""
     row_bytes = max(1, stored.dtype.itemsize * int(np.prod(stored.shape[1:])))
     size = max(1, PART_BYTES // row_bytes)
@@ -256,10 +256,10 @@ def _of_store(stored: Any, argument: str) -> Source:
     def read(number: int) -> Any:
         return np.asarray(stored[starts[number] : starts[number + 1]])
 
-    return Source(argument, len(starts) - 1, read, empty, np.diff(starts).tolist())
+    return ChunkSource(argument, len(starts) - 1, read, empty, np.diff(starts).tolist())
 
 
-def _of_files(dataset: Any, argument: str) -> Source:
+def _of_files(dataset: Any, argument: str) -> ChunkSource:
     """Return the row groups of a dataset of pyarrow: parquet files, a folder of them."""
     groups: list[Any] = []
     for file in dataset.get_fragments():
@@ -275,10 +275,10 @@ def _of_files(dataset: Any, argument: str) -> Source:
 
     sizes = [sum(part.num_rows for part in group.row_groups) for group in groups]
     empty = dataset.schema.empty_table().to_pandas()
-    return Source(argument, len(groups), read, empty, sizes, names=dataset.schema.names)
+    return ChunkSource(argument, len(groups), read, empty, sizes, names=dataset.schema.names)
 
 
-def _of_dask(value: Any, argument: str) -> Source:
+def _of_dask(value: Any, argument: str) -> ChunkSource:
     """Return a Dask array or data frame, partition by partition."""
     names, sizes = None, list(getattr(value, "chunks", ((np.nan,),))[0])
     if not hasattr(value, "chunks"):
@@ -292,7 +292,7 @@ def _of_dask(value: Any, argument: str) -> Source:
         return computed([delayed[number]], argument)[0]
 
     known = None if np.isnan(sizes).any() else sizes
-    return Source(argument, len(delayed), read, empty, known, names=names, delayed=list(delayed))
+    return ChunkSource(argument, len(delayed), read, empty, known, names=names, delayed=list(delayed))
 
 
 @contextmanager

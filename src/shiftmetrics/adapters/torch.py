@@ -195,7 +195,7 @@ class _Point(NamedTuple):
     rise: float
 
 
-class _Block:
+class _ScoreBlock:
     """Rows of both samples and of their sum, of shape (3, n_rows, n_classes) and with row maxima of 0.
 
     ``fall`` is the sum over rows of what was taken off the sum of the centred samples.
@@ -233,7 +233,7 @@ class _Pairs:
 
     def __init__(self, both: Tensor, prior: Tensor) -> None:
         self.both, self.prior, self.n_rows = both, prior, both.shape[1]
-        self.blocks = [_Block(part, prior) for part in _blocks(both)]
+        self.blocks = [_ScoreBlock(part, prior) for part in _blocks(both)]
         self.fall = sum(block.fall for block in self.blocks)
 
     @classmethod

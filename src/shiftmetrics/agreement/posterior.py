@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import take_rows
-from shiftmetrics._core.confidence import Units, binomial_interval
+from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.parts import check_rows_fit
 from shiftmetrics._core.result import Interval, settings_of
@@ -149,7 +149,10 @@ def posterior_agreement(
     if resampling is not None:
         groups = align_rows(scores, resampling.groups, "groups", align)
         resampling = dataclasses.replace(resampling, groups=groups)
-        drawn = {**resampling.settings(), "n_units": Units.of(resampling.groups, pairs.n_samples).n_units}
+        drawn = {
+            **resampling.settings(),
+            "n_units": ResamplingUnits.of(resampling.groups, pairs.n_samples).n_units,
+        }
     fields = _solved(pairs, prior, beta, resampling, computing)
     options.update(kind=pairs.kind, floor=pairs.floor)
     options["prior"] = prior_setting(prior)
@@ -272,7 +275,7 @@ def _solved(
             executor=executor,
         )
         # As if each pair, or group of pairs, were one draw.
-        units, share = Units.of(resampling.groups, pairs.n_samples), fields["disagreement"]
+        units, share = ResamplingUnits.of(resampling.groups, pairs.n_samples), fields["disagreement"]
         weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
         n_effective = float(weights.sum() ** 2 / (weights @ weights))
         ends = binomial_interval(

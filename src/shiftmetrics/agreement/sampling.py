@@ -27,7 +27,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.confidence import Draws, Units, drawn_interval, resampled_sums
+from shiftmetrics._core.confidence import Draws, ResamplingUnits, drawn_interval, resampled_sums
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.result import Interval
@@ -88,8 +88,8 @@ def sample_agreement(
         None where only one class is used: the pairs then tell nothing of others.
     draws : ndarray of shape (n_resamples,)
     """
-    units = Units.of(resampling.groups, pairs.n_samples)
-    drawn = _Drawn(pairs, best, resampling, units, predicted=predicted, executor=executor)
+    units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
+    drawn = _Resamples(pairs, best, resampling, units, predicted=predicted, executor=executor)
     betas = _first_betas(best)
     fixed = 0.0 < best.x < math.inf and not anew
     betas = np.asarray([best.x]) if fixed else betas
@@ -132,7 +132,7 @@ class _Unit(NamedTuple):
     fixed: FloatArray
 
 
-class _Drawn:
+class _Resamples:
     """Sums over the pairs of each draw, at any beta."""
 
     def __init__(
@@ -140,7 +140,7 @@ class _Drawn:
         pairs: ScorePairs,
         best: Maximum,
         resampling: Resampling,
-        units: Units,
+        units: ResamplingUnits,
         *,
         predicted: bool,
         executor: Executor | None,

@@ -26,7 +26,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.parts import Side, placed
+from shiftmetrics._core.parts import PairSide, placed
 from shiftmetrics._core.probabilities import check_probabilities, kind_of
 from shiftmetrics._core.rows import of_batches, pair_in_parts
 from shiftmetrics._core.tables import Align, align_tables, match_labels
@@ -328,7 +328,7 @@ def _in_parts(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
         remedy = "Pass reference_scores, or batches of pairs without it."
         raise TypeError(describe("scores", "pairs (scores, reference_scores)", type(scores).__name__, remedy))
     pairs = of_batches(scores, "scores", _stacked)
-    return Side(pairs, 0), Side(pairs, 1)
+    return PairSide(pairs, 0), PairSide(pairs, 1)
 
 
 def _stacked(batch: Any) -> FloatArray:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
-from shiftmetrics._core.confidence import Units, drawn_interval
+from shiftmetrics._core.confidence import ResamplingUnits, drawn_interval
 from shiftmetrics._core.options import Resampling, progress_bar
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
@@ -95,7 +95,7 @@ def resampled_values(
     of intervals have one more row against the value or for it, so that a share's are those of Clopper and Pearson.
     """
     n_labelled = 0 if classes.labelled is None else classes.labelled.shape[1]
-    units = Units.of(resampling.groups, len(classes.weights))
+    units = ResamplingUnits.of(resampling.groups, len(classes.weights))
     of_units = units.sums(classes.weights)
     n_effective = float(of_units.sum() ** 2 / (of_units**2).sum())
     one_more = 1.0 / (min(n_effective, n_labelled) if n_labelled else n_effective)

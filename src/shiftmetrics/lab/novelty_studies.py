@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
-from shiftmetrics.novelty.bandwidth import bandwidth_of, check_distances, choose_bandwidth, squared_distances
+from shiftmetrics.novelty.bandwidth import bandwidth_of, check_distances, choose_bandwidth
 from shiftmetrics.novelty.factor import Factor, dense_factor
 from shiftmetrics.novelty.gram import Gram, rows_at
 from shiftmetrics.novelty.inputs import (
@@ -27,7 +26,7 @@ from shiftmetrics.novelty.inputs import (
     column_units,
     make_gram,
 )
-from shiftmetrics.novelty.kernels import EPSILON, CallableKernel
+from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
 from shiftmetrics.novelty.spectrum import difference, entropy
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import MUTED, TEST, new_axes
@@ -130,7 +129,7 @@ def bandwidth_sweep(
     rng: Any = None,
     progress: bool = True,
 ) -> NoveltyStudy:
-    """Score novelty at several bandwidths of the Gaussian kernel, from one matrix of distances.
+    """Score novelty at several bandwidths of the Gaussian kernel.
 
     Parameters
     ----------
@@ -191,16 +190,11 @@ def bandwidth_sweep(
         check_number(width, f"bandwidths[{i}]", low=0.0, open_low=True)
         for i, width in enumerate(_sequence(given, "bandwidths"))
     )
-    squares, unit = squared_distances(rows)
     seed = int(generator.integers(2**63))
     points = []
-    positions = np.arange(float(len(rows)))[:, None]
     with progress_bar(progress, "bandwidth sweep", len(widths)) as bar:
         for width in widths:
-            with np.errstate(under="ignore", over="ignore"):
-                similarities = np.exp(-0.5 * (squares / (width / unit) / (width / unit)))
-            kernel = CallableKernel(partial(_looked_up, similarities))
-            factor = dense_factor(Gram(positions[:n_test], positions[n_test:], kernel))
+            factor = dense_factor(Gram(rows[:n_test], rows[n_test:], GaussianKernel(width)))
             # The same labels at each bandwidth: what differs is the bandwidth.
             points.append([_scored(factor, n_test, eta, n_permutations, np.random.default_rng(seed))])
             bar.update()
@@ -399,8 +393,3 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> IntArray:
         expected = f"at most the rows of the smaller sample, {most}"
         raise ValueError(describe("sizes", expected, max(checked), "Rows are drawn without replacement."))
     return np.unique(np.asarray(checked, dtype=np.int64))
-
-
-def _looked_up(similarities: FloatArray, rows: FloatArray, points: FloatArray) -> FloatArray:
-    """Return entries of a matrix, where samples are their positions in it."""
-    return similarities[np.ix_(rows[:, 0].astype(np.int64), points[:, 0].astype(np.int64))]

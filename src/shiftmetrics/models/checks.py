@@ -15,7 +15,7 @@ from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe, first_few
 from shiftmetrics.models.outputs import call, class_scores, is_module, predicted_values
 from shiftmetrics.models.rules import Decision
-from shiftmetrics.models.table import Table, frame_of
+from shiftmetrics.models.table import CodedTable, frame_of
 
 _MOST_TRIED = 256  # rows with missing cells
 _MOST_AGAIN = 2000  # rows that are predicted once more
@@ -51,7 +51,7 @@ def columns_of(model: Any, X: Any) -> Any:
     )
 
 
-def check_missing_cells(model: Any, table: Table) -> None:
+def check_missing_cells(model: Any, table: CodedTable) -> None:
     """Refuse missing cells that the model does not take, by its outputs for a row of each column that has some.
 
     Raises
@@ -93,7 +93,7 @@ def _outputs(model: Any, X: Any) -> list[FloatArray]:
 
 
 def check_targets(
-    rule: Decision, y: Any, loss: str, table: Table, levels: Mapping[int, Sequence[Any]]
+    rule: Decision, y: Any, loss: str, table: CodedTable, levels: Mapping[int, Sequence[Any]]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
     """Return labels as positions among the classes of the model, and these; or values and None for a regression.
 
@@ -105,7 +105,7 @@ def check_targets(
         Labels or values.
     loss : str
         The loss.
-    table : Table
+    table : CodedTable
         The rows.
     levels : dict of int to sequence
         The categories that the model knows.
@@ -172,7 +172,7 @@ def known_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntA
 
 
 def _predicted(
-    predict: Callable[[Any], npt.NDArray[Any]], table: Table, levels: Mapping[int, Sequence[Any]]
+    predict: Callable[[Any], npt.NDArray[Any]], table: CodedTable, levels: Mapping[int, Sequence[Any]]
 ) -> npt.NDArray[Any]:
     """Return what a model predicts for all rows, one label or finite value each, and the same when asked again."""
     try:

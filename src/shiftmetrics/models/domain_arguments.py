@@ -18,7 +18,7 @@ from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.parts import placed
 from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
 from shiftmetrics.models.domain import Domain, Flip, positions_of
-from shiftmetrics.models.table import Table
+from shiftmetrics.models.table import CodedTable
 
 _RANDOM_ROWS = 2.0  # mean squared distance of two random rows in a column, in its standard deviations
 _Pattern = tuple[str, IntArray, FloatArray]
@@ -95,14 +95,14 @@ def _held(cells: FloatArray, first_row: int) -> _Held:
     return dict(zip(rows, zip(count.tolist(), (first + first_row).tolist(), strict=True), strict=True))
 
 
-def domain_of(table: Table, perturbation: Any, *, everything: bool = False) -> Domain:
+def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False) -> Domain:
     """Return where the rows of a table may move, and at what distance.
 
     Scales and ranges are those of the cells that are not missing.
 
     Parameters
     ----------
-    table : Table
+    table : CodedTable
         Coded rows.
     perturbation : Perturbation
         The options.
@@ -275,7 +275,7 @@ def _common_name(names: Sequence[str]) -> str:
 
 
 def _bounds(
-    table: Table, summary: Summary, bounds: Any, flipping: BoolArray
+    table: CodedTable, summary: Summary, bounds: Any, flipping: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the lowest and the highest value of each column; a dict leaves the range of the data to the others."""
     names = table.names

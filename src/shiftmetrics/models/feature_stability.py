@@ -15,7 +15,7 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_choice, check_vector
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
-from shiftmetrics.models.features import Part, answers_of, parts_of, redrawn, subgroups_of
+from shiftmetrics.models.features import FeatureGroup, answers_of, parts_of, redrawn, subgroups_of
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.route import ROUTES, Answer, Redraws, answer, fixed_answer
@@ -157,7 +157,7 @@ def feature_stability(
             by_subgroup += of_subgroups
             bar.update()
         if subgroups:
-            everything = Part(EVERYTHING, question.domain.names)
+            everything = FeatureGroup(EVERYTHING, question.domain.names)
             first = fixed if math.isinf(theta1) else answer(question, search.method)[1]
             by_subgroup += solver.records(everything, first)[2:]
             bar.update()
@@ -216,7 +216,7 @@ class _Solver:
         weights = None if weights is None else weights[rows]
         return {**self.options, "sample_weight": weights, "resampling": interval}
 
-    def records(self, part: Part, found: Answer) -> tuple[Any, ...]:
+    def records(self, part: FeatureGroup, found: Answer) -> tuple[Any, ...]:
         """Return the answer with all points that were found, what they say of all rows, and of each subgroup."""
         everyone = np.arange(self.question.n_samples)
         rounds = solve_in_rounds(self.question, found, self.threshold, self.options_of(everyone))
@@ -239,7 +239,7 @@ class _Solver:
         return found, whole, *records
 
     def _record(
-        self, part: Part, solved: StabilityResult, redraws: Redraws, place: int, **more: Any
+        self, part: FeatureGroup, solved: StabilityResult, redraws: Redraws, place: int, **more: Any
     ) -> FeatureStability:
         """Put the stability of a part of the rows and the risks when values are drawn anew together."""
         shared = {field.name for field in fields(FeatureStability)} & vars(solved).keys()

@@ -27,7 +27,7 @@ _MOST_LABELS = 10
 _RANGES = 4
 
 
-class Part(NamedTuple):
+class FeatureGroup(NamedTuple):
     """Columns that move together, under a name."""
 
     name: str
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     unit: float | None = None
 
 
-def parts_of(question: Question, features: Any) -> list[Part]:
+def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
     """Return the features to look at, one by one or in the named groups of a dict."""
     domain = question.domain
     if isinstance(features, Mapping):
@@ -60,21 +60,21 @@ def parts_of(question: Question, features: Any) -> list[Part]:
     return [_part(domain.restricted(columns), name, columns) for name, columns in wanted.items()]
 
 
-def _part(domain: Domain, name: str, columns: IntArray) -> Part:
+def _part(domain: Domain, name: str, columns: IntArray) -> FeatureGroup:
     names, sliding = tuple(domain.names[k] for k in columns), np.flatnonzero(domain.sliding)
     if len(sliding) + len(domain.movable_flips) > 1:
-        return Part(name, names)
+        return FeatureGroup(name, names)
     if not sliding.size:
-        return Part(name, names, "category")
+        return FeatureGroup(name, names, "category")
     column = sliding[0]
-    return Part(
+    return FeatureGroup(
         name, names, "whole steps" if domain.integer[column] else "number", float(domain.unit[column])
     )
 
 
 def answers_of(
-    question: Question, parts: Sequence[Part], method: str, weights: FloatArray | None = None
-) -> Iterator[tuple[Part, Answer]]:
+    question: Question, parts: Sequence[FeatureGroup], method: str, weights: FloatArray | None = None
+) -> Iterator[tuple[FeatureGroup, Answer]]:
     """Yield the answer for each part; models of trees answer for all parts at once."""
     left = dict(enumerate(parts))
     if method in ("auto", "tree", "ensemble"):

@@ -20,17 +20,17 @@ from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.parts import check_rows_fit, placed, rows_of
-from shiftmetrics._core.rows import Source, check_cut_alike, source_of
+from shiftmetrics._core.rows import ChunkSource, check_cut_alike, source_of
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.models.blackbox import unreached
 from shiftmetrics.models.checks import column_of, columns_of, known_positions
 from shiftmetrics.models.domain_arguments import domain_of
-from shiftmetrics.models.joined import Found, joined
+from shiftmetrics.models.joined import MappedAnswer, joined
 from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.question import LossName, QueryCount, Question, question_of
 from shiftmetrics.models.route import Answer, answer, fixed_answer
-from shiftmetrics.models.table import Table, frame_of
+from shiftmetrics.models.table import CodedTable, frame_of
 from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Loss, Reach, Transform, ZeroOneLoss
 from shiftmetrics.stability.plan import blocks_of
 from shiftmetrics.stability.problem import ROW_BYTES
@@ -50,7 +50,7 @@ PUSHES = (1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True)
-class _Look:
+class _ChunkReading:
     """Finds some rows of a part: evenly, each text, each pattern of missing cells; says where, and what they hold."""
 
     most: int
@@ -75,7 +75,7 @@ class _Look:
 class _Codes:
     """Codes a part of the rows like those that were looked at."""
 
-    table: Table
+    table: CodedTable
     columns: list[Any] | None
 
     def __call__(self, part: Any) -> FloatArray:
@@ -124,7 +124,7 @@ class RowsInParts:
     @classmethod
     def of(
         cls,
-        source: Source,
+        source: ChunkSource,
         model: Any,
         y: Any,
         *,
@@ -143,7 +143,7 @@ class RowsInParts:
         MemoryError
             If parts and results exceed the memory limit.
         """
-        looks = source.map(_Look(-(-LOOKED_AT // max(source.n_parts, 1))))
+        looks = source.map(_ChunkReading(-(-LOOKED_AT // max(source.n_parts, 1))))
         sizes, places = [size for size, _, _ in looks], [place for _, place, _ in looks]
         some = _joined_rows([rows for size, _, rows in looks if size] or [source.empty])
         some_y, labels = None, None if y is None else source_of(y, "y")
@@ -211,7 +211,7 @@ class RowsInParts:
         domain = replace(self.question.domain, warnings=(*self.question.domain.warnings, text))
         return replace(self.ask(slice(0, n_samples)), domain=domain, progress=self.search.progress)
 
-    def found(self) -> Found | None:
+    def found(self) -> MappedAnswer | None:
         """Map the route over all rows; None where its search needs all of them at once."""
         codes = self.looked_at.codes
         _, rows = np.unique(np.isnan(codes), axis=0, return_index=True)
@@ -225,7 +225,7 @@ class RowsInParts:
             if first.lower is not None:
                 lower = MappedLoss(self.question.codes, self.targets, self, first.lower, lower=True)
             none = np.zeros(0)
-            return Found(route, loss, lower, none, none, self.looked_at.count.rows, first.warnings)
+            return MappedAnswer(route, loss, lower, none, none, self.looked_at.count.rows, first.warnings)
         arrays = [self.question.codes, *([] if self.targets is None else [self.targets])]
         blocks = placed(row_blocks(len(self.question.codes), self.row_bytes), arrays)
         with ThreadPoolExecutor(1) as one:  # threads would share modes of a network
@@ -239,7 +239,7 @@ class RowsInParts:
             else answer(question, self.search.method)
         )
 
-    def find(self, rows: slice) -> Found:
+    def find(self, rows: slice) -> MappedAnswer:
         """Map a block of rows."""
         question = self.ask(rows)
         route, found = self.answer(question)
@@ -261,7 +261,9 @@ class RowsInParts:
                 if not left.size:
                     break
             unconfirmed[left] = step
-        return Found(route, found.loss, found.lower, question.y, unconfirmed, question.count.rows, warnings)
+        return MappedAnswer(
+            route, found.loss, found.lower, question.y, unconfirmed, question.count.rows, warnings
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from shiftmetrics.models.route import ROUTES, as_candidates
 from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Kind, Loss, ZeroOneLoss
 
 
-class Found(NamedTuple):
+class MappedAnswer(NamedTuple):
     """What a route finds for rows, without their points.
 
     Attributes
@@ -43,7 +43,7 @@ class Found(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def joined(parts: Sequence[Found]) -> Found:
+def joined(parts: Sequence[MappedAnswer]) -> MappedAnswer:
     """Put what was found for blocks of rows together."""
     loss, lower = _joined_losses([part.loss for part in parts]), None
     if loss.kind != "exact" and all(part.lower is not None or part.loss.kind == "exact" for part in parts):
@@ -56,7 +56,9 @@ def joined(parts: Sequence[Found]) -> Found:
     )
     names = {part.route for part in parts}
     route = next(iter(names)) if len(names) == 1 else max(names, key=list(ROUTES).index)
-    return Found(route, loss, lower, y, unconfirmed, sum(part.n_queries for part in parts), tuple(warnings))
+    return MappedAnswer(
+        route, loss, lower, y, unconfirmed, sum(part.n_queries for part in parts), tuple(warnings)
+    )
 
 
 def _joined_losses(parts: Sequence[Loss]) -> Loss:

@@ -31,7 +31,7 @@ from shiftmetrics.models.outputs import (
 )
 from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.rules import Cut, Decision, behind
-from shiftmetrics.models.table import Table
+from shiftmetrics.models.table import CodedTable
 
 T = TypeVar("T")
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
@@ -53,7 +53,7 @@ class Question:
     ----------
     model : object
         The fitted model whose scores decide.
-    table : Table
+    table : CodedTable
         The rows; ``table.decode`` turns coded points into what the model accepts.
     is_frame : bool
         Whether the rows were given as a table, whatever the model accepts.
@@ -90,7 +90,7 @@ class Question:
     """
 
     model: Any
-    table: Table
+    table: CodedTable
     is_frame: bool
     y: npt.NDArray[Any]
     classes: npt.NDArray[Any] | None
@@ -211,7 +211,7 @@ def question_of(
     core, cut = behind(rule, decides=decides)
     names = list(X.columns) if is_table(X) else range(np.shape(X)[-1])
     levels = encoded_categories(core, names) or known_categories(core)
-    table = Table.of(X, categorical=perturbation.categorical or (), levels=levels)
+    table = CodedTable.of(X, categorical=perturbation.categorical or (), levels=levels)
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table)

@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
-from shiftmetrics.models.table import Table
+from shiftmetrics.models.table import CodedTable
 from shiftmetrics.stability.losses import Loss
 from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 
@@ -58,7 +58,7 @@ class ModelStabilityResult(StabilityResult):
         How far rows of one random half of the sample are from the nearest row of the other half, on the average.
     trace : SearchTrace or None
         The rounds of a search; None where one sufficed.
-    table : Table or None
+    table : CodedTable or None
         The rows as they are, coded; None after `without_rows`, like the next ones.
     units : array of shape (n_features,) or None
         A move of a number by that much is a distance of 1.
@@ -84,7 +84,7 @@ class ModelStabilityResult(StabilityResult):
     n_queries: int = 0
     neighbour_distance: float | None = None
     trace: SearchTrace | None = None
-    table: Table | None = None
+    table: CodedTable | None = None
     units: FloatArray | None = None
     moved_codes: FloatArray | None = None
     split_codes: FloatArray | None = None
@@ -149,7 +149,7 @@ class ModelStabilityResult(StabilityResult):
         )
         return before, after
 
-    def _kept_table(self) -> Table:
+    def _kept_table(self) -> CodedTable:
         if self.table is None:
             raise ValueError(NO_ROWS)
         return self.table

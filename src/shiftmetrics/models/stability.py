@@ -15,14 +15,14 @@ from shiftmetrics._core.rows import source_of_rows
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.in_parts import PUSHES, RowsInParts
-from shiftmetrics.models.joined import Found
+from shiftmetrics.models.joined import MappedAnswer
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.problem import Prices, Problem
+from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.result import CONVERGED, StabilityResult
 from shiftmetrics.stability.words import most_grown
 
@@ -176,7 +176,7 @@ def model_stability(
 
 def _result_of_parts(
     question: Question,
-    mapped: Found,
+    mapped: MappedAnswer,
     threshold: float,
     options: Mapping[str, Any],
     perturbation: Perturbation,
@@ -380,6 +380,8 @@ def _risk_and_gap(
     if not (0.0 < solved.dual < math.inf):
         return solved.risk, math.inf
     prices = Prices(options["theta1"], options["theta2"], options["divergence"])
-    problem = Problem.of(found.loss, options["sample_weight"], prices, computing=options["computing"])
+    problem = StabilityProblem.of(
+        found.loss, options["sample_weight"], prices, computing=options["computing"]
+    )
     moment = problem.dual.moment(solved.dual)
     return moment.risk, max(solved.value - (solved.dual * threshold - moment.conjugate), 0.0)

@@ -54,7 +54,7 @@ class TableColumn(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Table(Record):
+class CodedTable(Record):
     """Rows of a sample, coded.
 
     Attributes

@@ -24,17 +24,17 @@ from shiftmetrics._core.validation import describe
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.inputs import NoveltyResampling
 from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
-from shiftmetrics.novelty.kinds import Found, members_of
+from shiftmetrics.novelty.kinds import FoundMode, members_of
 from shiftmetrics.novelty.modes import Mode, describe_mode
 from shiftmetrics.novelty.pooled import WIDTHS, Pooled, most_rows
-from shiftmetrics.novelty.relabelling import Units, make_units
+from shiftmetrics.novelty.relabelling import PermutationUnits, make_units
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import find_kinds
-from shiftmetrics.novelty.solution import Problem
+from shiftmetrics.novelty.solution import NoveltyProblem
 
 
 def detect(
-    problem: Problem,
+    problem: NoveltyProblem,
     options: NoveltyResampling,
     *,
     bandwidth: float | None,
@@ -49,7 +49,7 @@ def detect(
 
     Parameters
     ----------
-    problem : Problem
+    problem : NoveltyProblem
         The samples.
     options : NoveltyResampling
         Relabellings, and the level.
@@ -173,7 +173,7 @@ def _bandwidth_of_directions(
     return bandwidth_by_rule(parts, [None, None], rng).value
 
 
-def _half(units: Units, rng: np.random.Generator) -> Units:
+def _half(units: PermutationUnits, rng: np.random.Generator) -> PermutationUnits:
     """Return a random half of the units; the rows of the others are left out."""
     half = units.half(rng)
     place = np.append(np.where(half, np.cumsum(half) - 1, -1), -1)
@@ -181,8 +181,8 @@ def _half(units: Units, rng: np.random.Generator) -> Units:
 
 
 def _confirmed(
-    kinds: list[Found], weights: FloatArray, rows: BoolArray, n_test: int, eta: float, alpha: float
-) -> tuple[list[Found], list[float]]:
+    kinds: list[FoundMode], weights: FloatArray, rows: BoolArray, n_test: int, eta: float, alpha: float
+) -> tuple[list[FoundMode], list[float]]:
     """Return the kinds that are more than eta times as frequent among rows that they were not found on.
 
     The p-values of the kinds of a side hold together (Bonferroni); that of each side is its least.

@@ -29,7 +29,7 @@ from shiftmetrics.novelty.inputs import (
 from shiftmetrics.novelty.kernels import CallableKernel
 from shiftmetrics.novelty.result import NoveltyResult
 from shiftmetrics.novelty.routes import Method, check_method, solve
-from shiftmetrics.novelty.solution import Problem, cautions, status_of
+from shiftmetrics.novelty.solution import NoveltyProblem, cautions, status_of
 
 
 def kernel_entropic_novelty(
@@ -169,7 +169,7 @@ def kernel_entropic_novelty(
     differing = column_units(samples, weights) if kernel == "gaussian" else None
     units = differing if isinstance(bandwidth, str) else None
     width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator, units)
-    problem = Problem(
+    problem = NoveltyProblem(
         gram=make_gram(*samples, kernel, width, units),
         test_weights=weights[0],
         reference_weights=weights[1],

@@ -29,7 +29,7 @@ _NOTHING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ModePart:
     """A function g of a row, and what it takes to be a member.
 
     Attributes
@@ -69,14 +69,14 @@ class Kind:
         Of the round that found it.
     width : int
         Position of the width.
-    parts : tuple of Part
+    parts : tuple of ModePart
         A row belongs to a kind as it does to the part that it belongs to most.
     """
 
     lost: bool
     p_value: float
     width: int
-    parts: tuple[Part, ...]
+    parts: tuple[ModePart, ...]
 
     @property
     def directions(self) -> FloatArray:
@@ -92,7 +92,7 @@ class Kind:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundMode:
     """A kind, with the strength and the membership of each row; 0 for rows that a round before has taken."""
 
     kind: Kind
@@ -106,21 +106,21 @@ class Found:
         return members
 
 
-def members_of(found: list[Found], n_rows: int, *, lost: bool) -> BoolArray:
+def members_of(found: list[FoundMode], n_rows: int, *, lost: bool) -> BoolArray:
     """Tell which of all rows are members of any kind of a side."""
     sides = [part.members for part in found if part.kind.lost == lost]
     return np.any(sides, axis=0) if sides else np.zeros(n_rows, bool)
 
 
-def found_at(kind: Kind, values: FloatArray, taken: BoolArray) -> Found:
+def found_at(kind: Kind, values: FloatArray, taken: BoolArray) -> FoundMode:
     """Return a kind with the rows of these values of its functions, but those that are taken."""
     strengths, memberships = (np.where(taken, 0.0, part) for part in kind.at(values))
-    return Found(kind, strengths, memberships)
+    return FoundMode(kind, strengths, memberships)
 
 
 def calibrated(
     values: FloatArray, direction: FloatArray, weights: FloatArray, own: BoolArray, other: BoolArray
-) -> Part:
+) -> ModePart:
     """Calibrate the membership of rows: it rises with the strength (isotonic regression).
 
     Parameters
@@ -151,15 +151,15 @@ def calibrated(
     starts = np.append(True, np.diff(fitted) > 0.0)
     # A step starts halfway from the strength below, so that rounding does not take a row to another step.
     bounds = 0.5 * (levels + np.append(levels[:1], levels[:-1]))
-    return Part(direction, scale, (bounds[starts], np.clip(fitted[starts], 0.0, 1.0)))
+    return ModePart(direction, scale, (bounds[starts], np.clip(fitted[starts], 0.0, 1.0)))
 
 
-def merged(found: list[Found], gram: Gram, own_rows: BoolArray) -> list[Kind]:
+def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[Kind]:
     """Put kinds together that show the same rows: those whose members have each other as nearest rows.
 
     Parameters
     ----------
-    found : list of Found
+    found : list of FoundMode
         Kinds of one sample.
     gram : Gram
         Similarities of the rows.

@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float6
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kinds import Found, Kind
+from shiftmetrics.novelty.kinds import FoundMode, Kind
 from shiftmetrics.novelty.pooled import Pooled
 
 N_EXEMPLARS = 25
@@ -183,7 +183,7 @@ class Mode(Record):
 
 def describe_mode(
     index: int,
-    found: Found,
+    found: FoundMode,
     pooled: Pooled,
     gram: Gram,
     weights: FloatArray,
@@ -197,7 +197,7 @@ def describe_mode(
     ----------
     index : int
         Its rank.
-    found : Found
+    found : FoundMode
         What was found.
     pooled : Pooled
         What it was found in.

@@ -31,7 +31,7 @@ _TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class PermutationUnits:
     """Rows that are relabelled together.
 
     Attributes
@@ -50,7 +50,7 @@ class Units:
     weights: tuple[FloatArray, FloatArray] | None = None
     """Of the rows of both samples, where units are rows drawn at random and may be drawn anew."""
 
-    def at(self, rows: IntArray) -> Units:
+    def at(self, rows: IntArray) -> PermutationUnits:
         """Return the units of some rows, in order, as those of a sample of these rows alone."""
         weights = self.weights
         if weights is not None:
@@ -58,7 +58,7 @@ class Units:
             weights = weights[0][rows[:of_test]], weights[1][rows[of_test:] - len(weights[0])]
         return replace(self, of_row=self.of_row[rows], weights=weights)
 
-    def among(self, kept: BoolArray, rng: np.random.Generator) -> Units:
+    def among(self, kept: BoolArray, rng: np.random.Generator) -> PermutationUnits:
         """Return units of the rows that are kept: where one sample has lost more rows, its units would be smaller."""
         if self.weights is None:
             return self
@@ -102,7 +102,7 @@ def make_units(
     paired: bool,
     rng: np.random.Generator,
     most_rows: int = sys.maxsize,
-) -> Units:
+) -> PermutationUnits:
     """Put the rows of both samples into units.
 
     Parameters
@@ -129,7 +129,7 @@ def make_units(
         unit = _numbered(parts, 1 + int(max(numbers[0].max(), numbers[1].max())))
         of_test = np.where(both, unit[numbers[0]], -1)
         of_row[:] = np.concatenate([of_test, np.where(of_test >= 0, of_test + len(parts), -1)])
-        return Units(of_row, np.arange(2 * len(parts)) < len(parts), paired=True)
+        return PermutationUnits(of_row, np.arange(2 * len(parts)) < len(parts), paired=True)
     having = [rng.permutation(np.unique(side[w > 0.0])) for side, w in zip(numbers, weights, strict=True)]
     n_rows = [int((side > 0.0).sum()) for side in weights]
     most = max(most_rows // 2, most_rows - min(n_rows))
@@ -144,7 +144,7 @@ def make_units(
         first = n_test * place
         of_row[first : first + len(side)] = np.where(unit >= 0, unit + place * len(parts_of[0]), -1)
     in_test = np.arange(sum(map(len, parts_of))) < len(parts_of[0])
-    return Units(of_row, in_test, weights=weights if groups is None else None)
+    return PermutationUnits(of_row, in_test, weights=weights if groups is None else None)
 
 
 def extremes(

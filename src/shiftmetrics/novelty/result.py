@@ -14,7 +14,7 @@ from shiftmetrics.novelty.modes import Mode, percent
 from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import near_level
-from shiftmetrics.novelty.solution import Problem
+from shiftmetrics.novelty.solution import NoveltyProblem
 
 _SHOWN = 3
 """Modes whose rows stand in the headline."""
@@ -114,7 +114,7 @@ class NoveltyResult(Drawn, Result):
     reverse_error_bound: float | None = None
     reverse_eigenvalues: FloatArray | None = None
     value_rows: tuple[int, int] | None = None
-    source: tuple[Problem, Route] | None = field(default=None, repr=False)
+    source: tuple[NoveltyProblem, Route] | None = field(default=None, repr=False)
     scorer: RowScorer | None = field(default=None, repr=False)
 
     @property

@@ -19,7 +19,7 @@ from shiftmetrics.novelty.gram import TILE_ROWS
 from shiftmetrics.novelty.inputs import LandmarkMap
 from shiftmetrics.novelty.kernels import CosineKernel
 from shiftmetrics.novelty.maps import CosineFeatures, FactorMap, FeatureMap, LandmarkFeatures
-from shiftmetrics.novelty.solution import LANDMARK_RTOL, Problem, Solution, solve_in
+from shiftmetrics.novelty.solution import LANDMARK_RTOL, NoveltyProblem, NoveltySolution, solve_in
 from shiftmetrics.novelty.spectrum import moments_bytes
 
 Method = Literal["auto", "dense", "landmarks", "cosine"]
@@ -66,12 +66,12 @@ def check_method(method: Any, kernel: Any) -> tuple[Method, int | None]:
     return name, None
 
 
-def solve(problem: Problem, method: Method, *, vectors: bool = False) -> Solution:
+def solve(problem: NoveltyProblem, method: Method, *, vectors: bool = False) -> NoveltySolution:
     """Find the spectrum by ``method``.
 
     Parameters
     ----------
-    problem : Problem
+    problem : NoveltyProblem
         The samples.
     method : {"auto", "dense", "landmarks", "cosine"}
         The route.
@@ -93,7 +93,7 @@ def solve(problem: Problem, method: Method, *, vectors: bool = False) -> Solutio
     return solve_in(basis, problem, reason, vectors=vectors)
 
 
-def _part_of(problem: Problem, size: int) -> Problem:
+def _part_of(problem: NoveltyProblem, size: int) -> NoveltyProblem:
     """Return a problem of at most ``size`` rows of weight of each sample, drawn at random; pairs together."""
     rng, weights = problem.rng(), (problem.test_weights, problem.reference_weights)
     having = [side > 0.0 for side in weights]
@@ -110,7 +110,7 @@ def _part_of(problem: Problem, size: int) -> Problem:
     return replace(problem, gram=gram, test_weights=test, reference_weights=reference, max_rank=None)
 
 
-def _by_name(problem: Problem, method: Method) -> FeatureMap:
+def _by_name(problem: NoveltyProblem, method: Method) -> FeatureMap:
     _refuse(problem, method)
     if method == "dense":
         return _dense(problem)
@@ -119,7 +119,7 @@ def _by_name(problem: Problem, method: Method) -> FeatureMap:
     return _landmarks(problem, _landmark_rank(problem))[0]
 
 
-def _chosen(problem: Problem) -> tuple[FeatureMap | None, str]:
+def _chosen(problem: NoveltyProblem) -> tuple[FeatureMap | None, str]:
     """Choose the route that gives most for seconds of time, and say why; None where none serves all rows."""
     gram, limit, n_rows = problem.gram, problem.memory_limit, problem.gram.n_rows
     if isinstance(gram.kernel, CosineKernel):
@@ -144,11 +144,11 @@ def _chosen(problem: Problem) -> tuple[FeatureMap | None, str]:
     return None, f"{reason}, and method='dense' would take minutes"
 
 
-def _dense(problem: Problem) -> FactorMap:
+def _dense(problem: NoveltyProblem) -> FactorMap:
     return FactorMap(problem.gram, dense_factor(problem.gram, executor=problem.executor), "dense")
 
 
-def _landmarks(problem: Problem, most: int) -> tuple[FeatureMap, Factor]:
+def _landmarks(problem: NoveltyProblem, most: int) -> tuple[FeatureMap, Factor]:
     """Choose landmarks among a random part of the rows, where there are many; return the factor of this part too."""
     part = _part_of(replace(problem, paired=False), _PILOT_ROWS)
     factor = pivoted_factor(
@@ -159,7 +159,7 @@ def _landmarks(problem: Problem, most: int) -> tuple[FeatureMap, Factor]:
     return LandmarkFeatures(problem.gram, part.gram, factor), factor
 
 
-def _needs(problem: Problem, method: Method) -> int:
+def _needs(problem: NoveltyProblem, method: Method) -> int:
     """Estimate the peak memory of a route."""
     gram = problem.gram
     columns = int(gram.features.shape[1])
@@ -172,7 +172,7 @@ def _needs(problem: Problem, method: Method) -> int:
     return moments_bytes(rank, columns) + 32 * min(_PILOT_ROWS, gram.n_rows) * (rank + columns)
 
 
-def _refuse(problem: Problem, method: Method) -> None:
+def _refuse(problem: NoveltyProblem, method: Method) -> None:
     """Raise an error for a route that would not fit."""
     n_rows = problem.gram.n_rows
     if problem.gram.sequential and method == "dense":
@@ -182,7 +182,7 @@ def _refuse(problem: Problem, method: Method) -> None:
     check_memory(_needs(problem, method), problem.memory_limit, f"method={method!r} with {size}", _REMEDY)
 
 
-def _landmark_rank(problem: Problem) -> int:
+def _landmark_rank(problem: NoveltyProblem) -> int:
     """Return the most landmarks: those that the user set, or as many as the time for all rows allows."""
     n_rows, most = problem.gram.n_rows, problem.max_rank
     if most is None:

@@ -19,9 +19,9 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kinds import TINY, Found, Kind, calibrated, found_at, merged, varimax
+from shiftmetrics.novelty.kinds import TINY, FoundMode, Kind, calibrated, found_at, merged, varimax
 from shiftmetrics.novelty.pooled import Pooled
-from shiftmetrics.novelty.relabelling import Units, differences, extremes, symmetric, whitening_of
+from shiftmetrics.novelty.relabelling import PermutationUnits, differences, extremes, symmetric, whitening_of
 
 MOST_ROUNDS = 8
 MOST_TOGETHER = 10
@@ -48,7 +48,7 @@ _ROTATION_ROWS = 20_000
 
 
 @dataclass(eq=False)
-class Search:
+class ModeSearch:
     """What was found among the rows that were looked on.
 
     Attributes
@@ -71,7 +71,7 @@ class Search:
     n_resamples: int = 0
     leading: Kind | None = None
 
-    def found_in(self, pooled: Pooled, gram: Gram) -> list[Found]:
+    def found_in(self, pooled: Pooled, gram: Gram) -> list[FoundMode]:
         """Return the kinds in order, with all rows of a kernel matrix: a round leaves members to those before it."""
         kinds = [kind for found in self.rounds for kind in found]
         values = iter(pooled.values_in(gram, [(kind.width, kind.directions) for kind in kinds]))
@@ -85,7 +85,7 @@ class Search:
 
 def find_kinds(
     pooled: Pooled,
-    units: Units,
+    units: PermutationUnits,
     weights: FloatArray,
     *,
     alpha: float,
@@ -94,14 +94,14 @@ def find_kinds(
     rounds: int = MOST_ROUNDS,
     executor: Executor | None = None,
     report: Callable[[], Any] | None = None,
-) -> Search:
+) -> ModeSearch:
     """Look for kinds of rows that one sample has in excess.
 
     Parameters
     ----------
     pooled : Pooled
         Coordinates of the rows.
-    units : Units
+    units : PermutationUnits
         Rows that are relabelled together: each row is in one.
     weights : ndarray of shape (n_rows,)
         Weights of the rows, 1 on average in each sample.
@@ -120,12 +120,12 @@ def find_kinds(
     """
     in_test = pooled.gram.in_test
     kept, taken = np.ones(len(weights), bool), np.zeros(len(weights), bool)
-    search = Search(held_out=np.zeros(len(weights), bool))
+    search = ModeSearch(held_out=np.zeros(len(weights), bool))
     sides = [0, 1]
     for number in range(rounds):
         if min((kept & in_test).sum(), (kept & ~in_test).sum()) < LEAST_ROWS:
             break
-        rows = _Rows(pooled, units, weights, kept, taken, rng)
+        rows = _SearchRows(pooled, units, weights, kept, taken, rng)
         tested = rows.tested(n_resamples, rng, executor, times=_SIDES if number else 1)
         if any(
             near_level(tested.p_values[side] / tested.times, n_resamples, alpha / tested.times)
@@ -174,7 +174,7 @@ def near_level(p_value: float, n_resamples: int, alpha: float) -> bool:
     return low < alpha < high
 
 
-class _Rows:
+class _SearchRows:
     """The rows that are still looked at: sums over their units at each width, and what whitens them.
 
     Attributes
@@ -190,7 +190,7 @@ class _Rows:
     def __init__(
         self,
         pooled: Pooled,
-        units: Units,
+        units: PermutationUnits,
         weights: FloatArray,
         kept: BoolArray,
         taken: BoolArray,
@@ -256,7 +256,7 @@ class _Look:
         0 for what the test sample has in excess, 1 for the reference.
     kinds : list of Kind
         Of the eigenvalues that stand out, parted by varimax.
-    found : list of Found
+    found : list of FoundMode
         Those with members.
     held_out : ndarray of shape (n_rows,)
         Whether each row is a member, as found on the half of the rows without it.
@@ -264,7 +264,7 @@ class _Look:
         How many times as frequent these members are as in the other sample.
     """
 
-    def __init__(self, rows: _Rows, side: int, tested: _Statistics, alpha: float) -> None:
+    def __init__(self, rows: _SearchRows, side: int, tested: _Statistics, alpha: float) -> None:
         gram, weights, kept = rows.pooled.gram, rows.weights, rows.kept
         self.side, self.own_rows = side, ~gram.in_test if side else gram.in_test
         self._rows, self._p_value, self._width = rows, tested.p_values[side], tested.best_width(side)
@@ -286,7 +286,7 @@ class _Look:
         )
         self.ratio = (having + 0.5) / (others + 0.5) * m / n
 
-    def _at(self, kind: Kind) -> Found:
+    def _at(self, kind: Kind) -> FoundMode:
         """Return a kind with the strengths and memberships of all rows that are not taken."""
         return found_at(kind, self._rows.pooled.values(kind.width, kind.directions), self._rows.taken)
 

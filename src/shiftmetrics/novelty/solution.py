@@ -67,7 +67,7 @@ INDEFINITE = Status(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Problem:
+class NoveltyProblem:
     """Two weighted samples under one kernel, and how to compute."""
 
     gram: Gram
@@ -96,12 +96,12 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Solution:
+class NoveltySolution:
     """The spectrum of C_X - eta C_Y in the basis of a feature map.
 
     Attributes
     ----------
-    problem : Problem
+    problem : NoveltyProblem
         The samples: a random part of the rows where all would take too long.
     method, rank : str, int
         The route, and the size of the eigenproblem.
@@ -123,7 +123,7 @@ class Solution:
         Whether the route reached its tolerance, and whether the kernel was found not to be positive semidefinite.
     """
 
-    problem: Problem
+    problem: NoveltyProblem
     method: Route
     rank: int
     basis: FeatureMap | None
@@ -161,14 +161,14 @@ class Solution:
         return entropy(positive), slack, positive
 
 
-def solve_in(basis: FeatureMap, problem: Problem, reason: str, *, vectors: bool) -> Solution:
+def solve_in(basis: FeatureMap, problem: NoveltyProblem, reason: str, *, vectors: bool) -> NoveltySolution:
     """Solve the eigenproblem in the basis of a feature map.
 
     Parameters
     ----------
     basis : FeatureMap
         Coordinates of the rows of both samples.
-    problem : Problem
+    problem : NoveltyProblem
         The samples.
     reason : str
         Why this route was taken.
@@ -189,7 +189,7 @@ def solve_in(basis: FeatureMap, problem: Problem, reason: str, *, vectors: bool)
     eigenvalues, columns = eigenvalues_and_vectors(matrix, vectors=vectors)
     left_out = (test.residual + eta * reference.residual) / (1.0 + eta)
     enough = left_out <= max(problem.rtol, LANDMARK_RTOL)
-    return Solution(
+    return NoveltySolution(
         problem=problem,
         method=basis.method,
         rank=basis.size,
@@ -217,7 +217,7 @@ def truncation(gained: Moments, lost: Moments, eta: float) -> float:
     return gained.spread + gained.residual + eta * lost.spread
 
 
-def _moments(basis: FeatureMap, problem: Problem) -> tuple[Moments, Moments]:
+def _moments(basis: FeatureMap, problem: NoveltyProblem) -> tuple[Moments, Moments]:
     """Add up both samples."""
     gram = problem.gram
     blocks = gram.blocks(8 * basis.size, block_bytes=SUM_BYTES)
@@ -255,7 +255,7 @@ def _moments_of_side(
     return map_reduce(kernel, gram.placed(blocks))
 
 
-def _left_out(residual: FloatArray, problem: Problem) -> tuple[Moments, Moments]:
+def _left_out(residual: FloatArray, problem: NoveltyProblem) -> tuple[Moments, Moments]:
     """Return the moments of a dense factor without the products: what a singular matrix leaves out."""
     spread = np.sqrt(residual * (1.0 - residual))
     n_test, nothing = problem.gram.n_test, np.empty((0, 0))
@@ -269,7 +269,7 @@ def _left_out(residual: FloatArray, problem: Problem) -> tuple[Moments, Moments]
     return test, reference
 
 
-def status_of(solution: Solution, n_rows: int) -> Status:
+def status_of(solution: NoveltySolution, n_rows: int) -> Status:
     """Return how a route ended on ``n_rows`` rows of both samples."""
     if solution.indefinite:
         return INDEFINITE
@@ -280,14 +280,14 @@ def status_of(solution: Solution, n_rows: int) -> Status:
     return EXACT if solution.method in ("dense", "cosine") else CERTIFIED
 
 
-def cautions(problem: Problem, solution: Solution, total: float) -> tuple[str, ...]:
+def cautions(problem: NoveltyProblem, solution: NoveltySolution, total: float) -> tuple[str, ...]:
     """Return the warnings of a result.
 
     Parameters
     ----------
-    problem : Problem
+    problem : NoveltyProblem
         The samples.
-    solution : Solution
+    solution : NoveltySolution
         Their spectrum, or that of a part of the rows.
     total : float
         Sum of the positive eigenvalues.
@@ -333,7 +333,7 @@ def cautions(problem: Problem, solution: Solution, total: float) -> tuple[str, .
     return tuple(found)
 
 
-def _look_paired(problem: Problem) -> bool:
+def _look_paired(problem: NoveltyProblem) -> bool:
     """Tell whether rows at the same place are alike far more often than rows at different places."""
     gram = problem.gram
     if gram.n_test != gram.n_reference or gram.n_test < _LEAST_PAIRS:

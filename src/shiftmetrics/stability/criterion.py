@@ -17,7 +17,7 @@ from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.dual import Solution, least_cost, most_risk
 from shiftmetrics.stability.losses.base import Kind, Loss
 from shiftmetrics.stability.losses.fixed import FixedLoss
-from shiftmetrics.stability.problem import Prices, Problem, Shift, counted_passes
+from shiftmetrics.stability.problem import Prices, Shift, StabilityProblem, counted_passes
 from shiftmetrics.stability.result import ALREADY_AT_RISK, CONVERGED, StabilityResult
 from shiftmetrics.stability.sampling import interval_of_cost, interval_of_error_rate, interval_of_risk
 
@@ -110,14 +110,14 @@ def stability_criterion(
     threshold = check_number(threshold, "threshold", low=0.0)
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("stability", computing) as on_pass:
-        problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
+        problem = StabilityProblem.of(loss, sample_weight, prices, resampling, computing, on_pass)
         result = least_shift(problem, threshold)
     if result.status is not CONVERGED or math.isinf(theta1) or result.base_losses is None:
         return result
     base = result.base_losses
     alone, distance = None, None
     if not math.isinf(theta2):
-        fixed = Problem.of(FixedLoss(base), sample_weight, Prices(math.inf, theta2, divergence))
+        fixed = StabilityProblem.of(FixedLoss(base), sample_weight, Prices(math.inf, theta2, divergence))
         solution = least_cost(fixed.dual, threshold)
         if math.isfinite(solution.bound):
             alone = fixed.realise(solution.parts).fields()["weights"]
@@ -187,7 +187,7 @@ def worst_case_risk(
     budget = check_number(budget, "budget", low=0.0, allow_inf=True)
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("worst-case risk", computing) as on_pass:
-        problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass)
+        problem = StabilityProblem.of(loss, sample_weight, prices, resampling, computing, on_pass)
         solution = most_risk(problem.dual, budget)
         shift, value = _carried_out(problem, solution, "risk")
         price = 1.0 / solution.dual if solution.dual > 0.0 else 0.0
@@ -211,7 +211,9 @@ def worst_case_risk(
         )
 
 
-def least_shift(problem: Problem, threshold: float, solution: Solution | None = None) -> StabilityResult:
+def least_shift(
+    problem: StabilityProblem, threshold: float, solution: Solution | None = None
+) -> StabilityResult:
     """Return the least shift to a threshold; a second threshold builds on the passes of the first.
 
     With ``solution``, return the result of that one.
@@ -255,7 +257,7 @@ def least_shift(problem: Problem, threshold: float, solution: Solution | None = 
 
 
 def _carried_out(
-    problem: Problem, solution: Solution, figure: Literal["cost", "risk"]
+    problem: StabilityProblem, solution: Solution, figure: Literal["cost", "risk"]
 ) -> tuple[Shift, float]:
     """Return the shift of a solution, and the value: that of the solution, or else this figure of the shift."""
     shift = problem.realise(solution.parts)
@@ -266,7 +268,7 @@ def _result(
     solution: Solution,
     shift: Shift,
     value: float,
-    value_at: Callable[[Problem], float],
+    value_at: Callable[[StabilityProblem], float],
     interval_at: Callable[[FloatArray | None], tuple[Interval | None, tuple[str, ...]]],
     *,
     error_bound: float,

@@ -16,7 +16,7 @@ from shiftmetrics.stability.criterion import least_shift
 from shiftmetrics.stability.curve_result import COLUMNS, StabilityCurve
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.problem import Prices, Problem, counted_passes
+from shiftmetrics.stability.problem import Prices, StabilityProblem, counted_passes
 from shiftmetrics.stability.result import MAX_ITER, StabilityResult
 
 _SHARES = tuple(np.linspace(0.0, 1.0, 11).tolist())
@@ -86,7 +86,9 @@ def stability_curve(
         given = np.unique(check_vector(np.atleast_1d(thresholds), "thresholds", low=0.0))
     n_points = check_integer(n_points, "n_points", low=2)
     with counted_passes("stability curve", computing) as on_pass:
-        problem = Problem.of(loss, sample_weight, prices, resampling, computing, on_pass, keep_rows=False)
+        problem = StabilityProblem.of(
+            loss, sample_weight, prices, resampling, computing, on_pass, keep_rows=False
+        )
         rising = _default_thresholds(problem, n_points) if given is None else given
         points = [least_shift(problem, float(r)) for r in rising]
     return _curve(
@@ -173,7 +175,9 @@ def trade_off(
     for first, second in zip(moving.tolist(), weighing.tolist(), strict=True):
         pair = Prices(first, second, prices.divergence)
         with counted_passes("stability over prices", computing) as on_pass:
-            problem = Problem.of(loss, sample_weight, pair, resampling, computing, on_pass, keep_rows=False)
+            problem = StabilityProblem.of(
+                loss, sample_weight, pair, resampling, computing, on_pass, keep_rows=False
+            )
             points.append(least_shift(problem, threshold))
     settings = {**points[0].settings, "total": total}
     for name in ("theta1", "theta2"):
@@ -218,7 +222,7 @@ def _curve(points: Sequence[StabilityResult], at: int, **fields: Any) -> Stabili
     )
 
 
-def _default_thresholds(problem: Problem, n_points: int) -> FloatArray:
+def _default_thresholds(problem: StabilityProblem, n_points: int) -> FloatArray:
     """Return thresholds from the risk as it is to the highest that shifts reach, or two standard deviations up."""
     baseline, highest = problem.dual.baseline, problem.dual.highest_risk
     if not np.isfinite(highest):

@@ -21,8 +21,8 @@ from shiftmetrics.stability.plan import (
     DualPass,
     Gather,
     Kernel,
-    Part,
     Placement,
+    PlanPart,
 )
 from shiftmetrics.stability.result import (
     ALREADY_AT_RISK,
@@ -227,7 +227,7 @@ class Solution:
     ----------
     status : Status
         How the solver ended.
-    parts : tuple of Part
+    parts : tuple of PlanPart
         The plan; where the threshold is out of reach, the nearest one.
     dual : float
         Cost of one more unit of risk.
@@ -242,7 +242,7 @@ class Solution:
     """
 
     status: Status
-    parts: tuple[Part, ...]
+    parts: tuple[PlanPart, ...]
     dual: float
     bound: float
     value: float | None = None
@@ -252,11 +252,11 @@ class Solution:
 
 def least_cost(dual: Dual, threshold: float) -> Solution:
     """Find the least cost of a plan whose risk reaches ``threshold``."""
-    highest, rest = dual.highest_risk, (Part(AtDual(0.0, dual.theta1), dual.at_rest),)
+    highest, rest = dual.highest_risk, (PlanPart(AtDual(0.0, dual.theta1), dual.at_rest),)
     if threshold <= dual.baseline.risk * (1.0 + _ROUNDING):
         return Solution(ALREADY_AT_RISK, rest, 0.0, 0.0, value=0.0)
     if threshold > highest * (1.0 + _ROUNDING):
-        reach = (Part(dual.reach, dual.moment_at_reach()),)
+        reach = (PlanPart(dual.reach, dual.moment_at_reach()),)
         return Solution(UNATTAINABLE, reach, math.inf, math.inf, value=math.inf)
     if dual.upper == 0.0:
         return Solution(UNBOUNDED_LOSS, rest, 0.0, 0.0, value=0.0)
@@ -269,13 +269,13 @@ def least_cost(dual: Dual, threshold: float) -> Solution:
             bound = max(-end.value - dual.rounding(end.x, end.state) for end in (bracket.low, bracket.high))
             return Solution(status, parts, _root_of(bracket), bound, has_influence=True)
         if bracket.evaluations >= dual.max_iter:
-            last = (Part(AtDual(bracket.low.x, dual.theta1), bracket.low.state),)
+            last = (PlanPart(AtDual(bracket.low.x, dual.theta1), bracket.low.state),)
             return Solution(MAX_ITER, last, bracket.low.x, math.inf, value=-bracket.least)
         if not math.isinf(dual.upper):  # no loss to speak of: every unit of risk has the same price
-            lift = (Part(AtRisk(threshold), None),)
+            lift = (PlanPart(AtRisk(threshold), None),)
             return Solution(BOUNDARY, lift, dual.upper, -bracket.least)
     moment = dual.moment_at_reach()
-    reach = (Part(dual.reach, moment),)
+    reach = (PlanPart(dual.reach, moment),)
     bound = -moment.conjugate - dual.rounding(0.0, moment)
     return Solution(BOUNDARY, reach, math.inf, bound, has_influence=True)
 
@@ -283,7 +283,7 @@ def least_cost(dual: Dual, threshold: float) -> Solution:
 def most_risk(dual: Dual, budget: float) -> Solution:
     """Find the highest risk of a plan that costs at most ``budget``."""
     highest, base, theta1 = dual.highest_risk, dual.baseline.risk, dual.theta1
-    rest = (Part(AtDual(0.0, theta1), dual.at_rest),)
+    rest = (PlanPart(AtDual(0.0, theta1), dual.at_rest),)
     if budget == 0.0:
         return Solution(CONVERGED, rest, 0.0, base)
     if dual.upper == 0.0:
@@ -291,7 +291,7 @@ def most_risk(dual: Dual, budget: float) -> Solution:
     if math.isfinite(highest):
         moment = dual.moment_at_reach()
         if budget >= -moment.conjugate * (1.0 - _ROUNDING):
-            return Solution(HIGHEST_RISK, (Part(dual.reach, moment),), math.inf, highest)
+            return Solution(HIGHEST_RISK, (PlanPart(dual.reach, moment),), math.inf, highest)
     bracket = dual.price_of_cost(budget)
     if bracket.closed:
         precise = bracket.gap <= dual.rtol * abs(bracket.least)
@@ -305,18 +305,20 @@ def most_risk(dual: Dual, budget: float) -> Solution:
     if last.slope < 0.0:  # even the first unit of risk is too dear for floating-point numbers
         return Solution(MAX_ITER, rest, last.state.dual, bracket.least)
     if bracket.evaluations < dual.max_iter and not math.isinf(dual.upper):
-        lift = (Part(AtRisk(budget / dual.upper), None),)
+        lift = (PlanPart(AtRisk(budget / dual.upper), None),)
         return Solution(CONVERGED, lift, dual.upper, bracket.least)
-    part = Part(AtDual(last.state.dual, theta1), last.state)
+    part = PlanPart(AtDual(last.state.dual, theta1), last.state)
     return Solution(MAX_ITER, (part,), last.state.dual, bracket.least)
 
 
-def parts_of(bracket: Bracket[Moment], theta1: float) -> tuple[Part, ...]:
+def parts_of(bracket: Bracket[Moment], theta1: float) -> tuple[PlanPart, ...]:
     """Return the plans at both ends of a bracket, in the shares that make its slope zero."""
     ends = [(bracket.low, bracket.share)]
     if bracket.low is not bracket.high:
         ends.append((bracket.high, bracket.rest))
-    return tuple(Part(AtDual(end.state.dual, theta1), end.state, share) for end, share in ends if share > 0.0)
+    return tuple(
+        PlanPart(AtDual(end.state.dual, theta1), end.state, share) for end, share in ends if share > 0.0
+    )
 
 
 def _root_of(bracket: Bracket[Moment]) -> float:

@@ -175,7 +175,7 @@ _SAME = 1e-5  # two places of a row that differ by less are one
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanPart:
     """A placement of all rows, the moment that gives their weights, and its share of the plan."""
 
     placement: Placement
@@ -327,7 +327,7 @@ class Mixture:
 class PlanPass:
     """Kernel of `PlanStatistic`; with ``rows_out`` it also keeps what each row does."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlanPart, ...]
     divergence: Divergence
     rows_out: RowOutputs | None = None
 
@@ -357,7 +357,7 @@ class PlanPass:
         """Return the influence of a block of rows alone."""
         return self._influence(tuple(part.placement(loss, rows) for part in self.parts))
 
-    def _density(self, part: Part, place: Transform) -> FloatArray:
+    def _density(self, part: PlanPart, place: Transform) -> FloatArray:
         if part.moment is None:
             return np.full_like(place.value, part.share)
         density = self.divergence.density(place.value, part.moment)

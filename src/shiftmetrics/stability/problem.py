@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.confidence import Units
+from shiftmetrics._core.confidence import ResamplingUnits
 from shiftmetrics._core.options import (
     Computing,
     Resampling,
@@ -28,7 +28,7 @@ from shiftmetrics._core.validation import check_choice, check_number, check_weig
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.plan import Part, PlanPass, PlanStatistic, RowOutputs, blocks_of, passes_over
+from shiftmetrics.stability.plan import PlanPart, PlanPass, PlanStatistic, RowOutputs, blocks_of, passes_over
 from shiftmetrics.stability.result import ExcessRisk
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
@@ -66,7 +66,7 @@ def counted_passes(title: str, computing: Computing | None) -> Iterator[Callable
 
 
 @dataclass(frozen=True)
-class Problem:
+class StabilityProblem:
     """Rows with a positive sample weight, and the dual of their stability."""
 
     loss: Loss
@@ -79,7 +79,7 @@ class Problem:
     dual: Dual
     confidence_level: float | None
     """Confidence level of the interval; None for no interval."""
-    units: Units | None
+    units: ResamplingUnits | None
     """Groups of rows that belong together; None where there are none."""
     computing: Computing
     keep_rows: bool = True
@@ -123,7 +123,7 @@ class Problem:
         check_rows_fit(arrays, ROW_BYTES, computing, "loss")
         weights = check_weights(sample_weight, "sample_weight", loss.n_samples)
         groups = None if interval is None else interval.groups
-        units = None if groups is None else Units.of(groups, loss.n_samples)
+        units = None if groups is None else ResamplingUnits.of(groups, loss.n_samples)
         kept, part = None, loss
         if weights is not None and not weights.all():  # rows without weight are not there
             kept = np.flatnonzero(weights)
@@ -156,7 +156,7 @@ class Problem:
             computing=self.computing.settings(),
         )
 
-    def realise(self, parts: tuple[Part, ...]) -> Shift:
+    def realise(self, parts: tuple[PlanPart, ...]) -> Shift:
         """Compute the places and weights of the rows in a plan."""
         loss, rows = self.loss, RowOutputs(0 if self.loss.on_workers else self.loss.n_samples)
         kernel = PlanPass(parts, self.dual.divergence, None if loss.on_workers else rows)
@@ -167,7 +167,7 @@ class Problem:
         rows.finish()
         return Shift(self, statistic, rows)
 
-    def row_influence(self, parts: tuple[Part, ...]) -> FloatArray:
+    def row_influence(self, parts: tuple[PlanPart, ...]) -> FloatArray:
         """Return what errors of sampling need of a plan: the one number of each row that leaves the workers."""
         kernel, loss = PlanPass(parts, self.dual.divergence, None), self.loss
         found = map_blocks(
@@ -215,7 +215,7 @@ class Problem:
 class Shift:
     """A plan carried out: its sums, and what each row does."""
 
-    problem: Problem
+    problem: StabilityProblem
     statistic: PlanStatistic
     rows: RowOutputs
 

@@ -16,8 +16,8 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import binomial_interval, skewed_errors
 from shiftmetrics._core.result import Interval
 from shiftmetrics.stability.losses.fixed import FixedLoss
-from shiftmetrics.stability.plan import AtDual, Part
-from shiftmetrics.stability.problem import Problem, Shift
+from shiftmetrics.stability.plan import AtDual, PlanPart
+from shiftmetrics.stability.problem import Shift, StabilityProblem
 
 METHOD = "inverted worst-case risk"
 MOST_SKEWED = 0.5
@@ -88,7 +88,7 @@ def _refused(shift: Shift, influence: FloatArray) -> tuple[str, ...]:
     )
 
 
-def _end(problem: Problem, threshold: float, start: float, side: int) -> float:
+def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -> float:
     """Return the least cost of the threshold less (side 0) or plus (side 1) the error of the risk there."""
     from scipy.optimize import brentq
 
@@ -103,7 +103,7 @@ def _end(problem: Problem, threshold: float, start: float, side: int) -> float:
         """Return the threshold with the sampling error at a dual price."""
         if price not in known:
             moment = dual.moment(price)
-            of_rows = problem.row_influence((Part(AtDual(price, dual.theta1), moment),))
+            of_rows = problem.row_influence((PlanPart(AtDual(price, dual.theta1), moment),))
             errors = skewed_errors(-problem.influence(of_rows) / price, n_units, confidence_level)
             # the error upwards of the risk is what the threshold may be too low by
             known[price] = threshold - errors[1] if side == 0 else threshold + errors[0]
@@ -140,7 +140,7 @@ def _end(problem: Problem, threshold: float, start: float, side: int) -> float:
 
 
 def interval_of_error_rate(
-    problem: Problem, value_at: Callable[[Problem], float]
+    problem: StabilityProblem, value_at: Callable[[StabilityProblem], float]
 ) -> tuple[Interval | None, tuple[str, ...]]:
     """Carry the binomial interval of the error rate over to a value, which is monotone in it.
 
@@ -152,7 +152,9 @@ def interval_of_error_rate(
         problem.dual.baseline.risk, effective_samples(problem), problem.confidence_level
     )
     two_rows, prices, computing = FixedLoss([0.0, 1.0]), problem.prices, problem.computing
-    samples = [Problem.of(two_rows, [1.0 - rate, rate], prices, computing=computing) for rate in rates]
+    samples = [
+        StabilityProblem.of(two_rows, [1.0 - rate, rate], prices, computing=computing) for rate in rates
+    ]
     edges = [value_at(sample) for sample in samples]
     exact = problem.weights is None and problem.units is None
     method = "exact binomial" if exact else "binomial with the effective sample size"
@@ -168,7 +170,7 @@ def interval_of_error_rate(
     return interval, (warning,)
 
 
-def effective_samples(problem: Problem) -> float:
+def effective_samples(problem: StabilityProblem) -> float:
     """Return the number of independent, equally weighted rows with the same error of the error rate.
 
     Groups count by the variance of the error rate between them; before any error is seen, by their weights (Kish).

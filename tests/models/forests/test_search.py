@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Perturbation
-from shiftmetrics.models.forests.climbing import Block, climb
+from shiftmetrics.models.forests.climbing import CellBlock, climb
 from shiftmetrics.models.forests.from_model import grid_of_question
 from shiftmetrics.models.question import question_of
 
@@ -65,7 +65,7 @@ def reachable_cells(grid, start, rng):
 def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
     question = question_about(name, table, n_classes)
     grid, start = grid_of_question(question), question.codes
-    blocks = [Block.of(grid, start, question.y, output(k)) for k in range(n_classes)]
+    blocks = [CellBlock.of(grid, start, question.y, output(k)) for k in range(n_classes)]
     cells = reachable_cells(grid, start, np.random.default_rng(2)) if displaced else grid.cells(start)
     moves = [block.moves(cells) for block in blocks]
     costs = [axis.costs(start) for axis in grid.axes]
@@ -92,7 +92,7 @@ def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
 def test_a_climb_takes_the_best_move_of_each_row(limited, table) -> None:
     question = question_about("forest", table, 2)
     grid = grid_of_question(question)
-    block = Block.of(grid, question.codes, question.y, output(0))
+    block = CellBlock.of(grid, question.codes, question.y, output(0))
     moves = block.moves(block.start)
     scores = np.random.default_rng(0).normal(size=moves.squared.shape)
     scores[3] = -np.inf

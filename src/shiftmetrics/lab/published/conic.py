@@ -33,7 +33,7 @@ from shiftmetrics.stability.losses import (
     SquaredLoss,
     ZeroOneLoss,
 )
-from shiftmetrics.stability.problem import Prices, Problem
+from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.result import CONVERGED, MAX_ITER, StabilityResult
 
 PRECISION = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
@@ -104,11 +104,11 @@ def stability_criterion_conic(
     0.069033
     """
     threshold = check_number(threshold, "threshold", low=0.0)
-    problem = Problem.of(loss, sample_weight, Prices(theta1, theta2, divergence), resampling)
+    problem = StabilityProblem.of(loss, sample_weight, Prices(theta1, theta2, divergence), resampling)
     return least_shift(problem, threshold, _least_cost_by_program(problem, threshold))
 
 
-def _least_cost_by_program(problem: Problem, threshold: float) -> Solution:
+def _least_cost_by_program(problem: StabilityProblem, threshold: float) -> Solution:
     program = _Program(problem, threshold)
     edge = _least_cost_at_edges(problem, threshold)
     if edge is not None:
@@ -127,7 +127,7 @@ def _least_cost_by_program(problem: Problem, threshold: float) -> Solution:
     )
 
 
-def _least_cost_at_edges(problem: Problem, threshold: float) -> Solution | None:
+def _least_cost_at_edges(problem: StabilityProblem, threshold: float) -> Solution | None:
     """Return the answer where none needs to be computed, such as a threshold out of reach; else None."""
     dual = problem.dual
     inside = dual.baseline.risk * (1.0 + 1e-12) < threshold < dual.highest_risk * (1.0 - 1e-12)
@@ -139,7 +139,7 @@ def _least_cost_at_edges(problem: Problem, threshold: float) -> Solution | None:
 class _Program:
     """The dual in the variables of the paper: price ``h``, worst cases ``p`` of the rows, those of the weights."""
 
-    def __init__(self, problem: Problem, threshold: float) -> None:
+    def __init__(self, problem: StabilityProblem, threshold: float) -> None:
         try:
             self.cp: Any = importlib.import_module("cvxpy")
             importlib.import_module("clarabel")
@@ -207,7 +207,7 @@ class _Program:
         return constraints
 
 
-def _around(problem: Problem, threshold: float, price: float) -> Bracket[Moment]:
+def _around(problem: StabilityProblem, threshold: float, price: float) -> Bracket[Moment]:
     """Enclose the price at which the risk crosses ``threshold``, as near to ``price`` as it takes."""
 
     def probe(dual: float) -> Probe[Moment]:

@@ -15,7 +15,7 @@ from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.losses import FixedLoss
-from shiftmetrics.stability.problem import Prices, Problem
+from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.sampling import effective_samples
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -221,7 +221,7 @@ def worst_subpopulation_risk(
     values = values / scale
     binary = bool(np.isin(values * scale, (0.0, 1.0)).all())
     errors = values * scale if binary else np.zeros_like(values)  # an error rate, where it is one
-    problem = Problem.of(FixedLoss(errors), sample_weight, Prices(math.inf, 1.0, "kl"), resampling)
+    problem = StabilityProblem.of(FixedLoss(errors), sample_weight, Prices(math.inf, 1.0, "kl"), resampling)
     present = values if problem.kept is None else values[problem.kept]
     share = problem.weights if problem.weights is not None else np.ones(len(present))
     share = share / share.sum()

@@ -18,7 +18,7 @@ from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.climb import MoveSpace
 from shiftmetrics.models.decision.steps import (
     IsWrong,
-    Nearest,
+    NearestSoFar,
     jump,
     lengths,
     shorten,
@@ -98,7 +98,7 @@ def nearest_counterexamples(
     with progress_bar(progress, "counter-examples", len(rows), unit=" rows") as bar:
         for start in range(0, len(rows), size):
             block = np.arange(start, min(start + size, len(rows)))
-            nearest = Nearest(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)
+            nearest = NearestSoFar(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)
             other = pool_labels[None, :] != labels[block][:, None]
             _search(nearest, pool, other, None if known is None else known[block], rng)
             points[block], distances[block] = nearest.point, nearest.distance
@@ -108,7 +108,11 @@ def nearest_counterexamples(
 
 
 def _search(
-    nearest: Nearest, pool: FloatArray, other: BoolArray, known: FloatArray | None, rng: np.random.Generator
+    nearest: NearestSoFar,
+    pool: FloatArray,
+    other: BoolArray,
+    known: FloatArray | None,
+    rng: np.random.Generator,
 ) -> None:
     """Search for one block of rows."""
     space, everyone = nearest.space, np.arange(len(nearest.rows))
@@ -133,7 +137,7 @@ def _search(
     _polish(nearest, nearest.unsettled())
 
 
-def _look_at_columns(nearest: Nearest, n_queries: int) -> None:
+def _look_at_columns(nearest: NearestSoFar, n_queries: int) -> None:
     """Look at moves of one column, nearer than the best."""
     p, which = nearest.space.n_numeric, nearest.unsettled()
     shares = np.array([0.9, 0.6, 0.3])[: n_queries // (2 * p) if p else 0]
@@ -142,14 +146,14 @@ def _look_at_columns(nearest: Nearest, n_queries: int) -> None:
         look_around(nearest, which, directions, nearest.distance[which][:, None] * shares)
 
 
-def _polish(nearest: Nearest, which: IntArray) -> None:
+def _polish(nearest: NearestSoFar, which: IntArray) -> None:
     """Take back what the best points do not need."""
     take_back(nearest, which)
     shorten(nearest, which, leap=0.02)
     shorten_columns(nearest, which)
 
 
-def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> None:
+def _walk(nearest: NearestSoFar, crossings: FloatArray, rng: np.random.Generator) -> None:
     """Slide along the boundary, then polish another crossing, in turn."""
     order, distances = _nearest_first(nearest, crossings)
     for turn in range(_BRANCHES):
@@ -163,7 +167,7 @@ def _walk(nearest: Nearest, crossings: FloatArray, rng: np.random.Generator) -> 
             _branch(nearest, which, crossings[which, order[which, turn]])
 
 
-def _nearest_first(nearest: Nearest, crossings: FloatArray) -> tuple[IntArray, FloatArray]:
+def _nearest_first(nearest: NearestSoFar, crossings: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the order of the crossings of each row by distance, and these distances; inf where there is none."""
     everyone = np.arange(len(nearest.rows))
     distances = np.empty(crossings.shape[:2])
@@ -173,7 +177,7 @@ def _nearest_first(nearest: Nearest, crossings: FloatArray) -> tuple[IntArray, F
     return np.argsort(distances, axis=1, kind="stable"), distances
 
 
-def _branch(nearest: Nearest, which: IntArray, points: FloatArray) -> None:
+def _branch(nearest: NearestSoFar, which: IntArray, points: FloatArray) -> None:
     """Polish other errors on the side, and keep them where they come nearer than the best."""
     if not which.size:
         return
@@ -220,7 +224,7 @@ def other_points(space: MoveSpace, pool: FloatArray, other: BoolArray, most: int
     return flat.reshape(points.shape)
 
 
-def cross(nearest: Nearest, starts: FloatArray, *, n_steps: int) -> FloatArray:
+def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatArray:
     """Bisect the lines from the rows to several starts each, and return the errors nearest to the rows on them.
 
     Returns
@@ -246,7 +250,7 @@ def cross(nearest: Nearest, starts: FloatArray, *, n_steps: int) -> FloatArray:
     return best
 
 
-def look_around(nearest: Nearest, which: IntArray, directions: FloatArray, radii: FloatArray) -> None:
+def look_around(nearest: NearestSoFar, which: IntArray, directions: FloatArray, radii: FloatArray) -> None:
     """Evaluate points at distances (n_rows, n_radii) in directions (n_directions, n_numeric)."""
     space = nearest.space
     moves = radii[:, :, None, None] * directions[None, None]
@@ -254,7 +258,7 @@ def look_around(nearest: Nearest, which: IntArray, directions: FloatArray, radii
     nearest.evaluate(which, space.points(space.origin[which], which, space.clip(moves, which)))
 
 
-def search_outwards(nearest: Nearest, which: IntArray, rng: np.random.Generator, n_queries: int) -> None:
+def search_outwards(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, n_queries: int) -> None:
     """Look for a first error in random directions, sparse and dense, and along the columns, ever farther out."""
     space = nearest.space
     p = space.n_numeric

@@ -14,7 +14,7 @@ IsWrong = Callable[[FloatArray, IntArray], BoolArray]
 """Tells which coded points are errors, given the positions of the rows that they come from."""
 
 
-class Nearest:
+class NearestSoFar:
     """Rows, the nearest error of each so far, and how many answers of the model it took.
 
     Parameters
@@ -81,9 +81,9 @@ class Nearest:
         self.distance[owner[better]] = distance[better]
         self.point[owner[better]] = points[better]
 
-    def on_the_side(self) -> Nearest:
+    def on_the_side(self) -> NearestSoFar:
         """Return a search of the same rows without known errors, on the same budget."""
-        side = Nearest(self._is_wrong, self.space, self.rows, self.n_queries)
+        side = NearestSoFar(self._is_wrong, self.space, self.rows, self.n_queries)
         side.queries = self.queries
         return side
 
@@ -101,12 +101,12 @@ class Nearest:
 _SHORTENINGS = 5  # queries
 
 
-def shorten(nearest: Nearest, which: IntArray, columns: BoolArray | None = None, *, leap: float) -> None:
+def shorten(nearest: NearestSoFar, which: IntArray, columns: BoolArray | None = None, *, leap: float) -> None:
     """Shorten the moves of the best points: a little first, then by bisection.
 
     Parameters
     ----------
-    nearest : Nearest
+    nearest : NearestSoFar
         The best points.
     which : array of shape (n_which,)
         Positions of the rows.
@@ -139,7 +139,7 @@ def lengths(moves: FloatArray) -> FloatArray:
 _WORTH = 0.01  # of the squared distance: what adds less is not worth a query
 
 
-def take_back(nearest: Nearest, which: IntArray) -> None:
+def take_back(nearest: NearestSoFar, which: IntArray) -> None:
     """Put numbers and jumps of the best points back to where the row has them, the costliest first."""
     space = nearest.space
     if not which.size:
@@ -162,7 +162,7 @@ def take_back(nearest: Nearest, which: IntArray) -> None:
         nearest.evaluate(rows, points[:, None])
 
 
-def shorten_columns(nearest: Nearest, which: IntArray) -> None:
+def shorten_columns(nearest: NearestSoFar, which: IntArray) -> None:
     """Shorten the move of each column alone, the longest first."""
     n_numeric = nearest.space.n_numeric
     order = np.argsort(-np.abs(nearest.move(which)), axis=1, kind="stable")
@@ -175,12 +175,12 @@ def shorten_columns(nearest: Nearest, which: IntArray) -> None:
         shorten(nearest, which[worth], columns[worth], leap=0.05)
 
 
-def jump(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, n_queries: int) -> None:
+def jump(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, n_queries: int) -> None:
     """Try one more jump of the rows themselves and of their best points.
 
     Parameters
     ----------
-    nearest : Nearest
+    nearest : NearestSoFar
         The best points.
     which : array of shape (n_which,)
         Positions of the rows.
@@ -200,7 +200,7 @@ _FOR_TRIALS = 12  # queries kept for the points that a slide leads to
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def slide(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, width: float) -> None:
+def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, width: float) -> None:
     """Move the best errors towards the point of their boundary nearest to the row.
 
     The boundary is taken for a plane. A normal of it comes from where it is crossed on lines through the row, one
@@ -208,7 +208,7 @@ def slide(nearest: Nearest, which: IntArray, rng: np.random.Generator, *, width:
 
     Parameters
     ----------
-    nearest : Nearest
+    nearest : NearestSoFar
         The best points.
     which : array of shape (n_which,)
         Positions of the rows.

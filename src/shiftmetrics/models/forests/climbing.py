@@ -20,7 +20,7 @@ GAIN = 1e-9
 
 
 @dataclass(frozen=True)
-class Moves:
+class CellMoves:
     """The moves of rows along one axis, and the rows as they stand.
 
     Attributes
@@ -42,7 +42,7 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class Block:
+class CellBlock:
     """A block of rows with the cost of each cell of each axis that moves.
 
     Attributes
@@ -87,7 +87,7 @@ class Block:
         """Position among the active axes of each cell."""
         return np.repeat(np.arange(len(self.grid.active)), self.grid.n_cells[self.grid.active])
 
-    def take(self, rows: IntArray, limit: FloatArray | float = np.inf) -> Block:
+    def take(self, rows: IntArray, limit: FloatArray | float = np.inf) -> CellBlock:
         """Return some of the rows, with limits of theirs."""
         start, costs = self.start[rows], self.costs[rows]
         return replace(self, y=self.y[rows], start=start, costs=costs, limit=limit)
@@ -96,7 +96,7 @@ class Block:
         """Return the squared distance on each active axis, of shape (n_rows, n_active)."""
         return np.take_along_axis(self.costs, self.first + cells[:, self.grid.active], axis=1)
 
-    def moves(self, cells: IntArray) -> Moves:
+    def moves(self, cells: IntArray) -> CellMoves:
         """Return all moves along one axis from these cells."""
         active, spent = self.grid.active, self.spent(cells)
         total = spent.sum(axis=1, keepdims=True)
@@ -104,7 +104,7 @@ class Block:
         heights = self.height_of(np.concatenate(list(self.grid.along(cells, active)), axis=1), self.y)
         height = np.take_along_axis(heights, cells[:, active[:1]], axis=1)
         squared[squared > np.reshape(self.limit, (-1, 1))] = np.inf
-        return Moves(heights, squared, height, total)
+        return CellMoves(heights, squared, height, total)
 
     def put(self, cells: IntArray, rows: IntArray, place: IntArray) -> None:
         """Move rows, in place, to a position among the cells of all active axes."""
@@ -112,16 +112,16 @@ class Block:
         cells[rows, self.grid.active[axis]] = place - self.first[axis]
 
 
-Score: TypeAlias = Callable[[Moves], FloatArray]
+Score: TypeAlias = Callable[[CellMoves], FloatArray]
 """How good each move is, of shape (n_rows, n_cells_of_all_axes): the best of a row is taken if it is above 0."""
 
 
-def climb(block: Block, cells: IntArray, score: Score, *, to_error: bool = False) -> IntArray:
+def climb(block: CellBlock, cells: IntArray, score: Score, *, to_error: bool = False) -> IntArray:
     """Take the best move of each row along one axis again and again, until none is better.
 
     Parameters
     ----------
-    block : Block
+    block : CellBlock
         The rows.
     cells : array of shape (n_rows, n_axes)
         Where they begin.
@@ -146,7 +146,7 @@ def climb(block: Block, cells: IntArray, score: Score, *, to_error: bool = False
     return cells
 
 
-def first_move(block: Block, score: Score, rank: int) -> IntArray:
+def first_move(block: CellBlock, score: Score, rank: int) -> IntArray:
     """Return the cells of each row after its best first move, or after the best one on yet another axis."""
     moves = block.moves(block.start)
     changes = np.abs(moves.heights - moves.height) > block.grid.forest.tolerance
@@ -162,17 +162,17 @@ def first_move(block: Block, score: Score, rank: int) -> IntArray:
     return start
 
 
-def _nearest_error(moves: Moves) -> FloatArray:
+def _nearest_error(moves: CellMoves) -> FloatArray:
     """Prefer the nearest error."""
     return np.where(moves.heights > 0.0, 1.0 / (1.0 + moves.squared), -np.inf)
 
 
-def _shortest_error(moves: Moves) -> FloatArray:
+def _shortest_error(moves: CellMoves) -> FloatArray:
     """Prefer the error that saves most."""
     return np.where(moves.heights > 0.0, moves.spent - moves.squared, -np.inf)
 
 
-def _steepest(moves: Moves) -> FloatArray:
+def _steepest(moves: CellMoves) -> FloatArray:
     """Prefer what gains most height, up to an error, for its cost."""
     price = moves.squared - moves.spent
     gain = np.minimum(moves.heights, 0.0) - moves.height
@@ -186,12 +186,12 @@ def worth(price: FloatArray | float) -> Score:
     )
 
 
-def shortest_errors(block: Block, near: IntArray) -> tuple[FloatArray, IntArray]:
+def shortest_errors(block: CellBlock, near: IntArray) -> tuple[FloatArray, IntArray]:
     """Return the squared distance of the nearest error found for each row (inf: none), and its cells.
 
     Parameters
     ----------
-    block : Block
+    block : CellBlock
         The rows; their height is positive at errors.
     near : array of shape (n_rows, n_axes)
         Cells to begin with, errors or not; the nearest single moves and the steepest way are tried, too.

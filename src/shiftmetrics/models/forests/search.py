@@ -15,7 +15,7 @@ from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
-from shiftmetrics.models.forests.climbing import GAIN, Block, climb, first_move, shortest_errors, worth
+from shiftmetrics.models.forests.climbing import GAIN, CellBlock, climb, first_move, shortest_errors, worth
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import Question
@@ -85,7 +85,7 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
             # first as if all ties fell; where the model disagrees, as if none did
             for ties_fall in (True, False):
                 height_of = functools.partial(_error_height, grid.forest, ties_fall)
-                block = Block.of(grid, start[rows], question.y[rows], height_of)
+                block = CellBlock.of(grid, start[rows], question.y[rows], height_of)
                 apart = question.domain.squared_gaps(start[rows], pool)
                 apart[labels[None, :] == question.y[rows][:, None]] = np.inf
                 near = grid.cells(question.domain.clip(pool[apart.argmin(axis=1)], start[rows]))
@@ -116,7 +116,7 @@ def _error_height(forest: Forest, ties_fall: bool, outputs: FloatArray, labels: 
 
 
 def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
-    """Cut rows into blocks for `Block`."""
+    """Cut rows into blocks for `CellBlock`."""
     cells = int(grid.n_cells[grid.active].sum())
     return grid.row_blocks(n_rows, 64 * (1 + grid.forest.n_outputs) * cells)
 
@@ -125,7 +125,7 @@ def _first_candidates(question: Question, grid: Grid) -> Answer:
     """Climb at a few dual prices, each from where the last one led, so that the first solution has a choice."""
     here = grid.cells(question.codes)
     base = losses_of(grid.forest, grid.outputs(here), question.y, question.loss)
-    search = _Search(question, grid, lower_loss(question, grid), Columns.of(question, base))
+    search = _ForestSearch(question, grid, lower_loss(question, grid), Columns.of(question, base))
     for price in _PRICES:
         here = _climbed(question, grid, here, price * question.theta1 / max(float(base.mean()), 1e-3))
         search.columns = search.columns.appended(*search.at(here))
@@ -138,7 +138,7 @@ def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float)
     height_of = functools.partial(losses_of, grid.forest, loss=question.loss)
     with progress_bar(question.progress, "higher losses", question.n_samples, unit=" rows") as bar:
         for rows in _row_blocks(grid, question.n_samples):
-            block = Block.of(grid, question.codes[rows], question.y[rows], height_of)
+            block = CellBlock.of(grid, question.codes[rows], question.y[rows], height_of)
             start = first_move(block, score, cells) if isinstance(cells, int) else cells[rows]
             climbed.append(climb(block, start, score))
             bar.update(rows.stop - rows.start)
@@ -146,7 +146,7 @@ def _climbed(question: Question, grid: Grid, cells: IntArray | int, dual: float)
 
 
 @dataclass
-class _Search:
+class _ForestSearch:
     """The points found so far, and the way to more."""
 
     question: Question

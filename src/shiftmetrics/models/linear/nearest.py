@@ -20,7 +20,7 @@ _NUDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # how far beyond the boundary, 
 
 
 @dataclass(eq=False)
-class Nearest:
+class NearestPlan:
     """The best way of each row so far."""
 
     distance: FloatArray
@@ -30,7 +30,7 @@ class Nearest:
     steps: FloatArray
 
     @classmethod
-    def unknown(cls, geometry: Geometry) -> Nearest:
+    def unknown(cls, geometry: Geometry) -> NearestPlan:
         """Return no way at all."""
         n = geometry.n_samples
         return cls(
@@ -56,7 +56,7 @@ def nearest_errors(geometry: Geometry) -> Answer:
     """Return the distance of each row to the nearest error, and where that is."""
     question = geometry.question
     rivals = list(geometry.rivals())
-    best, floor = Nearest.unknown(geometry), np.full(geometry.n_samples, np.inf)
+    best, floor = NearestPlan.unknown(geometry), np.full(geometry.n_samples, np.inf)
     exact = not geometry.joined
     for number, rival in enumerate(rivals):
         for plan in geometry.plans(rival):
@@ -85,7 +85,7 @@ def nearest_errors(geometry: Geometry) -> Answer:
 
 
 def _whole_steps(
-    best: Nearest, geometry: Geometry, number: int, rival: Rival, plan: FlipPlan, need: FloatArray
+    best: NearestPlan, geometry: Geometry, number: int, rival: Rival, plan: FlipPlan, need: FloatArray
 ) -> bool:
     """Improve by ways that respect whole steps; tell whether all ways were seen."""
     slopes, room = geometry.whole_slopes(rival)
@@ -141,7 +141,7 @@ def _roundings(ideal: FloatArray) -> Iterator[FloatArray]:
 
 
 def _improve(
-    best: Nearest,
+    best: NearestPlan,
     number: int,
     rival: Rival,
     plan: FlipPlan,
@@ -158,7 +158,13 @@ def _improve(
 
 
 def _enumerated(
-    best: Nearest, slopes: FloatArray, room: FloatArray, length: FloatArray, need: FloatArray, *, alone: bool
+    best: NearestPlan,
+    slopes: FloatArray,
+    room: FloatArray,
+    length: FloatArray,
+    need: FloatArray,
+    *,
+    alone: bool,
 ) -> Iterator[FloatArray | None]:
     """Yield all steps of one number that may be part of the nearest way, or None when there are too many.
 
@@ -197,7 +203,7 @@ def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray
     return np.minimum(np.where(np.isfinite(steps), steps, 0.0), room)
 
 
-def _beyond(geometry: Geometry, rivals: list[Rival], best: Nearest, rows: IntArray) -> FloatArray:
+def _beyond(geometry: Geometry, rivals: list[Rival], best: NearestPlan, rows: IntArray) -> FloatArray:
     """Return points just beyond the boundary, where the model really errs."""
     points = np.array(geometry.question.codes[rows])
     left = np.arange(len(rows))

@@ -99,14 +99,14 @@ def searched(geometry: Geometry) -> Answer:
     rivals = list(geometry.rivals())
     steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in rivals)
     scale = question.theta1 / max(steepest, 1e-300)
-    search = _Search(geometry, relaxed, Columns.of(question, base), scale * _SEEDS[-1])
+    search = _LinearSearch(geometry, relaxed, Columns.of(question, base), scale * _SEEDS[-1])
     for dual in scale * _SEEDS:
         search.extend(float(dual))
     return search.answer()
 
 
 @dataclass(eq=False)
-class _Search:
+class _LinearSearch:
     """The candidates known so far."""
 
     geometry: Geometry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shiftmetrics._core.arrays import is_in_parts
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.tools.cli.outputs import Answer, Job
+from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.samples import read_scores, same_labels, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.views import Context, Rows
@@ -52,7 +52,7 @@ def agreement(
     weights = shared("--weight", weight, first, second)
     row_groups = shared("--groups", groups, first)
 
-    def compute() -> Answer:
+    def compute() -> CommandAnswer:
         scores, reference_scores = first.scores(), second.scores()
         result = call(posterior_agreement, scores, reference_scores, sample_weight=weights, groups=row_groups)
         name = str(first.source)
@@ -69,6 +69,8 @@ def agreement(
             rows={} if is_in_parts(scores) else {name: rows},
         )
         notes = [*first.notes, *second.notes]
-        return Answer(results={name: result}, title="Agreement under shift", context=context, notes=notes)
+        return CommandAnswer(
+            results={name: result}, title="Agreement under shift", context=context, notes=notes
+        )
 
     return Job(inputs=[first.source, second.source], compute=compute)

@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.collection import read_results
 from shiftmetrics._core.tables import Align
 from shiftmetrics.comparison import compare_agreement, compare_results
-from shiftmetrics.tools.cli.outputs import Answer, Job
+from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_scores, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source
@@ -103,7 +103,7 @@ def compare(
     labels = _class_places(shared("--label", label, *(known or samples)), samples[0].columns)
     weights, row_groups = shared("--weight", weight, samples[0]), shared("--groups", groups, samples[0])
 
-    def compute() -> Answer:
+    def compute() -> CommandAnswer:
         each = baselines if len(baselines) > 1 else baselines * len(models)
         result = call(
             compare_agreement,
@@ -119,7 +119,7 @@ def compare(
             description=f"Scores of {', '.join(names)} on the shifted sample, set against the same rows in {before}."
         )
         notes = [note for sample in [*samples, *known] for note in sample.notes]
-        return Answer(
+        return CommandAnswer(
             results={result.title: result}, title="Models under shift", context=context, notes=notes
         )
 
@@ -129,7 +129,7 @@ def compare(
 def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
     """Rank models by results that other commands have written."""
 
-    def compute() -> Answer:
+    def compute() -> CommandAnswer:
         results = {}
         for name, path in paths.items():
             if not Path(path).is_file():
@@ -142,7 +142,7 @@ def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
         context = Context(
             description=f"Results of one measure on the same rows: {', '.join(paths.values())}."
         )
-        return Answer(results={result.title: result}, title="Models side by side", context=context)
+        return CommandAnswer(results={result.title: result}, title="Models side by side", context=context)
 
     return Job(
         inputs=[Source(argument="SHIFTED", path=Path(path)) for path in paths.values()], compute=compute

@@ -8,7 +8,7 @@ from typing import Any
 from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.tools.cli.features import encode, images_of, read_images, read_texts
-from shiftmetrics.tools.cli.outputs import Answer, Job
+from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_sample, refuse_options, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import looks_like_source, parquet_files
@@ -93,7 +93,7 @@ def novelty(
         align_samples(*samples, align=align, rows=call["paired"])
     shared("--label", label, *samples)
 
-    def compute() -> Answer:
+    def compute() -> CommandAnswer:
         import pandas as pd
 
         from shiftmetrics.lab.novelty_studies import bandwidth_sweep
@@ -120,6 +120,8 @@ def novelty(
             rows={name: Rows(**{**rows, **shown})},
         )
         notes = [*first.notes, *second.notes, *([swept.headline()] if swept else [])]
-        return Answer(results={name: result}, title="Novelty of a sample", context=context, notes=notes)
+        return CommandAnswer(
+            results={name: result}, title="Novelty of a sample", context=context, notes=notes
+        )
 
     return Job(inputs=[sample.source for sample in samples], compute=compute)

@@ -17,7 +17,7 @@ from shiftmetrics.views.report import facts_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class CommandAnswer:
     """What a command has measured.
 
     Attributes
@@ -37,7 +37,7 @@ class Answer:
     context: Context = field(default_factory=Context)
     notes: Sequence[str] = ()
 
-    def renamed(self, name: str) -> Answer:
+    def renamed(self, name: str) -> CommandAnswer:
         """Return the answer with the main result called ``name``, and those beside it by that and their own name."""
         first, *others = self.results
         names = {first: name, **{other: f"{name}: {other}" for other in others}}
@@ -71,7 +71,7 @@ class Job:
     """
 
     inputs: Sequence[Source]
-    compute: Callable[[], Answer]
+    compute: Callable[[], CommandAnswer]
     json: Path | None = None
     report: Path | None = None
     quiet: bool = False

@@ -14,7 +14,7 @@ from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.tools.cli.objects import UntrustedError
-from shiftmetrics.tools.cli.outputs import Answer, check_outputs, say
+from shiftmetrics.tools.cli.outputs import CommandAnswer, check_outputs, say
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import Rule, check_results, read_rules
@@ -159,7 +159,7 @@ class Session:
 
     def measure(self, rules: Sequence[Rule]) -> int:
         """Measure, write, check; return the exit code. When one measurement fails, the others go on."""
-        answers: dict[str, Answer] = {}
+        answers: dict[str, CommandAnswer] = {}
         failures: dict[str, str] = {}
         parts = self.plan.measurements
         try:
@@ -172,7 +172,7 @@ class Session:
             self.say(f"[{number}/{len(parts)}] {part.name}: {part.kind}")
             started, file = time.perf_counter(), self.file(part)
             try:
-                answer: Answer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
+                answer: CommandAnswer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
                 answer.write_json(file)
             except Exception as error:
                 for old in (file, file.with_suffix(".npz")):  # of an earlier run: nobody takes it for new
@@ -188,7 +188,9 @@ class Session:
             answers[part.name] = answer.renamed(part.name)
         return self._conclude(answers, failures, rules)
 
-    def _conclude(self, answers: dict[str, Answer], failures: dict[str, str], rules: Sequence[Rule]) -> int:
+    def _conclude(
+        self, answers: dict[str, CommandAnswer], failures: dict[str, str], rules: Sequence[Rule]
+    ) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""
         results = {name: result for answer in answers.values() for name, result in answer.results.items()}
         checked = check_results(results, rules) if rules else None

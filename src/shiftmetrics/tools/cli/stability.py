@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import as_array
-from shiftmetrics._core.rows import Source as Stored
+from shiftmetrics._core.rows import ChunkSource as Stored
 from shiftmetrics._core.rows import source_of
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models import Decision, model_stability
@@ -19,7 +19,7 @@ from shiftmetrics.models.forests.reading import estimator_of
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
 from shiftmetrics.tools.cli.forms import parse_pairs
 from shiftmetrics.tools.cli.objects import check_model, load_object
-from shiftmetrics.tools.cli.outputs import Answer, Job
+from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.readers import columns_in, read_source, stored_rows
 from shiftmetrics.tools.cli.samples import Sample, read_rows, refuse_options, require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
@@ -116,7 +116,7 @@ def stability(
         costs |= parse_pairs(text, "--error-costs", "LABEL=COST", "ill=10")
     source = parse_source(file, "FILE")
 
-    def compute() -> Answer:
+    def compute() -> CommandAnswer:
         import pandas as pd
 
         fitted, notes = load_object(model, "--model")
@@ -164,7 +164,7 @@ def stability(
         }
         description = f"{_name_of(fitted)} on {result.n_samples:,} rows in {source}."
         context = Context(description=description, facts=facts, rows={str(source): shown})
-        return Answer(results=results, title=TITLE, context=context, notes=[*notes, *sample.notes])
+        return CommandAnswer(results=results, title=TITLE, context=context, notes=[*notes, *sample.notes])
 
     return Job(inputs=[source], compute=compute)
 
@@ -264,7 +264,7 @@ def _of_numbers(
         values = np.asarray(as_array(chosen[column], f"--{what}"))
     name = str(source)
 
-    def compute() -> Answer:
+    def compute() -> CommandAnswer:
         loss = call(ZeroOneLoss, values) if what == "distances" else call(FixedLoss, values)
         result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
         rows = Rows(
@@ -279,7 +279,7 @@ def _of_numbers(
             description=f"{what.capitalize()} of {len(values):,} rows in {name}.",
             rows={name: rows},
         )
-        return Answer(results=results, title=TITLE, context=context, notes=sample.notes)
+        return CommandAnswer(results=results, title=TITLE, context=context, notes=sample.notes)
 
     return Job(inputs=[sample.source], compute=compute)
 
