@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -95,10 +95,10 @@ class Result(Record):
         What the caller should know, each with its remedy.
     """
 
-    measure: ClassVar[str] = ""
-    title: ClassVar[str] = ""
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
+    measure = ""
+    title = ""
+    unit = ""
+    higher_is_better = True
 
     value: float
     error_bound: float

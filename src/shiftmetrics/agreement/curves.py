@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -77,10 +77,8 @@ class AgreementCurvesResult(Drawn, Result):
         Betas evaluated, each on all rows of one model and power.
     """
 
-    measure: ClassVar[str] = "agreement_curves"
-    title: ClassVar[str] = "Agreement over shift power and ratio"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
+    measure = "agreement_curves"
+    title = "Agreement over shift power and ratio"
 
     models: tuple[str, ...]
     powers: tuple[float | str, ...]

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -54,10 +54,8 @@ class AgreementMatrixResult(Drawn, Result):
         Number of classes K.
     """
 
-    measure: ClassVar[str] = "agreement_matrix"
-    title: ClassVar[str] = "Agreement of all pairs"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
+    measure = "agreement_matrix"
+    title = "Agreement of all pairs"
 
     names: tuple[str, ...]
     agreement: FloatArray

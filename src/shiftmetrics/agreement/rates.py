@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -104,10 +104,8 @@ class PredictionRatesResult(Drawn, Result):
         Classes seen in any of the inputs.
     """
 
-    measure: ClassVar[str] = "prediction_rates"
-    title: ClassVar[str] = "Prediction rates"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
+    measure = "prediction_rates"
+    title = "Prediction rates"
 
     overall: PredictionRates
     groups: dict[str, PredictionRates] = field(default_factory=dict)

@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from shiftmetrics._core.arrays import FloatArray, entropy
 from shiftmetrics._core.drawing import Drawn
@@ -97,10 +96,9 @@ class PosteriorAgreementResult(Drawn, Result):
         Of `agreement_contributions`: the split by what happened to each pair.
     """
 
-    measure: ClassVar[str] = "posterior_agreement"
-    title: ClassVar[str] = "Posterior agreement"
-    unit: ClassVar[str] = "nats"
-    higher_is_better: ClassVar[bool] = True
+    measure = "posterior_agreement"
+    title = "Posterior agreement"
+    unit = "nats"
 
     beta: float
     log_pa: float

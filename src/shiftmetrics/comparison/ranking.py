@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -45,11 +45,9 @@ class RankedShare(Result):
         What results must share to be compared.
     """
 
-    measure: ClassVar[str] = "novelty.share"
-    title: ClassVar[str] = "Share that is new"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
-    ranked_as: ClassVar[tuple[str, str, str]] = ("samples", "most novel", "more novel")
+    measure = "novelty.share"
+    title = "Share that is new"
+    ranked_as = ("samples", "most novel", "more novel")
 
     influence: FloatArray
     novelty: float

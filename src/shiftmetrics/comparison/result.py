@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
@@ -137,10 +137,8 @@ class ComparisonResult(Drawn, Result):
         What is compared, and what the first and the higher one are called: models, best, better.
     """
 
-    measure: ClassVar[str] = "comparison"
-    title: ClassVar[str] = "Comparison of models"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
+    measure = "comparison"
+    title = "Comparison of models"
 
     status: Status
     compared: str

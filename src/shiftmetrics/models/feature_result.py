@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
@@ -106,9 +106,8 @@ class FeatureStabilityResult(Drawn, Result):
         Rows that the model has predicted.
     """
 
-    measure: ClassVar[str] = "feature_stability"
-    title: ClassVar[str] = "Feature stability"
-    higher_is_better: ClassVar[bool] = True
+    measure = "feature_stability"
+    title = "Feature stability"
 
     status: Status
     features: tuple[FeatureStability, ...]

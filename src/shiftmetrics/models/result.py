@@ -71,9 +71,8 @@ class ModelStabilityResult(StabilityResult):
         and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
     """
 
-    measure: ClassVar[str] = "model_stability"
-    title: ClassVar[str] = "Stability"
-    higher_is_better: ClassVar[bool] = True
+    measure = "model_stability"
+    title = "Stability"
     row_fields: ClassVar[tuple[str, ...]] = (
         *StabilityResult.row_fields,
         "table", "units", "moved_codes", "split_codes", "loss",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
@@ -85,11 +85,10 @@ class NoveltyResult(Drawn, Result):
         is counted in all rows.
     """
 
-    measure: ClassVar[str] = "novelty.kernel_entropic_novelty"
-    title: ClassVar[str] = "Kernel entropic novelty"
-    unit: ClassVar[str] = "nats"
-    higher_is_better: ClassVar[bool] = True
-    ranked_as: ClassVar[tuple[str, str, str]] = ("samples", "most novel", "more novel")
+    measure = "novelty.kernel_entropic_novelty"
+    title = "Kernel entropic novelty"
+    unit = "nats"
+    ranked_as = ("samples", "most novel", "more novel")
 
     status: Status
     share: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -72,9 +72,8 @@ class StabilityCurve(Drawn, Result):
         The highest risk that any allowed shift reaches; inf where the loss has no upper limit. Nan over prices.
     """
 
-    measure: ClassVar[str] = "stability_curve"
-    title: ClassVar[str] = "Stability over risk thresholds"
-    higher_is_better: ClassVar[bool] = True
+    measure = "stability_curve"
+    title = "Stability over risk thresholds"
 
     kind: Kind
     base_risk: float

@@ -177,9 +177,8 @@ class StabilityResult(Drawn, Result):
         ``standard_error``. Comparisons are paired through it. None where there is no standard error.
     """
 
-    measure: ClassVar[str] = "stability"
-    title: ClassVar[str] = "Stability"
-    higher_is_better: ClassVar[bool] = True
+    measure = "stability"
+    title = "Stability"
     row_fields: ClassVar[tuple[str, ...]] = (
         "weights", "weights_alone", "base_losses", "moved_losses", "moved_distances", "choices", "splits",
         "influence",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from shiftmetrics._core.result import Result, format_number
 
@@ -24,10 +24,8 @@ class BaselineScore(Result):
         Sentence about the parts.
     """
 
-    measure: ClassVar[str] = "baseline"
-    title: ClassVar[str] = "Baseline score"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = True
+    measure = "baseline"
+    title = "Baseline score"
 
     name: str
     units: str = ""

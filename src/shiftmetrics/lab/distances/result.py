@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -45,10 +45,9 @@ class Distance(Result):
         Sentence about the parts.
     """
 
-    measure: ClassVar[str] = "distance"
-    title: ClassVar[str] = "Distance"
-    unit: ClassVar[str] = ""
-    higher_is_better: ClassVar[bool] = False
+    measure = "distance"
+    title = "Distance"
+    higher_is_better = False
 
     name: str
     units: str = ""

@@ -33,9 +33,9 @@ class PublishedResult(Drawn, Result):
         What one more row (or group) like each would add to ``value``, to first order; see `StabilityResult`.
     """
 
-    measure: str  # type: ignore[misc]
-    title: str  # type: ignore[misc]
-    higher_is_better: bool  # type: ignore[misc]
+    measure: str
+    title: str
+    higher_is_better: bool
     sentence: str
     parts: dict[str, Any] = field(default_factory=dict)
     standard_error: float | None = None
