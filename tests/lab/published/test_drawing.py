@@ -12,7 +12,7 @@ LOSSES = np.random.default_rng(0).exponential(size=200)
 def test_reweightings_draw_where_their_weight_goes() -> None:
     for result, share in ((worst_subpopulation_risk(LOSSES, 0.1), 0.05), (s_value(LOSSES, 1.5), None)):
         axes = result.plot()
-        assert axes.get_ylabel() == "share of the weight"
+        assert axes.get_ylabel() == "fraction of the weight"
         half = axes.lines[-1].get_xdata()[0]  # half of the weight lies on so many rows
         assert 0.0 < half < 0.5
         if share is not None:

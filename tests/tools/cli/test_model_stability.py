@@ -206,7 +206,7 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     for part in (
         "The most harmful features.",
         "Groups, the least stable first.",
-        "Values of one feature drawn anew",
+        "Values of one feature resampled",
         ">nurse = Ann<",
     ):
         assert part in page

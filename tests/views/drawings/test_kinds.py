@@ -86,9 +86,9 @@ def test_moves_count_the_rows_that_move():
 
 
 def test_the_drawing_of_stability_follows_what_changes():
-    assert plot(WEIGHTS).get_ylabel() == "share of the weight"
+    assert plot(WEIGHTS).get_ylabel() == "fraction of the weight"
     cheap_moves = stability_criterion(ZeroOneLoss(0.01 * RNG.random(50)), 0.3)
-    assert plot(cheap_moves).get_ylabel() == "rows that move"
+    assert plot(cheap_moves).get_ylabel() == "samples that change"
 
 
 def test_confidence_before_and_after():

@@ -101,7 +101,7 @@ def test_features_and_groups(people):
         tree, *people, 0.4, perturbation=Perturbation(by=np.where(people[0]["age"] > 60, EVIL, "young"))
     )
     page = render_report({"tree": result, "moves": model_stability(tree, *people, 0.4)})
-    assert "Values of one feature drawn anew" in page
+    assert "Values of one feature resampled" in page
     assert "Groups, the least stable first." in page
     assert EVIL not in page
     without = render_report(feature_stability(tree, *people, 0.4))

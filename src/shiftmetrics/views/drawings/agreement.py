@@ -60,7 +60,8 @@ def draw_pairs(result: Any, ax: Any = None) -> Any:
     ax.set(xlabel="agreement of the pair (nats)", ylabel="pairs")
     ax.yaxis.get_major_locator().set_params(integer=True)
     filled = counts[counts > 0]
-    if filled.size > 3 and filled.max() > 30 * np.median(filled):  # one bar would dwarf all others
+    # one bar would dwarf all others
+    if filled.size > 3 and filled.max() > 30 * np.median(filled):
         ax.set_ylim(0.7, None)
         plain_log_axis(ax.yaxis)
         ax.set_ylabel("pairs (log scale)")
@@ -73,28 +74,38 @@ def draw_pairs(result: Any, ax: Any = None) -> Any:
 def draw_beta(result: Any, ax: Any = None) -> Any:
     """Draw the agreement against the inverse temperature, with the bound that certifies its maximum."""
     ax = new_axes(ax)
-    beta, value = np.asarray(result.curve_beta), np.asarray(result.curve_value)
-    bound = np.full(len(beta), np.nan) if result.curve_bound is None else np.asarray(result.curve_bound)
+    beta = np.asarray(result.curve_beta)
+    value = np.asarray(result.curve_value)
+    bound = np.full(len(beta), np.nan)
+    if result.curve_bound is not None:
+        bound = np.asarray(result.curve_bound)
     shown = np.isfinite(beta) & (beta > 0) & np.isfinite(value)
-    beta, value, bound = beta[shown], value[shown], bound[shown]
+    beta = beta[shown]
+    value = value[shown]
+    # far below its maximum the curve falls without end
     top = max(result.value, 0.05)
-    low, high = -0.6 * top, 1.35 * top  # far below its maximum the curve falls without end
+    low = -0.6 * top
+    high = 1.35 * top
     at = result.beta
     if beta.size:
-        ax.fill_between(
-            beta, low, np.minimum(bound, high), step="post", color=REFERENCE, alpha=0.1, linewidth=0,
-            label="cannot exceed",
-        )  # fmt: skip
+        bound = np.minimum(bound[shown], high)
+        style = {"color": REFERENCE, "alpha": 0.1, "linewidth": 0}
+        ax.fill_between(beta, low, bound, step="post", label="cannot exceed", **style)
         ax.plot(beta, value, color=TEST, marker="o", markersize=3, label="agreement")
         ax.legend(loc="lower center", ncols=2)
-        if not (math.isfinite(at) and at > 0):
-            at = beta.max() if at > 0 else beta.min()
+        # a maximum at 0 or infinity is marked at that end of the curve
+        if at <= 0:
+            at = beta.min()
+        elif not math.isfinite(at):
+            at = beta.max()
     if math.isfinite(at) and at > 0:
         ax.plot([at], [result.value], marker="o", markersize=7, color=INK, zorder=3)
-        left = beta.size > 0 and at > math.sqrt(beta.min() * beta.max())
         text = f"{result.value:.3g} nats at {result.beta:.3g}"
-        shift = (-8, 8) if left else (8, 8)
-        mark(ax, text, (at, result.value), shift=shift, ha="right" if left else "left")
+        # the text goes towards the middle of the logarithmic axis
+        if beta.size > 0 and at > math.sqrt(beta.min() * beta.max()):
+            mark(ax, text, (at, result.value), shift=(-8, 8), ha="right")
+        else:
+            mark(ax, text, (at, result.value), shift=(8, 8), ha="left")
     ax.axhline(0, color=MUTED, linewidth=0.8)
     plain_log_axis(ax.xaxis)
     ax.set(ylim=(low, high), xlabel="inverse temperature beta (log scale)", ylabel="agreement (nats)")
@@ -111,7 +122,7 @@ def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_score
     edges = np.linspace(1.0 / n_classes, 1.0, 31)
     ax.hist(before, bins=edges, histtype="step", linewidth=1.8, color=REFERENCE, label="reference")
     ax.hist(after, bins=edges, color=TEST, alpha=0.45, label="shifted")
-    ax.set(xlim=(edges[0], 1.0), xlabel="probability of the predicted class", ylabel="rows")
+    ax.set(xlim=(edges[0], 1.0), xlabel="probability of the predicted class", ylabel="samples")
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.legend(loc="upper left")
     ax.set_title("Confidence before and after")
@@ -122,10 +133,12 @@ def predictions(scores: Any, result: Any) -> tuple[IntArray, FloatArray, int]:
     """Return the predicted class of each row, its probability by the model itself, and the number of classes."""
     values = as_array(scores, "scores")
     n_classes = int(values.shape[1]) if values.ndim == 2 else 2
-    predicted, confidence = np.empty(len(values), dtype=np.int64), np.empty(len(values))
+    predicted = np.empty(len(values), dtype=np.int64)
+    confidence = np.empty(len(values))
     for rows in row_blocks(len(values), 8 * n_classes):
         probabilities = _probabilities(to_float64(values[rows]), result)
-        predicted[rows], confidence[rows] = probabilities.argmax(axis=1), probabilities.max(axis=1)
+        predicted[rows] = probabilities.argmax(axis=1)
+        confidence[rows] = probabilities.max(axis=1)
     return predicted, confidence, n_classes
 
 
@@ -135,8 +148,12 @@ def _probabilities(values: FloatArray, result: Any) -> FloatArray:
 
     given = result.settings.get("kind", "scores") != "scores"
     if values.ndim == 1:
-        values = np.stack([1.0 - values if given else np.zeros_like(values), values], axis=1)
-    return np.asarray(values / values.sum(axis=1, keepdims=True) if given else softmax(values, axis=1))
+        # one column stands for the second of two classes
+        first = 1.0 - values if given else np.zeros_like(values)
+        values = np.stack([first, values], axis=1)
+    if given:
+        return np.asarray(values / values.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(values, axis=1))
 
 
 @drawing(PosteriorAgreementResult, kind="contributions")
@@ -145,7 +162,8 @@ def draw_contributions(result: Any, ax: Any = None) -> Any:
     if result.contributions is None:
         remedy = "Call agreement_contributions."
         raise ValueError(describe("result", "split by what happened to each pair", "another one", remedy))
-    ax, groups = new_axes(ax), dict(result.contributions.groups)
+    ax = new_axes(ax)
+    groups = dict(result.contributions.groups)
     names = [f"{PAIR_GROUPS[name]}\n{group.n_samples}" for name, group in groups.items()]
     ax.bar(names, [group.log_pa for group in groups.values()], color=TEST, width=0.6)
     ax.tick_params(axis="x", labelcolor=INK, length=0)
@@ -157,14 +175,15 @@ def draw_contributions(result: Any, ax: Any = None) -> Any:
 
 @drawing(PredictionRatesResult, kind="rates")
 def draw_rates(result: Any, ax: Any = None, *, rate: str = "afr_p") -> Any:
-    """Draw a rate in each group, from the worst to the best, and over all rows; without groups, all rates."""
+    """Draw a rate in each group, from the worst to the best, and over all samples; without groups, all rates."""
     overall = dict(result.overall.items())
     if rate not in overall:
         raise ValueError(describe("rate", f"one of {', '.join(overall)}", value=rate))
-    shown = {RATE_NAMES[name]: part for name, part in overall.items()}
     if result.groups:
         by_group = {name: dict(rates.items())[rate] for name, rates in result.groups.items()}
         shown = dict(sorted(by_group.items(), key=lambda item: item[1].value))
+    else:
+        shown = {RATE_NAMES[name]: part for name, part in overall.items()}
     ax = new_axes(ax, height=1.0 + 0.27 * len(shown))
     place = name_rows(ax, list(shown))
     for row, part in zip(place, shown.values(), strict=True):
@@ -175,8 +194,11 @@ def draw_rates(result: Any, ax: Any = None, *, rate: str = "afr_p") -> Any:
         whole = overall[rate]
         if whole.interval is not None:
             ax.axvspan(whole.interval.low, whole.interval.high, color=REFERENCE, alpha=0.12, linewidth=0)
-        line_at(ax, "x", whole.value, "all rows", color=REFERENCE)
-    ax.set_xlabel(RATE_NAMES[rate] if result.groups else "rate")
+        line_at(ax, "x", whole.value, "all samples", color=REFERENCE)
+        ax.set_xlabel(RATE_NAMES[rate])
+        ax.set_title("From group to group")
+    else:
+        ax.set_xlabel("rate")
+        ax.set_title("Prediction rates")
     percent_axes(ax, "x")
-    ax.set_title("From group to group" if result.groups else "Prediction rates")
     return ax

@@ -30,8 +30,11 @@ def drawing(*classes: type, kind: str, default: bool = False) -> Callable[[Drawi
                 return function(result, ax, **options)
 
         for cls in classes:
-            known = _DRAWINGS.setdefault(cls, {})
-            _DRAWINGS[cls] = {kind: styled, **known} if default else {**known, kind: styled}
+            known = _DRAWINGS.pop(cls, {})
+            if default:
+                _DRAWINGS[cls] = {kind: styled, **known}
+            else:
+                _DRAWINGS[cls] = {**known, kind: styled}
         return styled
 
     return register
@@ -40,8 +43,10 @@ def drawing(*classes: type, kind: str, default: bool = False) -> Callable[[Drawi
 def kinds_of(cls: type) -> dict[str, Drawing]:
     """Return the drawings of a class by their kind, the default first; empty where it has none."""
     kinds: dict[str, Drawing] = {}
+    # the drawing of a class takes precedence over one of the same kind of its bases
     for base in cls.__mro__:
-        kinds |= {kind: function for kind, function in _DRAWINGS.get(base, {}).items() if kind not in kinds}
+        for kind, function in _DRAWINGS.get(base, {}).items():
+            kinds.setdefault(kind, function)
     return kinds
 
 
@@ -82,11 +87,15 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     if isinstance(result, Mapping) and (kind != "search" or not result):
         remedy = 'Several are drawn together by kind="search".'
         raise ValueError(describe("result", "a result", f"a mapping of {len(result)} results", remedy))
-    shown = next(iter(result.values())) if isinstance(result, Mapping) else result
+    shown = result
+    if isinstance(result, Mapping):
+        shown = next(iter(result.values()))
     if not isinstance(shown, Result | Drawn):
         raise TypeError(describe("result", "a result of a measure", type(shown).__name__))
     kinds = kinds_of(type(shown))
     if not kinds:
         raise TypeError(describe("result", "of a class that has a drawing", type(shown).__name__))
-    chosen = next(iter(kinds)) if kind is None else check_choice(kind, "kind", tuple(kinds))
-    return kinds[chosen](result, ax, **options)
+    if kind is None:
+        kind = next(iter(kinds))
+    check_choice(kind, "kind", tuple(kinds))
+    return kinds[kind](result, ax, **options)

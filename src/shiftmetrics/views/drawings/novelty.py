@@ -22,21 +22,23 @@ from shiftmetrics.views.drawings.style import (
 def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> Any:
     """Draw the largest eigenvalues: new in the test sample above the line, missing from it below."""
     ax = new_axes(ax)
-    lost = () if result.reverse_eigenvalues is None else result.reverse_eigenvalues
-    sides = (
-        (1.0, np.asarray(result.eigenvalues)[:n_eigenvalues], TEST, "more in the test sample"),
-        (-1.0, np.asarray(lost)[:n_eigenvalues], REFERENCE, "more in the reference"),
-    )
-    width = max(*(len(values) for _, values, *_ in sides), 1)
-    for sign, values, colour, label in sides:
-        if len(values):
-            ax.bar(np.arange(len(values)) + 1, sign * values, color=colour, width=0.72, label=label)
+    new = np.asarray(result.eigenvalues)[:n_eigenvalues]
+    missing = np.zeros(0)
+    if result.reverse_eigenvalues is not None:
+        missing = np.asarray(result.reverse_eigenvalues)[:n_eigenvalues]
+    if len(new):
+        ax.bar(np.arange(len(new)) + 1, new, color=TEST, width=0.72, label="more in the test sample")
+    if len(missing):
+        places = np.arange(len(missing)) + 1
+        ax.bar(places, -missing, color=REFERENCE, width=0.72, label="more in the reference")
     ax.axhline(0, color=MUTED, linewidth=0.8)
-    ax.set(xlim=(0.3, width + 0.7), xlabel="rank of the mode", ylabel="eigenvalue")
+    ax.set_xlim(0.3, max(len(new), len(missing), 1) + 0.7)
+    ax.set(xlabel="rank of the mode", ylabel="eigenvalue")
     ax.xaxis.get_major_locator().set_params(integer=True)
+    # room for the legend above the bars
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.5 * (high - low))
-    if any(len(values) for _, values, *_ in sides):
+    if len(new) or len(missing):
         ax.legend(loc="upper right")
     ax.set_title("Spectrum of what is new")
     return ax
@@ -47,14 +49,15 @@ def draw_frequencies(result: Any, ax: Any = None) -> Any:
     """Draw how frequent each described mode is in the test sample and in the reference."""
     ax = new_axes(ax)
     modes = (*result.modes, *result.lost_modes)
-    place = name_rows(ax, [f"{'lost ' if mode.lost else ''}{mode.index + 1}" for mode in modes])
+    place = name_rows(ax, [f"missing {mode.index + 1}" if mode.lost else mode.index + 1 for mode in modes])
     test = np.array([mode.share for mode in modes])
     reference = np.array([mode.reference_share for mode in modes])
     ax.hlines(place, np.minimum(test, reference), np.maximum(test, reference), color=MUTED, linewidth=1.2)
     ax.plot(test, place, "o", color=TEST, markersize=6, label="test")
     ax.plot(reference, place, "o", color=REFERENCE, markersize=6, label="reference")
-    ax.set(xlabel="share of the rows", ylabel="mode")
-    ax.set_xlim(0, 1.1 * float(max(test.max(initial=0.0), reference.max(initial=0.0), 1e-9)))
+    ax.set(xlabel="fraction of the samples", ylabel="mode")
+    highest = max(test.max(initial=0.0), reference.max(initial=0.0), 1e-9)
+    ax.set_xlim(0, 1.1 * float(highest))
     percent_axes(ax, "x")
     ax.legend(loc="lower right")
     ax.set_title("How frequent each mode is")

@@ -76,16 +76,16 @@ def draw_sample(
     ('0', '1')
     """
     max_rows = check_integer(max_rows, "max_rows", low=1)
-    is_array = table is not None and not hasattr(table, "columns")
-    if table is None and moved is None:
+    known = table is None and moved is None
+    if known:
         table, moved = result.places()
-        is_array = table is not None and not result.table.is_frame
     if table is None:
-        raise ValueError(
-            describe("table", "the rows, which this result does not know", "none", "Give a table of them.")
-        )
+        expected = "the rows, which this result does not know"
+        raise ValueError(describe("table", expected, "none", "Give a table of them."))
+    is_array = not result.table.is_frame if known else not hasattr(table, "columns")
     rows = frame_of(table, "table", result.n_samples).reset_index(drop=True)
-    moved = moved.reset_index(drop=True) if hasattr(moved, "reset_index") else moved
+    if hasattr(moved, "reset_index"):
+        moved = moved.reset_index(drop=True)
     sample = most_sensitive_sample(result, rows, moved=moved)
     ends = sample.iloc[:, 6 : 6 + rows.shape[1]].set_axis(rows.columns, axis=1)
     position = sample.index.to_numpy()
@@ -105,8 +105,10 @@ def draw_sample(
     ax.legend(loc="best", fontsize=8)
     ax.grid(visible=False)
     ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
-    part = "" if kept.all() else f" ({len(np.unique(position[kept])):,} of {len(rows):,} rows)"
-    ax.set_title(f"The most sensitive sample{part}")
+    title = "The most sensitive sample"
+    if not kept.all():
+        title += f" ({len(np.unique(position[kept])):,} of {len(rows):,} rows)"
+    ax.set_title(title)
     return ax
 
 
@@ -158,16 +160,19 @@ def _rows_at(points: FloatArray, names: list[Any], rows: Any) -> Any:
 
 
 def _draw_points(ax: Any, start: FloatArray, end: FloatArray, sample: Any, colours: Any) -> None:
+    """Draw rows before the shift (pale), arrows, and rows after it, as large as their weight."""
+    # a row whose weight is split over two places has two lines, and one point before the shift
     first = ~sample["split"].to_numpy()
     ax.scatter(*start[first].T, s=SIZE, c=colours[first], alpha=0.22, linewidths=0)
-    away = sample["moved"].to_numpy() & (np.abs(end - start).sum(axis=1) > 0.0)
+    step = end - start
+    away = sample["moved"].to_numpy() & (np.abs(step).sum(axis=1) > 0.0)
     if away.any():
-        ax.quiver(
-            *start[away].T, *(end - start)[away].T, angles="xy", scale_units="xy", scale=1, width=0.0022,
-            headwidth=5, color=MUTED, alpha=0.45, zorder=1.5,
-        )  # fmt: skip
+        scale = {"angles": "xy", "scale_units": "xy", "scale": 1}
+        look = {"width": 0.0022, "headwidth": 5, "color": MUTED, "alpha": 0.45, "zorder": 1.5}
+        ax.quiver(*start[away].T, *step[away].T, **scale, **look)
+    # large points lie below small ones; points without weight are left out
     weight = sample["weight"].to_numpy()
-    order = np.argsort(-weight, kind="stable")  # large ones below
+    order = np.argsort(-weight, kind="stable")
     order = order[weight[order] > 1e-6]
     size = np.minimum(SIZE * weight[order], LARGEST)
     ax.scatter(*end[order].T, s=size, c=colours[order], alpha=0.85, linewidths=0.4, edgecolors="white")
@@ -179,7 +184,8 @@ def _colours(labels: Any, result: Any, sample: Any, position: Any) -> tuple[npt.
         if not sample["moved"].any():
             return np.full(len(sample), REFERENCE), [("as large as its weight", REFERENCE)]
         colours = np.where(sample["moved"].to_numpy(), TEST, REFERENCE)
-        return colours, [("rows that change", TEST), ("rows that do not", REFERENCE)]
+        legend = [("rows that change", TEST), ("rows that do not", REFERENCE)]
+        return colours, legend
     values = np.asarray(labels)
     if values.shape != (result.n_samples,):
         shape = f"of shape ({result.n_samples},), one a row"

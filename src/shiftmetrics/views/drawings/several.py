@@ -42,35 +42,52 @@ def draw_curves(result: Any, ax: Any = None, *, x: str = "auto", y: str = "norma
     check_choice(y, "y", tuple(QUANTITIES))
     if getattr(result, y) is None:
         raise ValueError(describe("y", "a quantity of the result", f"{y!r}, which needs labels"))
-    if check_choice(x, "x", ("auto", "ratio", "power")) == "auto":
-        x = "power" if len(result.powers) > 1 else "ratio"
-    powers, ratios = list(result.powers), [float(ratio) for ratio in result.ratios]
-    places, others, fixed = (powers, ratios, "ratio") if x == "power" else (ratios, powers, "power")
-    numeric = all(isinstance(place, float) for place in places)
-    where = np.asarray(places if numeric else np.arange(len(places)), dtype=np.float64)
-
-    def curve(name: str, m: int) -> FloatArray:
-        values = _quantity(result, name)[m]
-        values = values[:, -1] if x == "power" else values[-1]
-        return np.where(np.isfinite(values), values, np.nan)
-
+    check_choice(x, "x", ("auto", "ratio", "power"))
+    over_powers = x == "power" or (x == "auto" and len(result.powers) > 1)
     ax = new_axes(ax)
-    for m, model in enumerate(result.models):
-        colour = MODEL_COLOURS[m % len(MODEL_COLOURS)]
-        marker = MARKERS[m // len(MODEL_COLOURS) % len(MARKERS)]
+    where = _levels(result, over_powers)
+    # one curve for each model; the other axis of the grid is held at its end
+    for place, model in enumerate(result.models):
+        colour = MODEL_COLOURS[place % len(MODEL_COLOURS)]
+        marker = MARKERS[place // len(MODEL_COLOURS) % len(MARKERS)]
         if y in WITH_INTERVALS:
-            ends = curve(f"{y}_low", m), curve(f"{y}_high", m)
-            ax.fill_between(where, *ends, color=colour, alpha=0.13, linewidth=0)
-        ax.plot(where, curve(y, m), color=colour, marker=marker, markersize=4, label=model)
-    if x == "power":
-        ax.set_xticks(where, [_text(place) for place in places])
-    ax.set(xlabel="power of the shift" if x == "power" else "ratio of shifted rows", ylabel=QUANTITIES[y])
+            low = _curve(result, f"{y}_low", place, over_powers)
+            high = _curve(result, f"{y}_high", place, over_powers)
+            ax.fill_between(where, low, high, color=colour, alpha=0.13, linewidth=0)
+        values = _curve(result, y, place, over_powers)
+        ax.plot(where, values, color=colour, marker=marker, markersize=4, label=model)
     quantity = "Agreement" if y in ("normalized", "agreement") else QUANTITIES[y]
     title = f"{quantity[0].upper()}{quantity[1:]} as the shift grows"
-    ax.set_title(f"{title}, {fixed} {_text(others[-1])}" if len(others) > 1 else title)
+    if over_powers:
+        ax.set_xticks(where, [_text(power) for power in result.powers])
+        ax.set_xlabel("power of the shift")
+        if len(result.ratios) > 1:
+            title += f", ratio {result.ratios[-1]:g}"
+    else:
+        ax.set_xlabel("ratio of shifted samples")
+        if len(result.powers) > 1:
+            title += f", power {_text(result.powers[-1])}"
+    ax.set_ylabel(QUANTITIES[y])
+    ax.set_title(title)
     if len(result.models) > 1:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
+
+
+def _levels(result: Any, over_powers: bool) -> FloatArray:
+    """Return where the levels of a shift lie on the axis; named powers lie at 0, 1, ..."""
+    if not over_powers:
+        return np.asarray(result.ratios, dtype=np.float64)
+    if all(isinstance(power, float) for power in result.powers):
+        return np.asarray(result.powers, dtype=np.float64)
+    return np.arange(len(result.powers), dtype=np.float64)
+
+
+def _curve(result: Any, name: str, place: int, over_powers: bool) -> FloatArray:
+    """Return a quantity of one model over powers at the last ratio, or over ratios at the last power."""
+    values = _quantity(result, name)[place]
+    values = values[:, -1] if over_powers else values[-1]
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 @drawing(AgreementCurvesResult, kind="ranking")
@@ -78,20 +95,24 @@ def draw_ranking(result: Any, ax: Any = None) -> Any:
     """Draw the models by their agreement under the strongest shift, the best on top, with intervals."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    values, low, high = (_quantity(result, f"normalized{end}")[:, :, -1] for end in ("", "_low", "_high"))
+    values = _quantity(result, "normalized")[:, :, -1]
+    low = _quantity(result, "normalized_low")[:, :, -1]
+    high = _quantity(result, "normalized_high")[:, :, -1]
     order = np.argsort(-values[:, -1], kind="stable")
     n_powers = len(result.powers)
     shades = LinearSegmentedColormap.from_list("powers", ["#f2b48a", "#8a3203"])
     ax = new_axes(ax, height=0.9 + 0.42 * len(order))
     rows = name_rows(ax, [result.models[m] for m in order])
+    # the powers of one model lie close together, the darker the stronger
     for p, power in enumerate(result.powers):
-        height, colour = rows + 0.44 * (p - (n_powers - 1) / 2) / n_powers, shades((p + 1) / n_powers)
+        height = rows + 0.44 * (p - (n_powers - 1) / 2) / n_powers
+        colour = shades((p + 1) / n_powers)
         ax.hlines(height, low[order, p], high[order, p], color=colour, linewidth=1.6)
         ax.plot(values[order, p], height, "o", markersize=5, color=colour, label=_text(power))
     if n_powers > 1:
         ax.legend(title="power", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    suffix = f", with {100 * result.settings['resampling']['confidence_level']:g} % intervals"
-    ax.set_xlabel(f"{QUANTITIES['normalized']}{suffix}")
+    confidence = 100 * result.settings["resampling"]["confidence_level"]
+    ax.set_xlabel(f"{QUANTITIES['normalized']}, with {confidence:g} % intervals")
     ax.set_title("Which model agrees most with itself")
     return ax
 
@@ -112,20 +133,25 @@ def draw_matrix(result: Any, ax: Any = None, *, sort: bool = True) -> Any:
     """Draw the normalized agreement of all pairs as a heat map; ``sort`` puts names that agree side by side."""
     values = np.asarray(result.normalized, dtype=np.float64)
     n = len(result.names)
-    order = _similar_side_by_side(values) if sort and n > 2 else np.arange(n)
-    diagonal = np.eye(n, dtype=bool)  # a name with itself says nothing
-    shown, names = values[np.ix_(order, order)], [result.names[k] for k in order]
+    order = np.arange(n)
+    if sort and n > 2:
+        order = _similar_side_by_side(values)
+    shown = values[np.ix_(order, order)]
+    names = [result.names[k] for k in order]
+    # the agreement of a name with itself is always 1 and stays white
+    diagonal = np.eye(n, dtype=bool)
     apart = shown[~diagonal]
-    # A few names far from all others take none of the contrast of the rest.
+    # the colours end three interquartile ranges below the lower quartile: outliers keep the contrast of the rest
     lower, upper = np.quantile(apart, (0.25, 0.75))
-    low, high = max(float(apart.min()), float(lower - 3.0 * (upper - lower))), float(apart.max())
+    low = max(float(apart.min()), float(lower - 3.0 * (upper - lower)))
     side = min(9.0, 2.4 + 0.3 * n)
     ax = new_axes(ax, width=side + 0.8, height=side)
     shown = np.where(diagonal, np.nan, shown)
-    text = "{:.2f}" if n <= NUMBERS_UP_TO else ""
-    image = heat_map(ax, shown, names, text=text, cmap="viridis", vmin=low, vmax=high)
+    few = n <= NUMBERS_UP_TO
+    text = "{:.2f}" if few else ""
+    image = heat_map(ax, shown, names, text=text, cmap="viridis", vmin=low, vmax=float(apart.max()))
     ax.tick_params(axis="x", labelrotation=90 if n > 4 else 0)
-    ax.tick_params(labelsize=9 if n <= NUMBERS_UP_TO else 8)
+    ax.tick_params(labelsize=9 if few else 8)
     extend = "min" if low > float(apart.min()) else "neither"
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, extend=extend)
     bar.outline.set_visible(False)
@@ -135,6 +161,7 @@ def draw_matrix(result: Any, ax: Any = None, *, sort: bool = True) -> Any:
 
 
 def _similar_side_by_side(values: FloatArray) -> IntArray:
+    """Return the order of the leaves of a hierarchical clustering by agreement."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
@@ -146,11 +173,13 @@ def _similar_side_by_side(values: FloatArray) -> IntArray:
 
 @drawing(ComparisonResult, kind="models")
 def draw_models(result: Any, ax: Any = None) -> Any:
-    """Draw each model with its interval, the best on top: orange where it may be the best, hollow if collapsed."""
+    """Draw each model with its interval, the best on top: orange where it may be the best, hollow if constant."""
     models = result.models
     ax = new_axes(ax, height=1.4 + 0.3 * len(models))
-    for place, model in zip(name_rows(ax, [model.name for model in models]), models, strict=True):
-        colour = TEST if model.rank_low == 1 and not model.collapsed else REFERENCE
+    places = name_rows(ax, [model.name for model in models])
+    for place, model in zip(places, models, strict=True):
+        may_be_best = model.rank_low == 1 and not model.collapsed
+        colour = TEST if may_be_best else REFERENCE
         ends = [model.interval.low, model.interval.high]
         ax.plot(ends, [place, place], color=colour, solid_capstyle="butt")
         inside = "white" if model.collapsed else colour

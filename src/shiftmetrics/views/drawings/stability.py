@@ -32,36 +32,42 @@ from shiftmetrics.views.drawings.style import (
 MOST_POINTS = 400
 """Points of a smooth curve that are drawn."""
 
-PRICES = "how cheap moving is, against reweighting"
+PRICES = "how cheap perturbing is, against reweighting"
 
 SEARCH_COLOURS = (TEST, REFERENCE, THIRD, INK, MUTED)
+
+BOUND_ALPHA = 0.4
+"""Opacity of a bar that is an upper bound."""
 
 
 @drawing(StabilityResult, kind="shift", default=True)
 def draw_shift(result: Any, ax: Any = None) -> Any:
-    """Draw how the least shift weights the rows or, where the weights hardly differ, how far it moves them."""
-    even = result.effective_sample_fraction > NEARLY_EVEN and result.share_moved > 0.0
-    return (draw_moves if even else draw_weights)(result, ax)
+    """Draw the weights of the least shift or, where these hardly differ, the distances of its perturbations."""
+    if result.effective_sample_fraction > NEARLY_EVEN and result.share_moved > 0.0:
+        return draw_moves(result, ax)
+    return draw_weights(result, ax)
 
 
 @drawing(StabilityResult, kind="weights")
 def draw_weights(result: Any, ax: Any = None) -> Any:
-    """Draw the share of the weight that the heaviest rows hold."""
+    """Draw the fraction of the weight that the heaviest samples hold."""
     _check_rows(result)
     ax = new_axes(ax)
+    # a Lorenz curve, from the heaviest sample on, thinned to a few hundred points
     weights = np.sort(np.asarray(result.weights, dtype=np.float64))[::-1]
     held = np.concatenate([[0.0], np.cumsum(weights) / max(weights.sum(), 1e-300)])
     rows = np.linspace(0.0, 1.0, held.size)
     kept = np.unique(np.linspace(0, held.size - 1, MOST_POINTS).astype(int))
-    rows, held = rows[kept], held[kept]
+    rows = rows[kept]
+    held = held[kept]
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=DASHED)
     ax.fill_between(rows, rows, held, color=TEST, alpha=0.12, linewidth=0)
     ax.plot(rows, held, color=TEST)
     half = float(np.interp(0.5, held, rows))
     ax.plot([half], [0.5], marker="o", markersize=6, color=INK)
-    ax.text(0.98, 0.05, f"half of the weight\non {100 * half:.0f} % of the rows", ha="right", fontsize=9)
+    ax.text(0.98, 0.05, f"half of the weight\non {100 * half:.0f} % of the samples", ha="right", fontsize=9)
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
-    ax.set(xlabel="share of the rows, heaviest first", ylabel="share of the weight")
+    ax.set(xlabel="fraction of the samples, heaviest first", ylabel="fraction of the weight")
     percent_axes(ax, "xy")
     ax.set_title("Where the worst case puts its weight")
     return ax
@@ -69,17 +75,17 @@ def draw_weights(result: Any, ax: Any = None) -> Any:
 
 @drawing(StabilityResult, kind="moves")
 def draw_moves(result: Any, ax: Any = None) -> Any:
-    """Draw how far the rows that move do so."""
+    """Draw the distances of the samples that change."""
     _check_rows(result)
     ax = new_axes(ax)
     moves = np.asarray(result.moved_distances, dtype=np.float64)
     ax.hist(moves[moves > 0.0], bins=30, color=TEST, alpha=0.85, rwidth=0.92)
-    text = f"{100 * result.share_moved:.3g} % of the rows move"
+    text = f"{100 * result.share_moved:.3g} % of the samples change"
     ax.text(0.02, 0.97, text, transform=ax.transAxes, va="top", fontsize=9)
-    ax.set(xlim=(0, None), xlabel="distance of the move", ylabel="rows that move")
+    ax.set(xlim=(0, None), xlabel="distance of the perturbation", ylabel="samples that change")
     ax.set_ylim(0, 1.18 * ax.get_ylim()[1])
     ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.set_title("How far the worst case moves rows")
+    ax.set_title("How far the worst case perturbs samples")
     return ax
 
 
@@ -96,13 +102,14 @@ def draw_search(result: Any, ax: Any = None) -> Any:
     mapping of results by name.
     """
     named = dict(result) if isinstance(result, Mapping) else {"": result}
-    traces = {name: _risks(one) for name, one in named.items()}
     steps = all("trace_risk" in getattr(one, "parts", {}) for one in named.values())
+    first = 0 if steps else 1
     ax = new_axes(ax)
-    for place, (name, values) in enumerate(traces.items()):
+    for place, (name, one) in enumerate(named.items()):
+        values = _risks(one)
         colour = SEARCH_COLOURS[place % len(SEARCH_COLOURS)]
-        rounds = np.arange(len(values)) + (0 if steps else 1)
-        ax.plot(rounds, values, "o-" if len(values) <= 60 else "-", markersize=4.5, color=colour, label=name)
+        line = "o-" if len(values) <= 60 else "-"
+        ax.plot(first + np.arange(len(values)), values, line, markersize=4.5, color=colour, label=name)
     for threshold in sorted({float(one.settings["threshold"]) for one in named.values()}):
         line_at(ax, "y", threshold, f"threshold {threshold:.3g}", zorder=1)
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -116,12 +123,14 @@ def draw_search(result: Any, ax: Any = None) -> Any:
 
 def _risks(result: Any) -> FloatArray:
     """Return one number for each round or step, nan where it is infinite."""
-    trace, parts = getattr(result, "trace", None), getattr(result, "parts", {})
+    trace = getattr(result, "trace", None)
+    parts = getattr(result, "parts", {})
     if "trace_risk" not in parts and trace is None:
         got = f"a {type(result).__name__} without a trace"
         remedy = "Closed forms and the 0/1 loss need a single solve."
         raise ValueError(describe("result", "a result of a search in rounds", got, remedy))
-    values = np.asarray(parts["trace_risk"] if trace is None else trace.risks, dtype=np.float64)
+    risks = parts["trace_risk"] if trace is None else trace.risks
+    values = np.asarray(risks, dtype=np.float64)
     return np.where(np.isfinite(values), values, np.nan)
 
 
@@ -130,20 +139,22 @@ def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, in
     """Draw the stability over thresholds or over prices, with its interval; a ``threshold`` is marked."""
     ax = new_axes(ax)
     finite = np.isfinite(curve.stability)
-    x = (curve.thresholds if curve.shares is None else curve.shares)[finite]
-    y, low, high = curve.stability[finite], curve.lows[finite], curve.highs[finite]
+    over_prices = curve.shares is not None
+    x = curve.shares[finite] if over_prices else curve.thresholds[finite]
+    y = curve.stability[finite]
     highest = float(y.max(initial=0.0))
     if interval:
-        ax.fill_between(x, low, high, color=REFERENCE, alpha=0.15, linewidth=0)
+        high = curve.highs[finite]
+        ax.fill_between(x, curve.lows[finite], high, color=REFERENCE, alpha=0.15, linewidth=0)
         highest = max(highest, float(np.nan_to_num(high, posinf=0.0).max(initial=0.0)))
     ax.plot(x, y, color=REFERENCE)
     ax.set_ylim(0, 1.12 * highest or 1.0)
-    if curve.shares is not None:
+    if over_prices:
         ax.set(xlim=(0, 1), xlabel=PRICES, ylabel="stability R")
         percent_axes(ax, "x")
         ax.set_title(f"Stability at 1/theta1 + 1/theta2 = {curve.settings['total']:g}")
         return ax
-    line_at(ax, "x", curve.base_risk, "risk as it is")
+    line_at(ax, "x", curve.base_risk, "current risk")
     if threshold is not None and x.size:
         at = float(np.interp(threshold, x, y))
         ax.plot([threshold], [at], marker="o", markersize=6, color=TEST)
@@ -155,19 +166,22 @@ def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, in
 
 @drawing(StabilityCurve, kind="excess_risk")
 def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) -> Any:
-    """Draw what moves and weights add to the risk as the two prices trade places; ``share`` is marked."""
+    """Draw what perturbations and weights add to the risk as one price falls and the other rises; mark ``share``."""
     if curve.shares is None:
         remedy = "Use trade_off."
         raise ValueError(describe("curve", "over prices", "one over thresholds", remedy))
     ax = new_axes(ax)
     finite = np.isfinite(curve.stability)
-    x, moved, weighted = (part[finite] for part in (curve.shares, curve.corruption, curve.reweighting))
-    ax.stackplot(
-        x, moved, weighted, colors=[TEST, REFERENCE], alpha=0.8, labels=["rows move", "rows gain weight"]
-    )
+    x = curve.shares[finite]
+    moved = curve.corruption[finite]
+    weighted = curve.reweighting[finite]
+    labels = ["by perturbations", "by weights"]
+    ax.stackplot(x, moved, weighted, colors=[TEST, REFERENCE], alpha=0.8, labels=labels)
     if share is not None:
         ax.axvline(share, ymax=0.8, color=INK, linewidth=1, linestyle=DASHED)
-    ax.set(xlim=(float(x.min()), float(x.max())), ylim=(0, 1.28 * float((moved + weighted).max() or 1.0)))
+    # room for the legend above the areas
+    highest = float((moved + weighted).max()) or 1.0
+    ax.set(xlim=(float(x.min()), float(x.max())), ylim=(0, 1.28 * highest))
     ax.set(xlabel=PRICES, ylabel="added risk")
     ax.legend(loc="upper left", ncols=2, borderaxespad=0)
     percent_axes(ax, "x")
@@ -177,12 +191,14 @@ def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) 
 
 @drawing(FeatureStabilityResult, kind="features", default=True)
 def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
-    """Draw the risk at worst when the values of each feature are drawn anew, with the average as a dot."""
+    """Draw the risk at worst when the values of each feature are resampled, with the average as a dot."""
     parts = result.features[: check_integer(top, "top", low=1)]
     ax = new_axes(ax, height=1.5 + 0.28 * len(parts))
-    places, start = name_rows(ax, [part.feature for part in parts]), parts[0].base_risk
+    places = name_rows(ax, [part.feature for part in parts])
+    start = parts[0].base_risk
     risks = np.array([part.worst_case_risk for part in parts])
     average = [part.base_risk + part.permutation_importance for part in parts]
+    # infinite risks end at the margin of the axes
     highest = 1.05 * max([*risks[np.isfinite(risks)], *average, start]) or 1.0
     ends = np.minimum(risks, highest)
     colours = [TEST if result.harms(part) else FAINT for part in parts]
@@ -190,40 +206,45 @@ def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
     ax.plot(average, places, "o", color=INK, markersize=4, label="on average")
     line_at(ax, "x", start, "", zorder=1)
     ax.set_xlim(min(0.0, *average), highest)
+    ax.set_xlabel("mean loss")
     if result.settings["loss"] == "zero_one":
         percent_axes(ax, "x")
-    ax.set_xlabel("errors" if result.settings["loss"] == "zero_one" else "mean loss")
+        ax.set_xlabel("errors")
     ax.legend(loc="lower right")
-    ax.set_title("Values of one feature drawn anew")
+    ax.set_title("Values of one feature resampled")
     return ax
 
 
 @drawing(FeatureStabilityResult, kind="subgroups")
 def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20, feature: str = EVERYTHING) -> Any:
-    """Draw subgroups by their stability when ``feature`` may move; with intervals."""
+    """Draw subgroups by their stability when ``feature`` may change; with intervals."""
     parts = [part for part in result.subgroups if part.feature == feature]
     parts = parts[: check_integer(top, "top", low=1)]
     if not parts:
         remedy = "Compute it with perturbation=Perturbation(by=...)."
         raise ValueError(describe("result", f"one with subgroups for {feature!r}", "none", remedy))
     ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
-    ends = [part.interval for part in parts]
-    highs = [part.value for part in parts] + [interval.high for interval in ends if interval is not None]
+    highs = [part.value for part in parts]
+    highs += [part.interval.high for part in parts if part.interval is not None]
     reach = 1.05 * max(1e-12, *(high for high in highs if np.isfinite(high)), 0.0)
-    labels = {"upper bound"}
-    for place, part, interval in zip(name_rows(ax, [p.subgroup for p in parts]), parts, ends, strict=True):
-        finite, bound = bool(np.isfinite(part.value)), part.kind != "exact"
-        ax.barh(
-            place, part.value if finite else reach, height=0.7, color=REFERENCE, linewidth=0,
-            alpha=0.4 if bound else 0.85, label=labels.pop() if bound and labels else None,
-        )  # fmt: skip
+    places = name_rows(ax, [part.subgroup for part in parts])
+    for place, part in zip(places, parts, strict=True):
+        finite = bool(np.isfinite(part.value))
+        length = part.value if finite else reach
+        alpha = 0.85 if part.kind == "exact" else BOUND_ALPHA
+        ax.barh(place, length, height=0.7, color=REFERENCE, linewidth=0, alpha=alpha)
         if not finite:
             ax.text(reach, place, "not reached ", va="center", ha="right", fontsize=8, color=MUTED)
-        elif interval is not None:
-            ax.plot([interval.low, interval.high], [place, place], color=INK, linewidth=1.1)
+        elif part.interval is not None:
+            ax.plot([part.interval.low, part.interval.high], [place, place], color=INK, linewidth=1.1)
     ax.set_xlim(0, 1.02 * reach)
     ax.set_xlabel(f"stability R at risk {result.settings['threshold']:g} (lower breaks more easily)")
-    if not labels:
+    if any(part.kind != "exact" for part in parts):
+        # an empty bar explains the pale colour once
+        ax.barh([], [], color=REFERENCE, alpha=BOUND_ALPHA, label="upper bound")
         ax.legend(loc="upper right")
-    ax.set_title("Stability by subgroup" + ("" if feature == EVERYTHING else f", {feature} alone free"))
+    title = "Stability by subgroup"
+    if feature != EVERYTHING:
+        title += f", only {feature} may change"
+    ax.set_title(title)
     return ax

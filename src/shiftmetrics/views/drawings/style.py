@@ -52,9 +52,8 @@ def new_axes(ax: Any | None, *, width: float = 6.4, height: float = 3.6) -> Any:
 
 def mark(ax: Any, text: str, at: tuple[float, float], *, shift: tuple[float, float], **options: Any) -> None:
     """Write a few words beside a point, ``shift`` points away from it."""
-    ax.annotate(
-        text, at, xytext=shift, textcoords="offset points", **{"color": INK, "fontsize": 9, **options}
-    )
+    options = {"color": INK, "fontsize": 9, **options}
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **options)
 
 
 def line_at(
@@ -67,7 +66,8 @@ def line_at(
         mark(ax, text, (1, value), xycoords=("axes fraction", "data"), shift=(-2, 3), ha="right", color=color)
     else:
         ax.axvline(value, **line)
-        shift, ha = ((-5, -2), "right") if left else ((5, -2), "left")
+        shift = (-5, -2) if left else (5, -2)
+        ha = "right" if left else "left"
         place = (value, 1)
         mark(ax, text, place, xycoords=("data", "axes fraction"), shift=shift, ha=ha, va="top", color=color)
 
@@ -75,8 +75,10 @@ def line_at(
 def name_rows(ax: Any, names: Sequence[Any]) -> Any:
     """Name the places 0, 1, ... from the top of the axes down, and return them."""
     places = np.arange(len(names))
-    cut = [name[:LONGEST_NAME] + "…" * (len(name) > LONGEST_NAME) for name in map(str, names)]
-    ax.set_yticks(places, cut)
+    texts = [str(name) for name in names]
+    ax.set_yticks(
+        places, [text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…" for text in texts]
+    )
     ax.tick_params(axis="y", labelcolor=INK)
     ax.set_ylim(len(names) - 0.3, -0.7)
     ax.grid(visible=True, axis="x")
@@ -88,7 +90,8 @@ def percent_axes(ax: Any, which: str) -> None:
     """Print the ticks of the axes named in ``which``, "x" or "y" or both, as percentages."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    for axis in [ax.xaxis] * ("x" in which) + [ax.yaxis] * ("y" in which):
+    for name in which:
+        axis = ax.xaxis if name == "x" else ax.yaxis
         axis.set_major_locator(MaxNLocator(nbins=5))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
 
@@ -99,8 +102,9 @@ def plain_log_axis(axis: Any) -> None:
 
     axis._set_axes_scale("log")
     low, high = axis.get_view_interval()
-    narrow = high < 50 * max(low, 1e-300)
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=7))
+    # less than two decades have room for 2 and 5 between the powers of ten
+    steps = (1.0, 2.0, 5.0) if high < 50 * max(low, 1e-300) else (1.0,)
+    axis.set_major_locator(LogLocator(subs=steps, numticks=7))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
 
@@ -108,11 +112,14 @@ def plain_log_axis(axis: Any) -> None:
 def heat_map(ax: Any, values: FloatArray, names: Sequence[str], *, text: str = "", **options: Any) -> Any:
     """Draw a matrix with a name for each row and column; NaN stays white. ``text`` is the format of the numbers."""
     image = ax.imshow(np.ma.masked_invalid(values), **options)
-    for row, column in np.argwhere(np.isfinite(values)) if text else ():
-        red, green, blue, _ = image.cmap(image.norm(values[row, column]))
-        colour = INK if 0.3 * red + 0.6 * green + 0.1 * blue > READABLE else "white"
-        number = text.format(values[row, column])
-        ax.text(column, row, number, ha="center", va="center", color=colour, fontsize=9)
+    if text:
+        for row, column in np.argwhere(np.isfinite(values)):
+            # dark numbers on bright cells, white ones on dark cells
+            red, green, blue, _ = image.cmap(image.norm(values[row, column]))
+            brightness = 0.3 * red + 0.6 * green + 0.1 * blue
+            colour = INK if brightness > READABLE else "white"
+            number = text.format(values[row, column])
+            ax.text(column, row, number, ha="center", va="center", color=colour, fontsize=9)
     ax.set_xticks(range(len(names)), names)
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(length=0, labelcolor=INK)
