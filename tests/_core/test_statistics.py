@@ -116,10 +116,10 @@ def baseline() -> Mapper:
 
 def plan() -> Mapper:
     from shiftmetrics.stability.divergence import KullbackLeibler, Moment
-    from shiftmetrics.stability.plan import AtDual, Part, PlanPass
+    from shiftmetrics.stability.plan import AtDual, PlanPart, PlanPass
 
     moment = Moment(dual=0.5, conjugate=1.0, risk=0.5, normaliser=0.7)
-    parts = (Part(AtDual(0.5, 0.4), moment, 0.4), Part(AtDual(0.6, 0.4), moment, 0.6))
+    parts = (PlanPart(AtDual(0.5, 0.4), moment, 0.4), PlanPart(AtDual(0.6, 0.4), moment, 0.6))
     return stability(PlanPass(parts, KullbackLeibler(0.4)))
 
 

@@ -306,7 +306,7 @@ def _naming(argument: str, path: str) -> Iterator[None]:
             describe(
                 argument,
                 "parquet files of the same columns",
-                value=path,
-                remedy=f"It cannot be read ({cause}).",
+                repr(path),  # whole: its end names the file
+                f"It cannot be read ({cause}).",
             )
         ) from error

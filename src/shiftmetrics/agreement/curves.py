@@ -79,6 +79,7 @@ class AgreementCurvesResult(Drawn, Result):
 
     measure = "agreement_curves"
     title = "Agreement over shift power and ratio"
+    higher_is_better = True
 
     models: tuple[str, ...]
     powers: tuple[float | str, ...]

@@ -56,6 +56,7 @@ class AgreementMatrixResult(Drawn, Result):
 
     measure = "agreement_matrix"
     title = "Agreement of all pairs"
+    higher_is_better = True
 
     names: tuple[str, ...]
     agreement: FloatArray

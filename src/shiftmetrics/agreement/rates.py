@@ -106,6 +106,7 @@ class PredictionRatesResult(Drawn, Result):
 
     measure = "prediction_rates"
     title = "Prediction rates"
+    higher_is_better = True
 
     overall: PredictionRates
     groups: dict[str, PredictionRates] = field(default_factory=dict)

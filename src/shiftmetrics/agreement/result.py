@@ -98,6 +98,7 @@ class PosteriorAgreementResult(Drawn, Result):
 
     measure = "posterior_agreement"
     title = "Posterior agreement"
+    higher_is_better = True
     unit = "nats"
 
     beta: float

@@ -139,6 +139,7 @@ class ComparisonResult(Drawn, Result):
 
     measure = "comparison"
     title = "Comparison of models"
+    higher_is_better = True
 
     status: Status
     compared: str

@@ -108,6 +108,7 @@ class FeatureStabilityResult(Drawn, Result):
 
     measure = "feature_stability"
     title = "Feature stability"
+    higher_is_better = True
 
     status: Status
     features: tuple[FeatureStability, ...]

@@ -73,6 +73,7 @@ class ModelStabilityResult(StabilityResult):
 
     measure = "model_stability"
     title = "Stability"
+    higher_is_better = True
     row_fields: ClassVar[tuple[str, ...]] = (
         *StabilityResult.row_fields,
         "table", "units", "moved_codes", "split_codes", "loss",

@@ -87,6 +87,7 @@ class NoveltyResult(Drawn, Result):
 
     measure = "novelty.kernel_entropic_novelty"
     title = "Kernel entropic novelty"
+    higher_is_better = True
     unit = "nats"
     ranked_as = ("samples", "most novel", "more novel")
 

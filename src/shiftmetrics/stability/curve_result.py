@@ -74,6 +74,7 @@ class StabilityCurve(Drawn, Result):
 
     measure = "stability_curve"
     title = "Stability over risk thresholds"
+    higher_is_better = True
 
     kind: Kind
     base_risk: float

@@ -179,6 +179,7 @@ class StabilityResult(Drawn, Result):
 
     measure = "stability"
     title = "Stability"
+    higher_is_better = True
     row_fields: ClassVar[tuple[str, ...]] = (
         "weights", "weights_alone", "base_losses", "moved_losses", "moved_distances", "choices", "splits",
         "influence",

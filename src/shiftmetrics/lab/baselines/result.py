@@ -26,6 +26,7 @@ class BaselineScore(Result):
 
     measure = "baseline"
     title = "Baseline score"
+    higher_is_better = True
 
     name: str
     units: str = ""
