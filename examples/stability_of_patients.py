@@ -72,7 +72,7 @@ for name, model in models.items():
         perturbation=Perturbation(categorical=yes_or_no, immutable=["Sex", *words], bounds={"Age": (0, 110)}),
         computing=Computing(progress=False),
     )
-    print(f"{name} ({results[name].route}, {results[name].kind}): {results[name].headline()}")
+    print(f"{name} ({results[name].search.route}, {results[name].kind}): {results[name].headline()}")
 
 # %%
 # Stability over the thresholds, and along the prices at one of them.

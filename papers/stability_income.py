@@ -64,7 +64,7 @@ def measure(seed: int, quick: bool) -> dict:
     logs = {method: np.log(one) for method, one in values.items()}
     excess = [one.excess_risk for one in found["ERM"]]
     shares = [one.corruption / (one.corruption + one.reweighting) for one in excess]
-    risks = [one.trace.risks[:-1] if one.trace else [one.risk] for one in found["ERM"]]
+    risks = [one.search.trace.risks[:-1] if one.search.trace else [one.risk] for one in found["ERM"]]
     errors = [one.standard_error for one in found["ERM"]]
     return {
         "corruption": float(-np.diff(shares).max()),

@@ -178,7 +178,7 @@ def test_a_new_kind_of_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(route, "ROUTES", {"cut": f"{__name__}:CutRoute", **route.ROUTES})
     options: dict[str, Any] = {"perturbation": Perturbation(bounds=None, cost="unit"), "computing": QUIET}
     result = model_stability(model, X, y, 0.4, theta2=np.inf, **options)
-    assert (result.route, result.kind) == ("cut", "exact")
+    assert (result.search.route, result.kind) == ("cut", "exact")
     # Without reweighting the nearest samples that are right cross the cut, at their squared distance.
     right = model.predict(X) == y
     squared = np.sort((X[right, 0] - 0.2) ** 2)

@@ -52,11 +52,11 @@ def test_logistic_regression_as_a_black_box_comes_near_its_closed_form(
         model, X, y, threshold, loss=loss, computing=Search(method="blackbox"), perturbation=FREE
     )
     assert result.kind == "upper_bound"
-    assert result.route == "blackbox"
+    assert result.search.route == "blackbox"
     assert exact * (1 - 1e-9) <= result.value <= within * exact
-    assert result.n_queries <= 503 * len(X)  # and a few to look at the rows themselves
-    if result.trace is not None:
-        assert (np.diff(result.trace.values) <= 1e-12).all()
+    assert result.search.n_queries <= 503 * len(X)  # and a few to look at the rows themselves
+    if result.search.trace is not None:
+        assert (np.diff(result.search.trace.values) <= 1e-12).all()
 
 
 def test_regression_as_a_black_box() -> None:
@@ -69,7 +69,7 @@ def test_regression_as_a_black_box() -> None:
     result = model_stability(
         lambda rows: model.predict(rows), X, target, 2.0, loss="squared", perturbation=FREE
     )
-    assert result.route == "blackbox"
+    assert result.search.route == "blackbox"
     assert exact * (1 - 1e-9) <= result.value <= 1.02 * exact
 
 
@@ -77,7 +77,7 @@ def test_moved_rows_reach_the_risk_that_the_result_reports() -> None:
     X, y = sample()
     model = KNeighborsClassifier(7).fit(X, y)
     result = model_stability(model, X, y, 0.4)
-    assert result.route == "blackbox"
+    assert result.search.route == "blackbox"
     wrong = model.predict(result.moved_rows()) != y
     np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
     np.testing.assert_allclose(
@@ -172,7 +172,7 @@ def test_seeds_repeat() -> None:
         model_stability(model, X, y, 0.4, computing=Search(rng=1, n_queries=100)) for _ in range(2)
     )
     assert first.value == second.value
-    np.testing.assert_array_equal(first.moved_codes, second.moved_codes)
+    np.testing.assert_array_equal(first.moved.codes, second.moved.codes)
 
 
 def test_points_found_stand_where_the_result_says() -> None:

@@ -114,7 +114,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     model = model_named(name).fit(X, y)
     threshold = {"zero_one": 0.4, "log_loss": 0.9}[loss]
     known = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
-    assert (known.route, known.kind) == ("ensemble", "exact")
+    assert (known.search.route, known.kind) == ("ensemble", "exact")
     moved = known.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     assert set(moved["town"].dropna()) <= set(TOWNS)
@@ -137,15 +137,15 @@ def test_columns_that_are_marked_as_categories_flip() -> None:
     model = HistGradientBoostingClassifier(max_iter=10, categorical_features=[1, 2]).fit(codes, y)
     assert encoded_categories(model, range(3)) == {1: list(range(10)), 2: [3, 5, 8]}
     result = model_stability(model, codes, y, 0.4)
-    assert (result.route, result.kind) == ("ensemble", "exact")
+    assert (result.search.route, result.kind) == ("ensemble", "exact")
     assert set(np.unique(result.moved_rows()[:, 2])) <= {3.0, 5.0, 8.0}
     texts = X.astype({"town": str, "ward": float})
     model = HistGradientBoostingClassifier(max_iter=10, categorical_features=["town"]).fit(texts, y)
-    assert model_stability(model, texts, y, 0.4).route == "ensemble"
+    assert model_stability(model, texts, y, 0.4).search.route == "ensemble"
     steps = make_column_transformer((OrdinalEncoder(), ["town"]), remainder="passthrough")
     inner = HistGradientBoostingClassifier(max_iter=10, categorical_features=[0])
     model = make_pipeline(steps, inner).fit(texts, y)
-    assert model_stability(model, texts, y, 0.4).route == "ensemble"
+    assert model_stability(model, texts, y, 0.4).search.route == "ensemble"
 
 
 def test_lightgbm_with_categories_in_an_array() -> None:
@@ -157,11 +157,11 @@ def test_lightgbm_with_categories_in_an_array() -> None:
     ).fit(codes, y, categorical_feature=[1])
     assert splits_categories(model)
     known = model_stability(model, codes, y, 0.4, perturbation=Perturbation(categorical=[1]))
-    assert (known.route, known.kind) == ("ensemble", "exact")
+    assert (known.search.route, known.kind) == ("ensemble", "exact")
     as_numbers = model_stability(
         model, codes, y, 0.4, computing=Search(n_queries=60)
     )  # between two codes there is no category
-    assert as_numbers.route == "blackbox"
+    assert as_numbers.search.route == "blackbox"
 
 
 def test_categories_that_the_model_never_saw() -> None:
@@ -178,7 +178,7 @@ def test_categories_that_the_model_never_saw() -> None:
         town=small["town"].cat.set_categories(TOWNS)
     )  # of the dtype, but the model refuses three
     result = model_stability(model, rows, y[seen], 0.4)
-    assert (result.route, result.kind) == ("ensemble", "exact")
+    assert (result.search.route, result.kind) == ("ensemble", "exact")
     assert set(result.moved_rows()["town"]) <= set(TOWNS[:7])
 
 
@@ -196,7 +196,7 @@ def test_xgboost_with_categories_beyond_ascii() -> None:
             model_stability(model, frame[:30], y[:30], 0.4, computing=Search(n_queries=50, progress=False))
         )
         assert known_categories(model).keys() == ({2} if names else {1, 2})
-    assert [result.route for result in results[:2]] == ["ensemble", "ensemble"]
+    assert [result.search.route for result in results[:2]] == ["ensemble", "ensemble"]
     assert results[1].value == pytest.approx(results[0].value, rel=1e-9)
     assert results[2].value > 0.0  # the library mixes these up itself, so the trees may not be what predicts
 
@@ -206,7 +206,7 @@ def test_regressions_with_categories() -> None:
     y = np.nan_to_num(X["dose"]) + X["town"].isin(["p", "u"]) * 2.0
     model = HistGradientBoostingRegressor(max_iter=10, categorical_features="from_dtype").fit(X, y)
     result = model_stability(model, X, y, 2.0, loss="squared")
-    assert (result.route, result.kind) == ("ensemble", "exact")
+    assert (result.search.route, result.kind) == ("ensemble", "exact")
     np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
 
 
@@ -245,7 +245,7 @@ def test_trees_of_dropout_count_with_their_weights(name, n_classes) -> None:
         weights = document["learner"]["gradient_booster"]["weight_drop"]
         assert min(weights) < 0.9  # some were dropped: without their weights this would not hold
     result = model_stability(model, X, y, 0.5)
-    assert result.route == "ensemble"
+    assert result.search.route == "ensemble"
     away = result.moved_distances > 0
     assert (model.predict(result.moved_rows())[away] != y[away]).all()
     assert feature_stability(model, X, y, 0.5).features[0].kind == "exact"
@@ -257,4 +257,4 @@ def test_linear_leaves_are_left_to_queries() -> None:
     rows = X[["dose"]].assign(other=np.arange(200.0)).to_numpy()
     model = lightgbm.LGBMClassifier(n_estimators=3, linear_tree=True, verbose=-1, n_jobs=1).fit(rows, y)
     assert forest_of(model) is None
-    assert model_stability(model, rows, y, 0.6, computing=Search(n_queries=40)).route == "blackbox"
+    assert model_stability(model, rows, y, 0.6, computing=Search(n_queries=40)).search.route == "blackbox"

@@ -70,7 +70,7 @@ def test_a_threshold_on_a_linear_score_is_exact(sample: Sample, logistic: Any, r
     model, cut = RULES[rule](logistic, X, np.where(y == "ill", "sick", "fine"))
     result = stability(model, sample)
     expected = stability_criterion(ZeroOneLoss(distances_of(logistic, X, y, cut)), 0.4)
-    assert (result.route, result.kind) == ("linear", "exact")
+    assert (result.search.route, result.kind) == ("linear", "exact")
     assert result.value == pytest.approx(expected.value, rel=1e-9)
     moved = model.predict(result.moved_rows()) != np.where(y == "ill", "sick", "fine")
     assert result.weights @ moved / len(y) == pytest.approx(0.4, abs=0.02)
@@ -87,7 +87,7 @@ def test_a_calibration_of_one_linear_model_is_exact(sample: Sample, logistic: An
         cut = scores[(calibrator.predict(scores) > level).argmax()]
         result = stability(decided, sample)
         expected = stability_criterion(ZeroOneLoss(distances_of(logistic, X, y, cut)), 0.4)
-        assert (result.route, result.kind) == ("linear", "exact")
+        assert (result.search.route, result.kind) == ("linear", "exact")
         assert result.value == pytest.approx(expected.value, rel=5e-3)
 
 
@@ -96,7 +96,7 @@ def test_an_average_of_calibrated_models_is_searched(sample: Sample, logistic: A
     X, y = sample
     model = CalibratedClassifierCV(logistic, cv=3).fit(X, np.where(y == "ill", "sick", "fine"))
     result = stability(model, sample)
-    assert (result.route, result.kind) == ("blackbox", "upper_bound")
+    assert (result.search.route, result.kind) == ("blackbox", "upper_bound")
     assert any("ensemble=False" in text for text in result.warnings)
 
 
@@ -129,7 +129,7 @@ def test_a_threshold_on_trees_agrees_with_enumeration(sample: Sample, forest: An
         placed[:, 0] = value
         wrong = model.predict(placed) != sick
         nearest = np.where(wrong, np.minimum(nearest, np.abs(value - X[:, 0]) / X[:, 0].std()), nearest)
-    assert (result.kind, result.route) == ("exact", "ensemble")
+    assert (result.kind, result.search.route) == ("exact", "ensemble")
     assert result.value == pytest.approx(stability_criterion(ZeroOneLoss(nearest), 0.4).value, rel=1e-4)
 
 
@@ -319,7 +319,7 @@ def test_a_booster_of_xgboost_is_read_as_the_models_of_the_library(sample: Sampl
             model_stability(Decision(part, threshold), X, ill, 0.4, computing=QUIET)
             for part in (booster, model)
         )
-        assert (result.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
+        assert (result.search.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
 
 
 def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Sample) -> None:
@@ -330,7 +330,7 @@ def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Samp
     booster = lightgbm.train({"objective": "binary", "verbose": -1}, rows, 8)
     model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1).fit(X, ill)
     result, expected = (model_stability(part, X, ill, 0.4, computing=QUIET) for part in (booster, model))
-    assert (result.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
+    assert (result.search.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
     values = lightgbm.train({"objective": "regression", "verbose": -1}, lightgbm.Dataset(X, X["b"]), 8)
     with pytest.raises(ValueError, match="labels like those of y"):
         model_stability(values, X, ill, 0.4, computing=QUIET)

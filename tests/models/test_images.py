@@ -55,7 +55,7 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
     options = {"loss": loss, **OPTIONS}
     result = model_stability(module, images, y, THRESHOLDS[loss], **options)
     same = model_stability(flat, images.reshape(60, 64), y, THRESHOLDS[loss], **options)
-    assert result.route == same.route == "torch"
+    assert result.search.route == same.search.route == "torch"
     np.testing.assert_allclose(result.value, same.value, rtol=1e-12)
     moved = result.moved_rows()
     assert moved.shape == images.shape
@@ -70,7 +70,7 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
     if loss == "zero_one":
         told = (scores.argmax(dim=1).numpy() != y).astype(float)
     np.testing.assert_allclose(told, result.moved_losses, atol=1e-9)
-    assert result.table.names[:9:8] == ("0,0,0", "0,1,0")
+    assert result.moved.table.names[:9:8] == ("0,0,0", "0,1,0")
     assert result.split_rows().shape[1:] == (1, 8, 8)
 
 
@@ -103,7 +103,7 @@ def test_any_function_of_images(digits: Any) -> None:
         predict, images[:20], y[:20], 0.5, perturbation=PIXELS, computing=Search(n_queries=300)
     )
     by_gradients = model_stability(module, images[:20], y[:20], 0.5, **OPTIONS)
-    assert searched.route == "blackbox"
+    assert searched.search.route == "blackbox"
     moved = searched.moved_rows()
     assert moved.shape == (20, 1, 8, 8)
     np.testing.assert_array_equal(predict(moved) != y[:20], searched.moved_losses == 1.0)

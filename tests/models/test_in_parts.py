@@ -47,14 +47,14 @@ def cut(rows: object, cuts: tuple[int, ...] = CUTS) -> object:
 
 
 def same(found: ModelStabilityResult, exact: ModelStabilityResult) -> None:
-    assert (found.route, found.kind) == (exact.route, exact.kind)
+    assert (found.search.route, found.kind) == (exact.search.route, exact.kind)
     assert found.value == pytest.approx(exact.value, rel=1e-12)
     # Ends of intervals are roots of a function with jumps, found to about 1e-4 of the price: rounding, which
     # differs between processors, may choose another side of a jump.
     assert found.interval.low == pytest.approx(exact.interval.low, rel=1e-3)
-    assert found.neighbour_distance == pytest.approx(exact.neighbour_distance, rel=1e-12)
+    assert found.search.neighbour_distance == pytest.approx(exact.search.neighbour_distance, rel=1e-12)
     assert found.lower_bound == exact.lower_bound
-    assert found.table is None
+    assert found.moved is None
     with pytest.raises(ValueError, match="rows"):
         found.moved_rows()
     assert type(found).from_json(found.to_json()).value == found.value

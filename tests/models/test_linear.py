@@ -64,11 +64,11 @@ def check_places(
 ) -> None:
     """Recompute distances and losses at the moved rows with the model itself."""
     question = question_of(model, X, y, **options)
-    assert result.moved_codes is not None
-    assert valid_moves(question.domain, result.moved_codes, question.codes).all()
-    distances = question.domain.distances(result.moved_codes, question.codes)
+    assert result.moved.codes is not None
+    assert valid_moves(question.domain, result.moved.codes, question.codes).all()
+    distances = question.domain.distances(result.moved.codes, question.codes)
     np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-9)
-    losses = question.losses(result.moved_codes, slice(None))
+    losses = question.losses(result.moved.codes, slice(None))
     np.testing.assert_allclose(losses, result.moved_losses, rtol=1e-6, atol=1e-8)
 
 
@@ -95,7 +95,7 @@ def test_a_pipeline_with_a_scaler_is_followed_exactly(
         base = loss.base(slice(0, 200)).mean()
         one = model_stability(model, X, y, base + 0.2, loss=name)
         assert one.value == pytest.approx(stability_criterion(loss, base + 0.2).value, rel=1e-6)
-        assert (one.kind, one.route) == ("exact", "linear")
+        assert (one.kind, one.search.route) == ("exact", "linear")
         check_places(one, model, X, y, loss=name)
 
 
@@ -154,8 +154,8 @@ def test_the_logistic_loss_of_several_classes_is_searched_between_bounds(
     assert result.kind == "upper_bound"
     assert result.lower_bound is not None
     assert 0.5 * result.value < result.lower_bound <= result.value
-    assert result.trace is not None
-    assert list(result.trace.values) == sorted(result.trace.values, reverse=True)
+    assert result.search.trace is not None
+    assert list(result.search.trace.values) == sorted(result.search.trace.values, reverse=True)
     assert "Certified lower bound" in result.summary()
     check_places(result, model, X, y, loss="log_loss")
 

@@ -37,7 +37,7 @@ def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     assert list(moved.columns) == list(X.columns)
     assert moved["region"].dtype == X["region"].dtype
     assert set(moved["smoker"]) <= {"no", "yes"}
-    assert (result.kind, result.route) == ("exact", "linear")
+    assert (result.kind, result.search.route) == ("exact", "linear")
     changed = (moved["region"] != X["region"]) | (moved["smoker"] != X["smoker"])
     assert changed.any(), "some rows flip"
     away = result.moved_distances > 0
@@ -148,15 +148,15 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed
         threshold = 1.2 * base.losses(base.codes, slice(None)).mean()
         result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
         question = question_of(model, X, y, loss=loss, perturbation=moves)
-        assert valid_moves(question.domain, result.moved_codes, question.codes).all()
-        distances = question.domain.distances(result.moved_codes, question.codes)
+        assert valid_moves(question.domain, result.moved.codes, question.codes).all()
+        distances = question.domain.distances(result.moved.codes, question.codes)
         np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-8)
-        losses = question.losses(result.moved_codes, slice(None))
+        losses = question.losses(result.moved.codes, slice(None))
         np.testing.assert_allclose(losses, result.moved_losses, rtol=1e-6, atol=1e-8)
         if result.splits is not None:
             start = question.codes[result.splits.rows]
             np.testing.assert_allclose(
-                question.domain.distances(result.split_codes, start), result.splits.distances, rtol=1e-5
+                question.domain.distances(result.moved.split_codes, start), result.splits.distances, rtol=1e-5
             )
             assert len(result.split_rows()) == len(result.splits.rows)
 
@@ -176,7 +176,7 @@ def test_encoders_say_which_columns_are_categories(mixed: Mixed) -> None:
     assert encoded_categories(numbered, list(codes.columns)) == {2: [0, 1, 2], 3: [0, 1]}
     result = model_stability(numbered, codes, y, 0.6)
     assert set(result.moved_rows()["region"]) <= {0, 1, 2}
-    assert result.route == "linear"
+    assert result.search.route == "linear"
 
 
 def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
@@ -210,7 +210,7 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
     )
     found = result.loss.distances
     reached = np.isfinite(expected)
-    steps = (result.moved_codes - X)[:, integer]
+    steps = (result.moved.codes - X)[:, integer]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
     if len(integer) == 1:  # the grid of the other number is coarse
         assert result.kind == "exact"
@@ -238,7 +238,7 @@ def test_numbers_with_and_without_whole_steps(n_whole: int, monkeypatch: pytest.
     options: dict[str, Any] = {"theta2": np.inf, "resampling": None}
     whole = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options)
     free = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=()), **options)
-    steps = (whole.moved_codes - X)[:, :n_whole]
+    steps = (whole.moved.codes - X)[:, :n_whole]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
     assert (whole.kind, free.kind) == ("upper_bound", "exact")
     np.testing.assert_allclose(whole.lower_bound, free.value, rtol=1e-9)  # the relaxation

@@ -48,7 +48,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     model = make_pipeline(*imputed_steps(add_indicator, scaled_first), LogisticRegression()).fit(X, y)
     threshold = {"zero_one": 0.4, "hinge": 1.5, "log_loss": 1.0}[loss]
     result = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
-    assert (result.kind, result.route) == ("exact", "linear")
+    assert (result.kind, result.search.route) == ("exact", "linear")
     moved = stays(result, X)
     # Each row on its own: the part of the gradient in the columns that it has is the only way to go.
     step = 1e-3 * X.std(ddof=0)
@@ -75,7 +75,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     best = (dual * losses - theta1 * shifts**2).max(axis=0)
     np.testing.assert_allclose(reached.value, best, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
-        question.losses(result.moved_codes, slice(None)), result.moved_losses, rtol=1e-6, atol=1e-9
+        question.losses(result.moved.codes, slice(None)), result.moved_losses, rtol=1e-6, atol=1e-9
     )
 
 
@@ -100,14 +100,14 @@ def test_bounds_whole_steps_and_several_classes(wine) -> None:
         Perturbation(immutable=["ash"], bounds=(0, 500), integer=()),
     ):
         result = model_stability(model, X, y, 0.35, perturbation=moves)
-        assert (result.kind, result.route) == ("exact", "linear")
+        assert (result.kind, result.search.route) == ("exact", "linear")
         moved = stays(result, X)
         away = result.moved_distances > 0
         assert (model.predict(moved)[away] != y[away]).all()
         if moves.integer:
             assert (moved["alcohol"].dropna() == moved["alcohol"].dropna().round()).all()
     softmax = model_stability(model, X, y, 0.9, loss="log_loss", perturbation=FREE)
-    assert softmax.route == "linear"
+    assert softmax.search.route == "linear"
     assert softmax.lower_bound <= softmax.value
     stays(softmax, X)
 
@@ -118,7 +118,7 @@ def test_a_linear_regression_behind_an_imputer() -> None:
     y = y.to_numpy()[:200] / 50.0
     model = make_pipeline(SimpleImputer(), LinearRegression()).fit(X, y)
     result = model_stability(model, X, y, 3.0, loss="squared", perturbation=FREE)
-    assert (result.kind, result.route) == ("exact", "linear")
+    assert (result.kind, result.search.route) == ("exact", "linear")
     moved = stays(result, X)
     np.testing.assert_allclose((model.predict(moved) - y) ** 2, result.moved_losses, rtol=1e-7)
 
@@ -128,7 +128,7 @@ def test_imputers_that_look_at_other_columns_are_no_sum(wine) -> None:
     for last in (LogisticRegression(), DecisionTreeClassifier(max_depth=3, random_state=0)):
         model = make_pipeline(KNNImputer(n_neighbors=3), StandardScaler(), last).fit(X, y)
         result = model_stability(model, X, y, 0.4, computing=Search(n_queries=80))
-        assert (result.kind, result.route) == ("upper_bound", "blackbox")
+        assert (result.kind, result.search.route) == ("upper_bound", "blackbox")
         moved = stays(result, X)
         away = result.moved_distances > 0
         assert (model.predict(moved)[away] != y[away]).all()
@@ -259,7 +259,7 @@ def test_queries_with_categories_and_whole_steps() -> None:
         theta2=np.inf,
         perturbation=Perturbation(integer=["count"]),
     )
-    assert (result.route, result.kind) == ("blackbox", "upper_bound")
+    assert (result.search.route, result.kind) == ("blackbox", "upper_bound")
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     assert moved["count"].dtype == "Int64"
@@ -280,7 +280,7 @@ def test_networks_behind_imputers_are_searched_by_queries(wine) -> None:
     network = MLPClassifier((6,), max_iter=3000, random_state=0)
     model = make_pipeline(SimpleImputer(), StandardScaler(), network).fit(X, y)
     result = model_stability(model, X, y, 0.4, computing=Search(n_queries=60))
-    assert (result.route, result.kind) == ("blackbox", "upper_bound")
+    assert (result.search.route, result.kind) == ("blackbox", "upper_bound")
     stays(result, X)
 
 
@@ -304,5 +304,5 @@ def test_networks_refuse_missing_cells_in_words(wine) -> None:
     filled = Filled().double()
     labels = filled(torch.as_tensor(X.to_numpy().copy())).argmax(dim=1).numpy()
     result = model_stability(filled, X.to_numpy(), labels, 0.4, computing=Search(n_queries=60))
-    assert result.route == "blackbox"
+    assert result.search.route == "blackbox"
     np.testing.assert_array_equal(np.isnan(result.moved_rows()), X.isna())

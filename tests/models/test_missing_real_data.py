@@ -55,7 +55,7 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
     model = boosting(name).fit(X_train, y_train)
     numbers = [column for column in X if pd.api.types.is_numeric_dtype(X[column])]
     result = model_stability(model, X, y, 0.3, perturbation=Perturbation(integer=numbers))
-    assert result.route == "ensemble"
+    assert result.search.route == "ensemble"
     assert 0.3 * result.value < result.lower_bound <= result.value
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
@@ -94,7 +94,7 @@ def test_a_linear_model_on_the_census(census) -> None:
     )
     model = make_pipeline(steps, LogisticRegression(max_iter=500)).fit(X_train, y_train)
     result = model_stability(model, X, y, 0.3, perturbation=Perturbation(integer=()))
-    assert (result.route, result.kind) == ("linear", "exact")
+    assert (result.search.route, result.kind) == ("linear", "exact")
     pd.testing.assert_frame_equal(result.moved_rows().isna(), X.isna())
     refused = make_pipeline(make_column_transformer((StandardScaler(), ["age"])), LogisticRegression())
     refused.fit(X_train, y_train)
@@ -114,7 +114,7 @@ def test_numbers_that_are_missing_stay_out_of_the_shift(defendants, add_indicato
     assert gone.sum() > 30
     for loss, threshold in (("zero_one", 0.5), ("log_loss", 0.9)):
         result = model_stability(model, X, y, threshold, loss=loss, perturbation=Perturbation(integer=()))
-        assert (result.route, result.kind) == ("linear", "exact")
+        assert (result.search.route, result.kind) == ("linear", "exact")
         moved = result.moved_rows()
         pd.testing.assert_frame_equal(moved.isna(), X.isna())
         said = model.predict_proba(moved)[np.arange(len(y)), y]

@@ -188,7 +188,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
     for result in (searched, known):
         np.testing.assert_array_equal(np.isnan(result.moved_rows()), np.isnan(X))
         np.testing.assert_allclose(
-            np.sqrt(squared_distances(result.moved_rows(), X, result.units)),
+            np.sqrt(squared_distances(result.moved_rows(), X, result.moved.units)),
             result.moved_distances, atol=1e-12,
         )  # fmt: skip
 
@@ -338,7 +338,7 @@ def test_lightgbm_that_takes_zeros_for_missing_is_left_to_queries() -> None:
     X, y = table()
     model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, zero_as_missing=True, n_jobs=1).fit(X, y)
     result = model_stability(model, X, y, 0.5, computing=Search(n_queries=60))
-    assert (result.route, result.kind) == ("blackbox", "upper_bound")
+    assert (result.search.route, result.kind) == ("blackbox", "upper_bound")
     np.testing.assert_array_equal(np.isnan(result.moved_rows()), np.isnan(X))
 
 
@@ -372,7 +372,7 @@ def test_missing_categories_stay_in_a_table() -> None:
     steps = make_column_transformer((OneHotEncoder(), ["town", "smoker"]), remainder="passthrough")
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(frame, y)
     result = model_stability(model, frame, y, 0.4, perturbation=Perturbation(integer=["dose"]))
-    assert (result.route, result.kind) == ("tree", "exact")
+    assert (result.search.route, result.kind) == ("tree", "exact")
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), frame.isna())
     pd.testing.assert_series_equal(moved.dtypes, frame.dtypes)
@@ -380,6 +380,6 @@ def test_missing_categories_stay_in_a_table() -> None:
     assert away.any()
     assert (model.predict(moved)[away] != y[away]).all()
     assert (model.predict(moved)[~away] == model.predict(frame)[~away]).all()
-    codes = result.table.codes
-    apart = differs(result.moved_codes, codes).any(axis=1)
+    codes = result.moved.table.codes
+    apart = differs(result.moved.codes, codes).any(axis=1)
     np.testing.assert_array_equal(apart, away)

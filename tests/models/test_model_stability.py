@@ -47,7 +47,7 @@ def test_with_everything_immutable_only_weights_change(mixed: Mixed, loss: str) 
     )
     other = model_stability(model, X, y, 0.8, loss=loss, theta1=np.inf)
     assert result.value == pytest.approx(other.value, rel=1e-9)
-    assert (result.route, result.kind, result.share_moved) == ("weights", "exact", 0.0)
+    assert (result.search.route, result.kind, result.share_moved) == ("weights", "exact", 0.0)
     assert "No column may move, so only the weights of the rows change" in result.summary()
 
 
@@ -86,11 +86,13 @@ def test_the_gap_between_random_halves_stands_beside_the_moves() -> None:
     result = model_stability(model, X, y, 0.4)
     rows, scaled = rng.permutation(n), X / X.std(axis=0)
     apart = np.linalg.norm(scaled[rows[:200], None] - scaled[None, rows[200:]], axis=2).min(axis=1)
-    assert result.neighbour_distance == pytest.approx(apart.mean(), rel=0.1)  # other halves
-    words = f"half are {result.neighbour_distance:.4g} standard deviations from the nearest of the other"
+    assert result.search.neighbour_distance == pytest.approx(apart.mean(), rel=0.1)  # other halves
+    words = (
+        f"half are {result.search.neighbour_distance:.4g} standard deviations from the nearest of the other"
+    )
     assert words in result.summary()
     frozen = model_stability(model, X, y, 0.4, perturbation=Perturbation(immutable=[0, 1, 2]))
-    assert frozen.neighbour_distance is None
+    assert frozen.search.neighbour_distance is None
     dear = model_stability(model, X, y, 0.4, perturbation=Perturbation(cost=[1.0, 1.0, 2.0]))
     assert "in the unit of the costs" in dear.headline()
 
@@ -128,7 +130,7 @@ def test_rows_keep_their_labels(mixed: Mixed) -> None:
 def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
     model, X, y = mixed
     slim = model_stability(model, X, y, 0.6).without_rows()
-    assert slim.moved_codes is None
+    assert slim.moved is None
     assert slim.value == model_stability(model, X, y, 0.6).value
     with pytest.raises(ValueError, match="without_rows"):
         slim.moved_rows()

@@ -40,7 +40,7 @@ def check(
     moves = Perturbation(**options)
     result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
     question = question_of(model, X, y, loss=loss, perturbation=moves)
-    assert valid_moves(question.domain, result.moved_codes, question.codes).all()
+    assert valid_moves(question.domain, result.moved.codes, question.codes).all()
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)
     if loss == "zero_one":
@@ -50,7 +50,7 @@ def check(
     else:
         probability = model.predict_proba(moved)[np.arange(len(y)), y]
         np.testing.assert_allclose(-np.log(probability), result.moved_losses, rtol=1e-6, atol=1e-8)
-    assert result.route == "linear"
+    assert result.search.route == "linear"
     return float(result.value)
 
 

@@ -119,4 +119,4 @@ def test_a_result_without_rows_says_so(hospital, pipeline):
         with pytest.raises(ValueError, match="without_rows|table must be the rows"):
             call(result)
     fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf).without_rows()
-    assert fixed.route == "weights"
+    assert fixed.search.route == "weights"

@@ -65,7 +65,7 @@ def test_linear_module_reaches_the_closed_form(loss: Any) -> None:
     closed = make((2 * y - 1) * (X @ w + 0.2), np.linalg.norm(w * X.std(axis=0)))
     exact = stability_criterion(closed, threshold).value
     result = model_stability(linear_module(w, 0.2), X, y, threshold, loss=loss, perturbation=FREE)
-    assert result.route == "torch"
+    assert result.search.route == "torch"
     assert result.kind == "upper_bound"
     np.testing.assert_allclose(result.value, exact, rtol=1e-4 if loss == "zero_one" else 1e-9)
     assert result.lower_bound is None
@@ -85,7 +85,7 @@ def test_few_weak_steps_a_round_close_in_on_the_logistic_closed_form() -> None:
         perturbation=Perturbation(cost="unit", bounds=None),
     )
     np.testing.assert_allclose(result.value, golden, atol=1e-10)
-    excess = np.array(result.trace.values) / golden - 1.0
+    excess = np.array(result.search.trace.values) / golden - 1.0
     assert (np.diff(excess) <= 1e-13).all()
     assert excess[4] < 1.6e-5
     assert excess[min(8, len(excess) - 1)] < 2e-9
@@ -179,11 +179,11 @@ def test_network_classifier_goes_this_way_with_its_standardisation() -> None:
     labels = np.where(y == 1, "yes", "no")
     model = NetworkClassifier(random_state=0, epochs=60).fit(frame, labels)
     result = model_stability(model, frame, labels, 0.4)
-    assert result.route == "torch"
+    assert result.search.route == "torch"
     moved = result.moved_rows()
     assert list(moved.columns) == list("abcd")
     np.testing.assert_array_equal(model.predict(moved) != labels, result.moved_losses == 1.0)
-    assert model_stability(model, frame, labels, 0.9, loss="log_loss").route == "torch"
+    assert model_stability(model, frame, labels, 0.9, loss="log_loss").search.route == "torch"
 
 
 def test_the_module_is_left_as_it_was() -> None:
@@ -282,7 +282,7 @@ def test_what_the_model_is_asked_is_counted() -> None:
     for loss, threshold in (("zero_one", 0.4), ("log_loss", 0.9)):
         asked.clear()
         result = model_stability(Counting(network(X, y)), X, y, threshold, loss=loss)
-        assert abs(sum(asked) - result.n_queries) <= 6 * len(
+        assert abs(sum(asked) - result.search.n_queries) <= 6 * len(
             X
         )  # but for checks of the outputs before and after
 
@@ -348,12 +348,14 @@ def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
         searched = model_stability(
             model, frame, labels, threshold, loss=loss, computing=Search(method="blackbox")
         )
-        assert result.route == "torch"
+        assert result.search.route == "torch"
         assert result.value <= 1.01 * searched.value
-    assert model_stability(bent, frame, labels, 0.4, computing=Search(n_queries=50)).route == "blackbox"
+    assert (
+        model_stability(bent, frame, labels, 0.4, computing=Search(n_queries=50)).search.route == "blackbox"
+    )
     base = float(np.mean((regression.predict(frame) - target) ** 2))
     result = model_stability(regression, frame, target, base + 1.0, loss="squared")
-    assert result.route == "torch"
+    assert result.search.route == "torch"
     np.testing.assert_allclose(  # a row may stand in two places that are almost one
         (regression.predict(result.moved_rows()) - target) ** 2, result.moved_losses, rtol=1e-4
     )

@@ -345,7 +345,7 @@ def test_columns_of_rare_categories_are_found() -> None:
         atol=1e-12,
     )
     result = model_stability(model, table[:50], y[:50], 0.4)
-    assert (result.route, result.kind) == ("tree", "exact")
+    assert (result.search.route, result.kind) == ("tree", "exact")
     moved = np.flatnonzero(result.moved_distances > 0)
     assert (model.predict(result.moved_rows().iloc[moved]) != y[:50][moved]).all()
 
@@ -357,7 +357,7 @@ def test_steps_that_mix_columns_are_left_to_other_routes(moons) -> None:
     with pytest.raises(ValueError, match="route"):
         model_stability(model, X, y, 0.4, computing=Search(method="tree"))
     scaled = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
-    assert model_stability(scaled, X, y, 0.4).route == "tree"
+    assert model_stability(scaled, X, y, 0.4).search.route == "tree"
 
 
 def test_scaling_a_column_changes_nothing(moons) -> None:
@@ -404,7 +404,7 @@ def test_hospital_records(data_folder) -> None:
         table[:600], y[:600]
     )
     result = model_stability(model, table[600:], y[600:], 0.4, perturbation=Perturbation(integer=["Age"]))
-    assert result.route == "ensemble"
+    assert result.search.route == "ensemble"
     assert 0 < result.lower_bound <= result.value
     moved = np.flatnonzero(result.moved_distances > 0)
     assert (model.predict(result.moved_rows().iloc[moved]) != y[600:][moved]).all()

@@ -43,52 +43,86 @@ class SearchTrace(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SearchRecord(Record):
+    """How the worst case of a model was found.
+
+    Attributes
+    ----------
+    route : str
+        The route that found it: "linear", "tree", "ensemble", "torch", "blackbox", or "weights" where no row moves.
+    n_queries : int
+        Rows that the model has predicted.
+    lower_bound : float or None
+        A certified lower bound of the stability, where its value is an upper one.
+    neighbour_distance : float or None
+        Mean distance of rows of one random half of the sample to the nearest row of the other half.
+    trace : SearchTrace or None
+        The rounds of a search; None where one sufficed.
+    """
+
+    route: str
+    n_queries: int = 0
+    lower_bound: float | None = None
+    neighbour_distance: float | None = None
+    trace: SearchTrace | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MovedRows(Record):
+    """The rows of a sample, and where the least shift puts them.
+
+    Attributes
+    ----------
+    table : CodedTable
+        The rows as they are, coded.
+    units : array of shape (n_features,)
+        A change of a number by that much is a distance of 1.
+    codes : array of shape (n_samples, n_features)
+        Where each row is after the shift, coded likewise.
+    split_codes : array of shape (n_splits, n_features) or None
+        Second places of the rows that are split between two, in the order of ``splits`` of the result.
+    """
+
+    table: CodedTable
+    units: FloatArray
+    codes: FloatArray
+    split_codes: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ModelStabilityResult(StabilityResult):
     """The stability of a model on a sample, with the rows where the least shift puts them.
 
     Attributes
     ----------
-    route : str
-        How the moves were found: "linear", "tree", "ensemble", "torch", "blackbox", ...
-    lower_bound : float or None
-        A certified lower bound of the stability, where ``value`` is an upper one.
-    n_queries : int
-        Rows that the model has predicted.
-    neighbour_distance : float or None
-        How far rows of one random half of the sample are from the nearest row of the other half, on the average.
-    trace : SearchTrace or None
-        The rounds of a search; None where one sufficed.
-    table : CodedTable or None
-        The rows as they are, coded; None after `without_rows`, like the next ones.
-    units : array of shape (n_features,) or None
-        A move of a number by that much is a distance of 1.
-    moved_codes : array of shape (n_samples, n_features) or None
-        Where each row stands after its move, coded likewise.
-    split_codes : array of shape (n_splits, n_features) or None
-        Second places, in the order of ``splits``.
+    search : SearchRecord
+        The route that found it, a certified lower bound, and what the search took.
+    moved : MovedRows or None
+        The rows before and after the shift; None for out-of-core data and after `without_rows`.
     loss : Loss or None
-        What each row loses and where it may move, as far as the route found out: for `stability_curve`
+        The loss of each row and how far it may change, as far as the route found out: for `stability_curve`
         and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
     """
 
     measure = "model_stability"
     title = "Stability"
     higher_is_better = True
-    row_fields: ClassVar[tuple[str, ...]] = (
-        *StabilityResult.row_fields,
-        "table", "units", "moved_codes", "split_codes", "loss",
-    )  # fmt: skip
+    row_fields: ClassVar[tuple[str, ...]] = (*StabilityResult.row_fields, "moved", "loss")
 
-    route: str
-    lower_bound: float | None = None
-    n_queries: int = 0
-    neighbour_distance: float | None = None
-    trace: SearchTrace | None = None
-    table: CodedTable | None = None
-    units: FloatArray | None = None
-    moved_codes: FloatArray | None = None
-    split_codes: FloatArray | None = None
+    search: SearchRecord
+    moved: MovedRows | None = None
     loss: Loss | None = field(default=None, repr=False)
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The certified lower bound of the search, beside ``value``."""
+        return self.search.lower_bound
+
+    def to_frame(self) -> Any:
+        """Return one row of a pandas DataFrame with the scalar fields, those of the search among them."""
+        scalars = vars(self.search).copy()
+        del scalars["trace"]
+        return super().to_frame().assign(**scalars)
 
     @property
     def distance_unit(self) -> str:
@@ -110,9 +144,8 @@ class ModelStabilityResult(StabilityResult):
         ValueError
             If the result holds no rows.
         """
-        table = self._kept_table()
-        assert self.moved_codes is not None
-        return table.decode(self.moved_codes, index=table.labels)
+        moved = self._kept_rows()
+        return moved.table.decode(moved.codes, index=moved.table.labels)
 
     def split_rows(self) -> Any:
         """Return the second places of the rows that stand in two, in the columns of ``X``; see ``splits.rows``.
@@ -126,39 +159,51 @@ class ModelStabilityResult(StabilityResult):
         ValueError
             If the result holds no rows.
         """
-        table = self._kept_table()
-        if self.splits is None or self.split_codes is None:
-            return table.decode(table.codes[:0], index=None if table.labels is None else table.labels[:0])
-        labels = None if table.labels is None else table.labels[self.splits.rows]
-        return table.decode(self.split_codes, index=labels)
+        moved = self._kept_rows()
+        table = moved.table
+        labels = table.labels
+        if self.splits is None or moved.split_codes is None:
+            codes = table.codes[:0]
+            rows = np.arange(0)
+        else:
+            codes = moved.split_codes
+            rows = self.splits.rows
+        if labels is not None:
+            labels = labels[rows]
+        return table.decode(codes, index=labels)
 
     def places(self) -> tuple[Any, Any]:
-        """Return the rows as DataFrames where they stand and after their moves, then second places."""
+        """Return the rows as DataFrames before and after the shift, second places last."""
         import pandas as pd
 
-        if self.table is None:
+        if self.moved is None:
             return None, None
-        rows = self.table.decode(self.table.codes, index=self.table.labels)
-        moved, second = self.moved_rows(), self.split_rows()
-        if self.table.is_frame:
-            return rows, pd.concat([moved, second]) if len(second) else moved
-        names = list(self.table.names)
-        ends = np.concatenate([moved, second])
-        before, after = (
-            pd.DataFrame(part.reshape(len(part), len(names)), columns=names) for part in (rows, ends)
-        )
+        table = self.moved.table
+        before = table.decode(table.codes, index=table.labels)
+        after = self.moved_rows()
+        second = self.split_rows()
+        if table.is_frame:
+            if len(second):
+                after = pd.concat([after, second])
+            return before, after
+        names = list(table.names)
+        after = np.concatenate([after, second])
+        # Rows of several axes become flat rows: a column for each place.
+        before = pd.DataFrame(before.reshape(len(before), len(names)), columns=names)
+        after = pd.DataFrame(after.reshape(len(after), len(names)), columns=names)
         return before, after
 
-    def _kept_table(self) -> CodedTable:
-        if self.table is None:
+    def _kept_rows(self) -> MovedRows:
+        if self.moved is None:
             raise ValueError(NO_ROWS)
-        return self.table
+        return self.moved
 
     def yardsticks(self) -> list[str]:
         """Return sentences to compare the shift with; moves with the gaps between two random halves of the sample."""
         sentences = super().yardsticks()
-        if self.neighbour_distance is not None and self.rms_move > 0.0:
-            far = f"{format_number(self.neighbour_distance)}{self.distance_unit}"
+        distance = self.search.neighbour_distance
+        if distance is not None and self.rms_move > 0.0:
+            far = f"{format_number(distance)}{self.distance_unit}"
             sentences.append(
                 f"Rows of one random half are {far} from the nearest of the other on the average."
             )

@@ -18,7 +18,7 @@ from shiftmetrics.models.in_parts import PUSHES, RowsInParts
 from shiftmetrics.models.joined import MappedAnswer
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
-from shiftmetrics.models.result import ModelStabilityResult, SearchTrace
+from shiftmetrics.models.result import ModelStabilityResult, MovedRows, SearchRecord, SearchTrace
 from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
@@ -121,7 +121,7 @@ def model_stability(
     >>> result = model_stability(model, X, y, 0.3, perturbation=Perturbation(bounds="data"))
     >>> print(result.headline())
     30 % errors (now 2.67 %) once ... % of the rows move, by at most ... standard deviations...
-    >>> result.kind, result.route
+    >>> result.kind, result.search.route
     ('exact', 'linear')
     >>> result.moved_rows().columns.equals(X.columns)
     True
@@ -165,13 +165,16 @@ def model_stability(
         route, found = answer(question, search.method)
         rounds = solve_in_rounds(question, found, threshold, options)
     places = shifted_rows(question, rounds.solved, rounds.found, sample_weight)
-    n, has_splits = question.n_samples, rounds.solved.splits is not None
-    return _result(
-        question, route, rounds, sample_weight, perturbation, search,
+    split_codes = None
+    if rounds.solved.splits is not None:
+        split_codes = places[question.n_samples :]
+    moved = MovedRows(
         table=replace(question.table, is_frame=question.is_frame),
-        moved_codes=places[:n],
-        split_codes=places[n:] if has_splits else None,
-    )  # fmt: skip
+        units=question.domain.unit,
+        codes=places[: question.n_samples],
+        split_codes=split_codes,
+    )
+    return _result(question, route, rounds, sample_weight, perturbation, search, moved)
 
 
 def _result_of_parts(
@@ -207,34 +210,35 @@ def _result(
     sample_weight: Any,
     perturbation: Perturbation,
     search: Search,
-    **rows: Any,
+    moved: MovedRows | None = None,
 ) -> ModelStabilityResult:
     """Put the solution, the route and the moved rows, where these are known, together."""
-    solved, found = rounds.solved, rounds.found
-    alone, growth = solved.weights if solved.weights_alone is None else solved.weights_alone, None
+    solved = rounds.solved
+    found = rounds.found
+    # By reweighting alone, which class gains most weight?
+    alone = solved.weights_alone
+    if alone is None:
+        alone = solved.weights
+    growth = None
     if question.classes is not None and alone is not None and solved.status is CONVERGED:
         growth = most_grown(alone, question.classes[question.y], sample_weight)
-    settings = {
+    fields = vars(solved).copy()
+    fields["settings"] = {
         **solved.settings,
         **question.settings(),
         "perturbation": perturbation.settings(),
         "computing": search.settings(),
     }
-    fields = vars(solved) | {
-        "settings": settings, "warnings": (*question.domain.warnings, *found.warnings, *solved.warnings),
-        "growth": growth,
-    }  # fmt: skip
-    return ModelStabilityResult(
-        **fields,
+    fields["warnings"] = (*question.domain.warnings, *found.warnings, *solved.warnings)
+    fields["growth"] = growth
+    record = SearchRecord(
         route=route,
-        lower_bound=rounds.lower_bound,
         n_queries=question.count.rows,
+        lower_bound=rounds.lower_bound,
         neighbour_distance=_neighbour_distance(question),
         trace=rounds.trace,
-        units=question.domain.unit,
-        loss=found.loss,
-        **rows,
     )
+    return ModelStabilityResult(**fields, search=record, moved=moved, loss=found.loss)
 
 
 def _neighbour_distance(question: Question) -> float | None:

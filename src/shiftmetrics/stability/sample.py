@@ -148,7 +148,9 @@ def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, 
     weights_of(result)
     if table is None and moved is None:
         table, moved = result.places()
-        units = getattr(result, "units", None) if units is None else units
+        known = getattr(result, "moved", None)
+        if units is None and known is not None:
+            units = known.units
     frame = frame_of(rows_known(table), "table", result.n_samples)
     changes = _changes(
         result, frame, _moved_frame(result, frame, rows_known(moved, "moved")), everything=True

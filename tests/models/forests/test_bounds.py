@@ -142,7 +142,7 @@ def test_squared_losses_of_forests_lie_between_bounds() -> None:
     y = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.1 * rng.normal(size=60)
     model = RandomForestRegressor(30, max_depth=6, random_state=0).fit(X, y)
     result = model_stability(model, X, y, 1.0, loss="squared", resampling=None)
-    assert (result.route, result.kind) == ("ensemble", "upper_bound")
+    assert (result.search.route, result.kind) == ("ensemble", "upper_bound")
     assert 0.0 < result.lower_bound <= result.value
     moved = model.predict(result.moved_rows())
     np.testing.assert_allclose(np.square(moved - y), result.moved_losses, rtol=1e-9)

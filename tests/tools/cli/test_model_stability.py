@@ -88,7 +88,7 @@ def test_a_pipeline_on_a_table(run, place, rows, tmp_path):
     assert "does not see: 'weight', 'nurse', 'cost'" in result.stdout
     back = Result.from_json(tmp_path / "o.json")
     assert back.value == pytest.approx(expected.value)
-    assert back.route == "linear"
+    assert back.search.route == "linear"
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert (tmp_path / "r.html").stat().st_size < 1_000_000
     for part in (
@@ -391,7 +391,7 @@ def test_empty_cells_stay_empty(run, rows, tmp_path):
     expected = model_stability(
         model, rows[COLUMNS], rows["died"], 0.4, perturbation=Perturbation(features=["age", "ward"])
     )
-    assert (expected.kind, expected.route) == ("exact", "linear")
+    assert (expected.kind, expected.search.route) == ("exact", "linear")
     assert expected.headline() in said.stdout
     (back,) = read_results(tmp_path / "o.json").values()
     pd.testing.assert_frame_equal(back.moved_rows().isna(), rows[COLUMNS].isna(), check_index_type=False)

@@ -181,7 +181,7 @@ def test_a_pipeline_of_patients_from_its_file(run, data_folder, tmp_path):
     first, features = json.loads((tmp_path / "o.json").read_text())["results"]
     error_rate = float((model.predict(test.drop(columns="is_dead")) != test["is_dead"]).mean())
     assert first["base_risk"] == pytest.approx(error_rate)
-    assert first["route"] == "linear"
+    assert first["search"]["route"] == "linear"
     assert 0.0 < first["value"] <= min(float(part["value"]) for part in features["features"])
     assert features["features"][0]["feature"] == "Age"
     assert (tmp_path / "r.html").stat().st_size < 1_000_000

@@ -28,7 +28,7 @@ def results() -> dict:
 
 def test_risks_end_at_the_threshold(results: dict) -> None:
     for result in results.values():
-        trace = result.trace
+        trace = result.search.trace
         n_rounds = len(trace.values)
         assert n_rounds == len(trace.duals) == len(trace.risks) == len(trace.gaps) == len(trace.queries) > 2
         assert abs(trace.risks[-1] - 0.9) < 1e-9
@@ -44,7 +44,7 @@ def test_risks_end_at_the_threshold(results: dict) -> None:
 def test_draws_one_result_and_several(results: dict) -> None:
     one = next(iter(results.values()))
     ax = plot(one, kind="search")
-    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), one.trace.risks)
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), one.search.trace.risks)
     assert ax.get_ylabel() == "risk of the worst case"
     ax = plot(results, kind="search")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(results)

@@ -156,7 +156,7 @@ def test_the_rounds_of_a_search_are_drawn(people):
     result = model_stability(
         Curved(), rows, people[1], 0.9, loss="log_loss", computing=Search(n_queries=60, rng=0)
     )
-    assert result.trace is not None
+    assert result.search.trace is not None
     page = render_report(result)
     assert "How the search comes to the threshold" in page
     assert "elsewhere its places stand in for better ones" in page

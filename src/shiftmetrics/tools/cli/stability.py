@@ -160,7 +160,7 @@ def stability(
         facts = {
             "Model": Path(model).name,
             "Loss": call["loss"].replace("_", " "),
-            "Moves found by": f"the {result.route} route",
+            "Moves found by": f"the {result.search.route} route",
         }
         description = f"{_name_of(fitted)} on {result.n_samples:,} rows in {source}."
         context = Context(description=description, facts=facts, rows={str(source): shown})

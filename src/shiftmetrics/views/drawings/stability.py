@@ -123,7 +123,7 @@ def draw_search(result: Any, ax: Any = None) -> Any:
 
 def _risks(result: Any) -> FloatArray:
     """Return one number for each round or step, nan where it is infinite."""
-    trace = getattr(result, "trace", None)
+    trace = getattr(getattr(result, "search", None), "trace", None)
     parts = getattr(result, "parts", {})
     if "trace_risk" not in parts and trace is None:
         got = f"a {type(result).__name__} without a trace"

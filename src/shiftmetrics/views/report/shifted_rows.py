@@ -168,7 +168,7 @@ def _add_rows(
             line["Move"] = number(float(moves[i]))
         line["Weight"] = Number(f"{weights[i]:.2f}")
         if changed:
-            line["What changes"] = changes(table.iloc[i], moved.iloc[i], entry.result.units)
+            line["What changes"] = changes(table.iloc[i], moved.iloc[i], entry.result.moved.units)
         elif rows.table is not None:
             shown = rows.table.columns[:MOST_COLUMNS]
             line |= {str(name): Number(cell_of(rows.table[name].iloc[i])) for name in shown}

@@ -38,9 +38,9 @@ def shift_facts(result: Any) -> list[Fact]:
         Fact("cost of more risk", number(result.dual), "the slope in the threshold"),
         Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound"),
     ]
-    if getattr(result, "route", None) is not None:
-        facts.append(Fact("route", str(result.route), "how the moves were found"))
-        facts.append(Fact("queries", f"{result.n_queries:,}", "rows that the model predicted"))
+    if getattr(result, "search", None) is not None:
+        facts.append(Fact("route", str(result.search.route), "how the moves were found"))
+        facts.append(Fact("queries", f"{result.search.n_queries:,}", "rows that the model predicted"))
     return facts
 
 
@@ -64,7 +64,8 @@ def fill_shift(entry: Entry) -> None:
         entry.draw("weights")
     if result.share_moved > 0.0:
         entry.draw("moves")
-    if getattr(result, "trace", None) is not None:
+    search = getattr(result, "search", None)
+    if search is not None and search.trace is not None:
         entry.draw("search")
     if entry.detail:
         add_row_tables(entry)
@@ -98,7 +99,8 @@ def _draw_curves(entry: Entry) -> None:
         "sample_weight": rows.sample_weight, "computing": Computing(progress=False),
     }  # fmt: skip
     searched = ""
-    if getattr(result, "trace", None) is not None:
+    search = getattr(result, "search", None)
+    if search is not None and search.trace is not None:
         searched = "The search was for the mark: elsewhere its places stand in for better ones."
     thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
     entry.draw(
