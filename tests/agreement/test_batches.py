@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracles
 from optional import torch
 from shiftmetrics import Computing
-from shiftmetrics._core.rows import of_batches
+from shiftmetrics._core.chunk_readers import of_batches
 from shiftmetrics.agreement import posterior_agreement
 
 GOOD = [([[1.0, 2.0]], [[1.0, 2.0]])]
@@ -94,7 +94,7 @@ def test_kept_rows_are_evenly_spread_and_fit_in_memory(monkeypatch: pytest.Monke
         parts = of_batches([rows[i:j] for i, j in itertools.pairwise(cuts)], "rows")
         np.testing.assert_array_equal(parts.kept, rows[:: parts.kept_step])
         assert 1000 < len(parts.kept) <= 2000
-    monkeypatch.setattr("shiftmetrics._core.rows.KEPT_BYTES", 2400)
+    monkeypatch.setattr("shiftmetrics._core.chunk_readers.KEPT_BYTES", 2400)
     parts = of_batches([rows], "rows")
     np.testing.assert_array_equal(parts.kept, rows[:: parts.kept_step])
     assert 1200 < parts.kept.nbytes <= 2400

@@ -5,7 +5,7 @@ import pytest
 
 from calls import novelty
 from optional import torch
-from shiftmetrics._core.rows import is_batches, of_batches
+from shiftmetrics._core.chunk_readers import is_batches, of_batches
 from shiftmetrics.novelty import NoveltyResult, inputs
 
 

@@ -31,9 +31,9 @@ def is_table(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
-def is_in_parts(value: object) -> bool:
-    """Tell whether ``value`` is rows that are not in memory, of which blocks are NumPy arrays (`_core.parts`)."""
-    return getattr(value, "in_parts", False) is True
+def is_in_chunks(value: object) -> bool:
+    """Return True if ``value`` is out-of-core data, of which blocks are NumPy arrays (`_core.chunks`)."""
+    return getattr(value, "in_chunks", False) is True
 
 
 def is_labelled(value: object) -> bool:
@@ -49,7 +49,7 @@ def namespace(*arrays: Array) -> ModuleType:
     TypeError
         If they come from different array libraries.
     """
-    here = [np.empty(0) if is_in_parts(array) else array for array in arrays]
+    here = [np.empty(0) if is_in_chunks(array) else array for array in arrays]
     xp: ModuleType = array_api_compat.array_namespace(*here)
     return xp
 
@@ -62,7 +62,7 @@ def as_array(value: Any, argument: str) -> Array:
     TypeError
         If ``value`` is text, complex, sparse, ragged, or holds objects that are not numbers.
     """
-    if is_in_parts(value):
+    if is_in_chunks(value):
         return value
     if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray | np.generic):
         return _foreign_array(value, argument)

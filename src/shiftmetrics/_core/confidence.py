@@ -17,7 +17,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
-from shiftmetrics._core.parts import placed
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, float64_rows, is_floating, is_in_parts, namespace, to_float64
+from shiftmetrics._core.arrays import Array, float64_rows, is_floating, is_in_chunks, namespace, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.parts import placed
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import describe
 
 SUM_TOLERANCE = 1e-2
@@ -22,7 +22,7 @@ def look_like_probabilities(array: Array) -> bool:
     # Votes and one-hot rows of integers are scores.
     if not is_floating(array):
         return False
-    if is_in_parts(array):
+    if is_in_chunks(array):
         some = array.kept if len(array.kept) else array[np.arange(min(len(array), _HEAD))]
         if _outside(to_float64(some)).any():
             return False  # a pass over all rows is spared

@@ -17,7 +17,7 @@ from shiftmetrics._core.arrays import (
     as_array,
     float64_rows,
     is_floating,
-    is_in_parts,
+    is_in_chunks,
     namespace,
     to_float64,
 )
@@ -272,7 +272,7 @@ def check_finite(array: Array, argument: str, *, first_row: int = 0) -> None:
 
     ``first_row`` is the position of its first row in the whole sample. Rows in parts are checked as they are read.
     """
-    if array.shape[0] == 0 or is_in_parts(array) or not is_floating(array):
+    if array.shape[0] == 0 or is_in_chunks(array) or not is_floating(array):
         return
     row_bytes = 8 * max(1, math.prod(array.shape[1:]))
     for rows in row_blocks(array.shape[0], row_bytes):

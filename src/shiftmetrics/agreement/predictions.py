@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray, as_array, float64_rows, is_table, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.parts import placed
-from shiftmetrics._core.rows import in_parts
+from shiftmetrics._core.chunk_readers import in_chunks
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_matrix, describe
 from shiftmetrics.agreement.scores import ScorePairs
@@ -26,7 +26,7 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
     TypeError, ValueError
         If they are neither, or hold missing values.
     """
-    value = in_parts(value, argument)
+    value = in_chunks(value, argument)
     if is_table(value) or _dimensions(value) == 2:
         array = check_matrix(value, argument, min_columns=2)
         slices = placed(row_blocks(int(array.shape[0]), 8 * int(array.shape[1])), (array,))

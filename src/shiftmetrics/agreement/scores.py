@@ -18,7 +18,7 @@ from shiftmetrics._core.arrays import (
     as_like,
     float64_rows,
     is_floating,
-    is_in_parts,
+    is_in_chunks,
     is_table,
     namespace,
     take_rows,
@@ -26,9 +26,10 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.parts import PairSide, placed
+from shiftmetrics._core.chunk_readers import of_batches, pair_in_chunks
+from shiftmetrics._core.chunks import PairSide
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.probabilities import check_probabilities, kind_of
-from shiftmetrics._core.rows import of_batches, pair_in_parts
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
     check_choice,
@@ -110,7 +111,7 @@ class ScorePairs:
 
     def every(self, step: int) -> ScorePairs:
         """Return each ``step``-th pair, as views; of batches those that were kept, which cost no reading."""
-        kept = [side.kept_step for side in self._sides_in_parts() if side.sequential]
+        kept = [side.kept_step for side in self._sides_in_chunks() if side.sequential]
         step = max(kept, default=step)
         scores, reference_scores = (
             side.kept[:: step // side.kept_step] if getattr(side, "sequential", False) else side[::step, ...]
@@ -142,10 +143,10 @@ class ScorePairs:
     @property
     def elsewhere(self) -> bool:
         """Whether the pairs are in batches, or in partitions of Dask: rows are not told apart."""
-        return any(side.sequential or side.delayed is not None for side in self._sides_in_parts())
+        return any(side.sequential or side.delayed is not None for side in self._sides_in_chunks())
 
-    def _sides_in_parts(self) -> list[Any]:
-        return [side for side in (self.scores, self.reference_scores) if is_in_parts(side)]
+    def _sides_in_chunks(self) -> list[Any]:
+        return [side for side in (self.scores, self.reference_scores) if is_in_chunks(side)]
 
     def block(self, rows: slice) -> Array:
         """Return float64 ``[a, b, a + b]`` of shape (3, n_rows, n_classes), where max a = max b = 0 in each row.
@@ -234,7 +235,7 @@ def prepare_pairs(
     kind = check_choice(kind, "kind", KINDS)
     if floor is not None:
         floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True, open_high=True)
-    scores, reference_scores = _in_parts(scores, reference_scores)
+    scores, reference_scores = _in_chunks(scores, reference_scores)
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", align=pairing, option="pairing"
     )
@@ -313,16 +314,16 @@ def align_rows(scores: Any, values: Any, name: str, pairing: Align, scores_name:
 
 def on_cpu(array: Array) -> bool:
     """Tell whether ``array`` is one that NumPy can look at in place: its own, or torch's on a CPU."""
-    if isinstance(array, np.ndarray) or is_in_parts(array):
+    if isinstance(array, np.ndarray) or is_in_chunks(array):
         return True
     return hasattr(array, "detach") and array.device.type == "cpu"
 
 
-def _in_parts(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
+def _in_chunks(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
     """Return both samples, of batches of pairs too, as arrays or rows in parts."""
     names = "scores", "reference_scores"
     if reference_scores is not None:
-        first, second = pair_in_parts(scores, reference_scores, *names, paired=True)
+        first, second = pair_in_chunks(scores, reference_scores, *names, paired=True)
         return first, second
     if hasattr(scores, "shape") or not hasattr(scores, "__iter__"):
         remedy = "Pass reference_scores, or batches of pairs without it."
@@ -352,13 +353,13 @@ def _check_scores(value: Any, argument: str, prior: Any) -> tuple[Array, FloatAr
             got = f"{array.shape[0]} one-dimensional values of dtype {array.dtype}"
             remedy = "Labels have no scores: give one column for each class, or convert margins to float."
             raise TypeError(describe(argument, expected, got, remedy))
-        check_matrix(array[:, None] if not is_in_parts(array) else array[:LOOKED_AT][:, None], argument)
+        check_matrix(array[:, None] if not is_in_chunks(array) else array[:LOOKED_AT][:, None], argument)
         return array, weights
     if array.ndim == 2 and array.shape[1] == 1:
         got = f"one column (shape {tuple(array.shape)})"
         remedy = "Give one column for each class, or a binary margin as a one-dimensional array."
         raise ValueError(describe(argument, "an array of at least two classes", got, remedy))
-    if array.ndim != 2 or (weights > 0.0).all() or is_in_parts(array):
+    if array.ndim != 2 or (weights > 0.0).all() or is_in_chunks(array):
         return check_matrix(array, argument, min_columns=2), weights
     xp = namespace(array)
     check_matrix(xp.take(array, xp.asarray(np.flatnonzero(weights)), axis=1), argument)
@@ -369,7 +370,7 @@ def _refuse_labels(*sides: Array) -> None:
     """Raise a TypeError where floats in one dimension are 0, 1, 2, ... (or 1, 2, ...): class labels, not margins."""
     found: set[float] = set()
     for side in sides:
-        values = to_float64(side[:LOOKED_AT] if is_in_parts(side) else side)
+        values = to_float64(side[:LOOKED_AT] if is_in_chunks(side) else side)
         if values.min() < 0.0 or (values != np.round(values)).any():
             return
         found.update(np.unique(values).tolist())

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
-from shiftmetrics._core.rows import in_parts
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
@@ -145,7 +145,7 @@ def compare_agreement(
     )
     references = reference_scores
     if not isinstance(references, Mapping):
-        references = dict.fromkeys(names, in_parts(reference_scores, "reference_scores"))
+        references = dict.fromkeys(names, in_chunks(reference_scores, "reference_scores"))
     for given, argument in ((references, "reference_scores"), (labelled_scores, "labelled_scores")):
         if given is not None and set(given) != set(names):
             raise ValueError(describe(argument, f"a mapping with the names {names}", f"{list(given)}"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled
-from shiftmetrics._core.rows import in_parts
+from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.tables import Align, label_codes, match_labels
 from shiftmetrics.agreement.predictions import (
     check_predictions,
@@ -93,7 +93,7 @@ def read_classes(
 
 def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[str, Any]:
     """Bring the rows of labelled tables into the order of the first model's; what is not in memory is in parts."""
-    ordered = {name: in_parts(table, f"{argument}[{name!r}]") for name, table in tables.items()}
+    ordered = {name: in_chunks(table, f"{argument}[{name!r}]") for name, table in tables.items()}
     name_first, first = next(iter(tables.items()))
     for name, table in tables.items():
         if pairing == "labels" and is_labelled(first) and is_labelled(table):

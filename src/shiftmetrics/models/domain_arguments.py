@@ -13,9 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_parts
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_chunks
 from shiftmetrics._core.blocks import map_reduce, row_blocks
-from shiftmetrics._core.parts import placed
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
 from shiftmetrics.models.domain import Domain, Flip, positions_of
 from shiftmetrics.models.table import CodedTable
@@ -215,7 +215,7 @@ def _units(summary: Summary, codes: Any, scale: str) -> tuple[FloatArray, BoolAr
         unit = np.sqrt(summary.squares / np.maximum(summary.count, 1.0))
     elif scale == "range":
         unit = spread.copy()
-    elif is_in_parts(codes):
+    elif is_in_chunks(codes):
         remedy = "Give the ranges as numbers, 1 / iqr**2 by column."
         raise ValueError(describe("cost", "other than 'iqr' for rows in parts", "'iqr'", remedy))
     else:

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.chunk_readers import check_cut_alike, chunks_of
+from shiftmetrics._core.chunks import Chunks, rows_of
 from shiftmetrics._core.options import check_memory, check_memory_limit
-from shiftmetrics._core.parts import check_rows_fit, placed, rows_of
-from shiftmetrics._core.rows import ChunkSource, check_cut_alike, source_of
+from shiftmetrics._core.placement import check_rows_fit, placed
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.models.blackbox import unreached
@@ -107,10 +108,10 @@ class RowsInParts:
     Attributes
     ----------
     question : Question
-        About all rows, whose codes are `Parts`; its labels are those of the rows that were looked at.
+        About all rows, whose codes are `Chunks`; its labels are those of the rows that were looked at.
     looked_at : Question
         About some of the rows, in memory.
-    targets : Parts, array or None
+    targets : Chunks, array or None
         Positions of labels, or values; None for the model's own predictions.
     search : Search
         How to search.
@@ -124,7 +125,7 @@ class RowsInParts:
     @classmethod
     def of(
         cls,
-        source: ChunkSource,
+        source: Chunks,
         model: Any,
         y: Any,
         *,
@@ -143,13 +144,13 @@ class RowsInParts:
         MemoryError
             If parts and results exceed the memory limit.
         """
-        looks = source.map(_ChunkReading(-(-LOOKED_AT // max(source.n_parts, 1))))
+        looks = source.map(_ChunkReading(-(-LOOKED_AT // max(source.n_chunks, 1))))
         sizes, places = [size for size, _, _ in looks], [place for _, place, _ in looks]
         some = _joined_rows([rows for size, _, rows in looks if size] or [source.empty])
-        some_y, labels = None, None if y is None else source_of(y, "y")
+        some_y, labels = None, None if y is None else chunks_of(y, "y")
         if labels is not None and labels.delayed is None:  # one number of each row
             y, labels = np.concatenate([column_of(part) for part in labels.map(lambda part: part)]), None
-        if labels is not None and labels.n_parts == source.n_parts:
+        if labels is not None and labels.n_chunks == source.n_chunks:
             some_y = np.concatenate([column_of(part) for part in labels.map(rows_of, places)])
         elif labels is None and y is not None:
             y, starts = column_of(y), np.cumsum([0, *sizes])
@@ -164,10 +165,10 @@ class RowsInParts:
         )
         table = looked_at.table
         columns = list(columns_of(looked_at.model, some).columns) if is_table(some) else None
-        codes = source._replace(sizes=sizes).parts(_Codes(table, columns))
+        codes = source.converted(_Codes(table, columns), sizes)
         targets: Any = y if y is None else _Targets(looked_at.classes)(y)
         if labels is not None:
-            targets = labels.parts(_Targets(looked_at.classes))
+            targets = labels.converted(_Targets(looked_at.classes))
         check_cut_alike(codes, codes if targets is None else targets, "X", "y")
         check_rows_fit([codes, codes if targets is None else targets], 2 * ROW_BYTES, search, "X")
         whole = replace(table, codes=cast(FloatArray, codes), row_labels=None, index=None)
@@ -272,7 +273,7 @@ class MappedLoss(Loss):
 
     Attributes
     ----------
-    codes, targets : Parts
+    codes, targets : Chunks
         Those of the rows.
     rows : RowsInParts
         What is asked of them.

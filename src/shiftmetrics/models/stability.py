@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling, progress_bar
-from shiftmetrics._core.rows import source_of_rows
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.in_parts import PUSHES, RowsInParts
@@ -137,7 +137,7 @@ def model_stability(
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
         "resampling": resampling, "computing": replace(search, memory_limit=None),
     }  # fmt: skip
-    source = source_of_rows(X, "X")
+    source = chunks_of_rows(X, "X")
     if source is None:
         question = question_of(
             model, X, y, loss=loss, theta1=theta1, theta2=theta2, perturbation=perturbation, search=search

@@ -18,13 +18,13 @@ from shiftmetrics._core.arrays import (
     FloatArray,
     IntArray,
     float64_rows,
-    is_in_parts,
+    is_in_chunks,
     namespace,
     take_rows,
     to_float64,
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
-from shiftmetrics._core.parts import placed
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
 from shiftmetrics.novelty.kernels import (
     CallableKernel,
@@ -67,7 +67,7 @@ class Gram:
         self.n_test = int(features.shape[0])
         self.n_reference = int(reference.shape[0])
         self.trusted = kernel.positive_semidefinite
-        self.sequential = is_in_parts(features) or is_in_parts(reference)
+        self.sequential = is_in_chunks(features) or is_in_chunks(reference)
         self.on_workers = getattr(features, "delayed", None) is not None
         if isinstance(kernel, GaussianKernel):
             kernel = GaussianKernel(kernel.bandwidth, self._center())

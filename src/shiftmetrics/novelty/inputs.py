@@ -12,13 +12,13 @@ from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
     as_array,
-    is_in_parts,
+    is_in_chunks,
     take_rows,
     to_float64,
     to_numpy,
 )
+from shiftmetrics._core.chunk_readers import pair_in_chunks
 from shiftmetrics._core.options import Resampling
-from shiftmetrics._core.rows import pair_in_parts
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_directions,
@@ -156,24 +156,24 @@ def check_kernel(kernel: Any) -> KernelChoice:
 def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[Array, Array]:
     """Return both samples as finite arrays of one library, with at least two rows each and matching columns.
 
-    Rows that are not in memory become arrays, or `Parts` where there are many.
+    Out-of-core data become arrays, or `Chunks` where there are many.
 
     Raises
     ------
     ValueError, TypeError
         Naming the argument that is wrong.
     """
-    features, reference = pair_in_parts(features, reference, "features", "reference", paired=False)
-    in_parts = is_in_parts(features) or is_in_parts(reference)
-    if not in_parts:
+    features, reference = pair_in_chunks(features, reference, "features", "reference", paired=False)
+    in_chunks = is_in_chunks(features) or is_in_chunks(reference)
+    if not in_chunks:
         features, reference = align_tables(
             features, reference, "features", "reference", rows=False, option=None
         )
     test, base = _check_rows(features, "features"), _check_rows(reference, "reference")
-    if not in_parts:
+    if not in_chunks:
         check_same_library(test, base, "features", "reference")
     else:
-        test, base = (part if is_in_parts(part) else to_numpy(part) for part in (test, base))
+        test, base = (part if is_in_chunks(part) else to_numpy(part) for part in (test, base))
         if len(test) + len(base) <= JOINED_ROWS:
             test, base = (np.asarray(part, dtype=np.float64) for part in (test, base))
     if kernel == "cosine":

@@ -18,9 +18,9 @@ from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_parts
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_chunks
 from shiftmetrics._core.blocks import map_reduce, row_blocks
-from shiftmetrics._core.parts import placed
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence, Moment
 from shiftmetrics.stability.losses.base import Loss, Transform
@@ -34,7 +34,7 @@ Gather = Callable[[Kernel], Statistic]
 
 def blocks_of(loss: Loss) -> list[slice]:
     """Cut the rows of a loss into blocks that are mapped where they live."""
-    arrays = [array for array in vars(loss).values() if is_in_parts(array)]
+    arrays = [array for array in vars(loss).values() if is_in_chunks(array)]
     return placed(row_blocks(loss.n_samples, loss.row_bytes), arrays)
 
 

@@ -22,7 +22,7 @@ from shiftmetrics._core.options import (
     progress_bar,
     resampling_of,
 )
-from shiftmetrics._core.parts import check_rows_fit
+from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of

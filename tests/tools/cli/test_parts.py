@@ -124,9 +124,9 @@ def test_agreement_within_a_memory_limit(run: Callable, fails: Callable, folders
 
 INTERRUPTED = """
 import os, signal, sys
-from shiftmetrics._core.parts import Parts
+from shiftmetrics._core.chunks import Chunks
 
-read, readings = Parts.checked, []
+read, readings = Chunks.checked, []
 
 def interrupted(self, part, number):
     readings.append(number)
@@ -134,7 +134,7 @@ def interrupted(self, part, number):
         os.kill(os.getpid(), signal.SIGINT)
     return read(self, part, number)
 
-Parts.checked = interrupted
+Chunks.checked = interrupted
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from shiftmetrics.tools.cli import main
 sys.argv = ["shiftmetrics", "agreement", "shifted", "original", "--json", "r.json", "--report", "r.html"]

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, is_in_parts
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, is_in_chunks
 from shiftmetrics._core.blocks import map_reduce, row_blocks
-from shiftmetrics._core.parts import placed
-from shiftmetrics._core.rows import in_parts
+from shiftmetrics._core.chunk_readers import in_chunks
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import LARGEST, check_choice, check_vector, describe, refuse_where
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 
@@ -129,14 +129,14 @@ class ZeroOneLoss(Loss):
 
 def _checked(value: Any, argument: str, *, most: float) -> Array:
     """Return losses or distances from 0 to ``most``, wherever they are."""
-    rows, remedy = in_parts(value, argument), "Divide losses and threshold by one number."
+    rows, remedy = in_chunks(value, argument), "Divide losses and threshold by one number."
 
     def check(part: Any) -> FloatArray:
         vector = check_vector(part, argument, low=0.0, allow_inf=math.isinf(most))
         refuse_where(vector > most, vector, argument, f"at most {most:g} everywhere", remedy)
         return vector
 
-    if not is_in_parts(rows) or not len(rows):
+    if not is_in_chunks(rows) or not len(rows):
         return check(rows)
     if rows.ndim != 1:
         raise ValueError(describe(argument, "a one-dimensional array", f"shape {rows.shape}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftmetrics._core.arrays import is_in_parts
+from shiftmetrics._core.arrays import is_in_chunks
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
@@ -66,7 +66,7 @@ def agreement(
         )
         context = Context(
             description=f"Scores of {name} set against those of the same rows in {second.source}.",
-            rows={} if is_in_parts(scores) else {name: rows},
+            rows={} if is_in_chunks(scores) else {name: rows},
         )
         notes = [*first.notes, *second.notes]
         return CommandAnswer(

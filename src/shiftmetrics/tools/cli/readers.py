@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.rows import in_parts
+from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.validation import first_few, needs
 from shiftmetrics.tools.cli.objects import as_content, load_object
 from shiftmetrics.tools.cli.options import OPENING
@@ -61,7 +61,7 @@ def read_source(source: Source) -> Any:
     if source.files:
         stored = stored_rows(source)
         with _reading(source, PARQUET_FILES):
-            return in_parts(stored, source.argument)
+            return in_chunks(stored, source.argument)
     if source.is_table:
         content = _read_parquet(source) if source.suffix == ".parquet" else _read_csv(source)
     elif source.is_attribute or source.suffix == OBJECT_SUFFIX:

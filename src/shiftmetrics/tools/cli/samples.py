@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import as_array, is_in_parts
+from shiftmetrics._core.arrays import as_array, is_in_chunks
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.readers import read_source
@@ -62,14 +62,14 @@ class Sample:
 
     def numbers(self) -> Values:
         """Return the values as a NumPy array, or rows in parts."""
-        if is_in_parts(self.values):
+        if is_in_chunks(self.values):
             return cast(Values, self.values)
         return np.asarray(as_array(self.values, self.source.argument))
 
     def scores(self) -> Values:
         """Return the values as scores; a table of one column is a column of binary margins."""
         values = self.numbers()
-        if is_in_parts(values) and values.shape[1] == 1:
+        if is_in_chunks(values) and values.shape[1] == 1:
             values = np.asarray(values)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
@@ -103,7 +103,7 @@ def read_sample(
     """
     source = parse_source(text, argument)
     content = read_source(source)
-    if is_in_parts(content):
+    if is_in_chunks(content):
         given = {"--id": id_column, **{f"--{name}": value for name, value in row_options.items()}}
         refuse_options(given, "be left out for several parquet files, whose rows pair by their place")
         if columns is not None:

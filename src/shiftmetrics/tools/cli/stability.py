@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import as_array
-from shiftmetrics._core.rows import ChunkSource as Stored
-from shiftmetrics._core.rows import source_of
+from shiftmetrics._core.chunk_readers import chunks_of
+from shiftmetrics._core.chunks import Chunks
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models import Decision, model_stability
 from shiftmetrics.models import feature_stability as stability_of_features
@@ -217,7 +217,7 @@ def _read_stored(
     """Return parquet files as they are stored, with one value a row in memory; the table is one without rows."""
     refuse_options({"--id": id_column}, "be left out for several parquet files")
     stored = stored_rows(source)
-    table = _source_of(stored, source.argument).empty
+    table = _chunks_of(stored, source.argument).empty
     held: dict[str, Any] = {}
     for name, text in beside.items():
         if text is None or text not in table.columns:
@@ -225,14 +225,14 @@ def _read_stored(
         else:
             held[name] = columns_in(stored, [text])
             if name != "target":
-                parts = _source_of(held[name], source.argument).map(np.ravel)
+                parts = _chunks_of(held[name], source.argument).map(np.ravel)
                 held[name] = np.concatenate(parts)
     left_out = [name for name in leave_out if name in table.columns]
     return Sample(source=source, values=stored, table=table.drop(columns=left_out), **held)
 
 
-def _source_of(stored: Any, argument: str) -> Stored:
-    found = source_of(stored, argument)
+def _chunks_of(stored: Any, argument: str) -> Chunks:
+    found = chunks_of(stored, argument)
     assert found is not None
     return found
 
@@ -256,8 +256,8 @@ def _of_numbers(
     source = parse_source(file, "FILE")
     sample = _read(source, id_column, beside, [column, *beside.values()], as_table=True)
     if source.files:
-        require_column(_source_of(sample.values, "FILE").empty.columns, column, f"--{what}", "FILE")
-        values: Any = _source_of(columns_in(sample.values, [column]), f"--{what}").parts(np.ravel)
+        require_column(_chunks_of(sample.values, "FILE").empty.columns, column, f"--{what}", "FILE")
+        values: Any = _chunks_of(columns_in(sample.values, [column]), f"--{what}").converted(np.ravel)
     else:
         chosen = sample.values[[require_column(sample.values.columns, column, f"--{what}", "FILE")]]
         refuse_text(chosen, f"--{what}")

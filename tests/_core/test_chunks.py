@@ -12,7 +12,7 @@ import pytest
 
 from optional import torch
 from shiftmetrics import Computing, Resampling, posterior_agreement
-from shiftmetrics._core.rows import of_batches
+from shiftmetrics._core.chunk_readers import of_batches
 from shiftmetrics.agreement import prediction_rates
 
 RNG = np.random.default_rng(0)
@@ -52,7 +52,7 @@ def of_map(folder: Path, name: str, values: np.ndarray) -> object:
 def test_files_give_the_number_of_memory(
     store: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shiftmetrics._core.rows.PART_BYTES", 1 << 15)
+    monkeypatch.setattr("shiftmetrics._core.chunk_readers.CHUNK_BYTES", 1 << 15)
     pair = store(tmp_path, "scores", SCORES), store(tmp_path, "reference", REFERENCE)
     result = posterior_agreement(*pair)
     assert result.value == pytest.approx(EXACT.value, rel=1e-12)
@@ -173,7 +173,7 @@ def test_a_partition_of_another_width_is_named() -> None:
         da.from_delayed(dask.delayed(part), shape=(1000, 4), dtype=float)
         for part in (SCORES[:1000], SCORES[1000:2000, :3], SCORES[2000:3000])
     ]
-    with pytest.raises(ValueError, match=r"scores must be of shape \(1000, 4\) in part 1, got \(1000, 3\)"):
+    with pytest.raises(ValueError, match=r"scores must be of shape \(1000, 4\) in chunk 1, got \(1000, 3\)"):
         posterior_agreement(da.concatenate(told), da.from_array(REFERENCE[:3000], chunks=(1000, 4)))
 
 

@@ -1,0 +1,310 @@
+"""Out-of-core data: an array whose chunks are read one at a time.
+
+Measures take blocks of rows from `Chunks` as they do from an array. Only the map step (`_core.placement`) knows
+where the chunks are: batches come in order and by one thread, stored arrays and files are read by threads, and
+partitions of Dask stay with the workers that hold them.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import IntArray, as_array, to_numpy
+from shiftmetrics._core.validation import check_finite, describe
+
+
+class Chunks:
+    """A virtual array behind chunks that are read one at a time.
+
+    Parameters
+    ----------
+    argument : str
+        Name for messages.
+    read : callable
+        Returns the chunk at a position, as it is stored.
+    empty : array or DataFrame
+        A chunk without rows: it has the shape of a row, and the type of its numbers.
+    sizes : sequence of int, optional
+        Rows of each chunk. Default: only reading the chunks tells, and one pass counts them when it is needed.
+    names : sequence of str, optional
+        Of the columns.
+    delayed : list, optional
+        The chunks of a Dask collection.
+    sequential : bool, default False
+        Whether chunks must be read in their order, by one thread.
+    """
+
+    in_chunks = True
+
+    def __init__(
+        self,
+        argument: str,
+        read: Callable[[int], Any],
+        empty: Any,
+        *,
+        sizes: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+        delayed: list[Any] | None = None,
+        sequential: bool = False,
+    ) -> None:
+        self.argument = argument
+        self.read = read
+        self.empty = empty
+        self.delayed = delayed
+        self.sequential = sequential
+        self.key = uuid.uuid4().hex
+        self.kept_step = 1
+        self._sizes = sizes
+        self._all_names = names
+        self._order: list[int] | None = None
+        self.finite = True
+        # For each thread: the first row that it still holds, and the rows from there on.
+        self._window = threading.local()
+
+    @property
+    def n_chunks(self) -> int:
+        """Return the number of chunks."""
+        if self.delayed is not None:
+            return len(self.delayed)
+        assert self._sizes is not None  # only partitions of Dask are of unknown size
+        return len(self._sizes)
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """Return the position of the first row of each chunk, and the number of rows at the end."""
+        sizes = self._sizes
+        if sizes is None:
+            sizes = self.map(len)
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @cached_property
+    def kept(self) -> npt.NDArray[Any]:
+        """Return some rows, perhaps none, that need no reading."""
+        return to_numpy(as_array(self.empty, self.argument))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Return the type of the numbers."""
+        return self.kept.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Return the number of axes."""
+        return self.kept.ndim
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the array that all chunks make up."""
+        row_shape = self.kept.shape[1:]
+        if self._order is not None:
+            row_shape = (len(self._order),)
+        return (int(self.edges[-1]), *row_shape)
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        """Return the names of the columns, where they have some."""
+        if self._all_names is None or self._order is None:
+            return self._all_names
+        return [self._all_names[column] for column in self._order]
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Return the bytes of the largest chunk that is held here: none of Dask, whose chunks stay with workers."""
+        if self.delayed is not None:
+            return 0
+        row_bytes = self.dtype.itemsize * int(np.prod(self.kept.shape[1:]))
+        return row_bytes * int(np.diff(self.edges).max(initial=0))
+
+    def __len__(self) -> int:
+        return int(self.edges[-1])
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        """Return the rows of a slice, or at an array of positions."""
+        rows = key[0] if isinstance(key, tuple) else key
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                return self._block(start, max(start, stop))
+            rows = np.arange(start, stop, step)
+        return self._at(np.asarray(rows))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        """Return all rows in memory, for what has no other way."""
+        chunks = [self._chunk(number) for number in range(self.n_chunks)]
+        return np.concatenate(chunks).astype(dtype or self.dtype, copy=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a worker has to know of this array beside one of its chunks."""
+        known = {"edges": self.edges, "kept": self.kept}
+        left_here = {"delayed": None, "read": None, "empty": None, "_window": None}
+        return {**self.__dict__, **known, **left_here}
+
+    def select(self, order: list[int]) -> Chunks:
+        """Return the same rows with other columns."""
+        if self._order is not None:
+            order = [self._order[column] for column in order]
+        other = self._copy()
+        other._order = order
+        return other
+
+    def converted(self, convert: Callable[[Any], Any], sizes: Sequence[int] | None = None) -> Chunks:
+        """Return the array that ``convert`` makes of each chunk; ``sizes`` are those of the chunks, if known."""
+        read = self.read
+        other = self._copy()
+        other.read = lambda number: convert(read(number))
+        other.empty = convert(self.empty)
+        other._all_names = None
+        other.finite = False
+        other.kept_step = 1
+        other.__dict__.pop("kept", None)
+        if sizes is not None:
+            other._sizes = sizes
+        if self.delayed is not None:
+            shipped = dask().delayed(convert, pure=False)
+            other.delayed = [shipped(chunk) for chunk in self.delayed]
+        return other
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """Return ``function`` of each chunk as it is stored, and of what goes with it, computed where it lives."""
+        numbers = range(self.n_chunks)
+        if self.delayed is None:
+            return [function(self.read(number), *(part[number] for part in arguments)) for number in numbers]
+        shipped = dask().delayed(function, pure=False)
+        tasks = [shipped(self.delayed[number], *(part[number] for part in arguments)) for number in numbers]
+        return list(computed(tasks, self.argument))
+
+    def holding(self, number: int, chunk: Any) -> Chunks:
+        """Return this array on a worker, where one chunk alone can be read, and is here."""
+        self._window = threading.local()
+        self._window.rows = int(self.edges[number]), self.checked(chunk, number)
+        return self
+
+    def checked(self, chunk: Any, number: int) -> npt.NDArray[Any]:
+        """Return a chunk as an array of finite numbers of the expected shape."""
+        array = to_numpy(as_array(chunk, self.argument))
+        first = int(self.edges[number])
+        last = int(self.edges[number + 1])
+        expected = (last - first, *self.kept.shape[1:])
+        if array.shape != expected:
+            raise ValueError(
+                describe(self.argument, f"of shape {expected} in chunk {number}", f"{array.shape}")
+            )
+        if self.finite:
+            check_finite(array, self.argument, first_row=first)
+        return self._ordered(array)
+
+    def _copy(self) -> Chunks:
+        other = object.__new__(Chunks)
+        other.__dict__.update(self.__dict__)
+        other.key = uuid.uuid4().hex
+        other._window = threading.local()
+        return other
+
+    def _ordered(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return array if self._order is None else array[:, self._order]
+
+    def _chunk(self, number: int) -> npt.NDArray[Any]:
+        return self.checked(self.read(number), number)
+
+    def _block(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Return consecutive rows.
+
+        Blocks are asked for one after the other, and their ends are not those of chunks. What is left of a chunk
+        is therefore kept for the next block, so that a pass over all blocks reads each chunk once.
+        """
+        first, held = getattr(self._window, "rows", (0, None))
+        if held is None or not first <= start <= first + len(held):
+            # Elsewhere than before: begin with the chunk that holds the first row.
+            number = max(0, int(np.searchsorted(self.edges, start, side="right")) - 1)
+            first = int(self.edges[min(number, len(self.edges) - 2)])
+            held = np.empty((0, *self.shape[1:]))
+        end = first + len(held)
+        pieces = []
+        if end > start:
+            pieces.append(held[start - first :])
+        while end < stop:
+            number = int(np.searchsorted(self.edges, end, side="right")) - 1
+            pieces.append(self._chunk(number)[max(start - end, 0) :])
+            end = int(self.edges[number + 1])
+        if pieces:
+            held = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+            self._window.rows = start, held
+        return held[: stop - start]
+
+    def _at(self, positions: IntArray) -> npt.NDArray[Any]:
+        """Return rows anywhere: each chunk that holds some of them is read once."""
+        found = np.empty((len(positions), *self.shape[1:]), dtype=self.dtype)
+        numbers = np.searchsorted(self.edges, positions, side="right") - 1
+        wanted = [int(number) for number in np.unique(numbers)]
+        places = [np.flatnonzero(numbers == number) for number in wanted]
+        rows = [positions[place] - self.edges[number] for number, place in zip(wanted, places, strict=True)]
+        for place, chunk in zip(places, self._rows_of_chunks(wanted, rows), strict=True):
+            found[place] = chunk
+        return found
+
+    def _rows_of_chunks(self, wanted: list[int], rows: list[IntArray]) -> Iterable[npt.NDArray[Any]]:
+        if self.delayed is None:
+            for number, inside in zip(wanted, rows, strict=True):
+                yield self._chunk(number)[inside]
+            return
+        take = dask().delayed(rows_of, pure=False)
+        tasks = [take(self.delayed[number], inside) for number, inside in zip(wanted, rows, strict=True)]
+        for chunk in computed(tasks, self.argument):
+            yield self._ordered(to_numpy(as_array(chunk, self.argument)))
+
+
+class PairSide:
+    """One of the two samples of `Chunks` whose rows are pairs."""
+
+    in_chunks = True
+    delayed = None
+    names = None
+
+    def __init__(self, pairs: Chunks, number: int) -> None:
+        self._pairs = pairs
+        self._number = number
+        self.sequential = pairs.sequential
+        self.dtype = pairs.dtype
+        self.ndim = pairs.ndim - 1
+        self.shape: tuple[int, ...] = (pairs.shape[0], *pairs.shape[2:])
+        self.chunk_bytes = pairs.chunk_bytes
+        self.kept = pairs.kept[:, number]
+        self.kept_step = pairs.kept_step
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+        """Return rows, as of `Chunks`."""
+        return self._pairs[key][:, self._number]
+
+
+def rows_of(chunk: Any, rows: IntArray) -> Any:
+    """Return some rows of an array or a table."""
+    return chunk.iloc[rows] if hasattr(chunk, "iloc") else chunk[rows]
+
+
+def dask() -> Any:
+    """Return Dask, which whoever holds a collection of it has loaded."""
+    return sys.modules["dask"]
+
+
+def computed(tasks: list[Any], argument: str) -> Sequence[Any]:
+    """Compute tasks on the scheduler of Dask that is active."""
+    try:
+        return cast(Sequence[Any], dask().compute(*tasks, traverse=False))
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        raise ConnectionError(
+            f"{argument} must be in partitions that workers can hold, got one of which several workers died. "
+            "Take smaller partitions, or workers with more memory."
+        ) from error
