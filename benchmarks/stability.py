@@ -152,10 +152,12 @@ def one_sweep(n: int = 100_000, n_points: int = 25) -> None:
             start = time.perf_counter()
             curve = stability_curve(loss, n_points=n_points, divergence=divergence)
             middle = time.perf_counter()
-            alone = [stability_criterion(loss, float(r), divergence=divergence) for r in curve.thresholds]
+            alone = [
+                stability_criterion(loss, float(r), divergence=divergence) for r in curve.points.thresholds
+            ]
             seconds, others = middle - start, time.perf_counter() - middle
             apart = max(
-                abs(a.value - b) for a, b in zip(alone, curve.stability, strict=True) if np.isfinite(b)
+                abs(a.value - b) for a, b in zip(alone, curve.points.stability, strict=True) if np.isfinite(b)
             )
             passes = sum(result.n_passes for result in alone)
             rows.append([name, divergence, curve.n_passes, passes, seconds, others / seconds, apart])

@@ -101,7 +101,7 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
     X, y = hospital
     result = model_stability(pipeline, X, y, 0.4)
     curve = stability_curve(result.loss, [0.3, 0.4])
-    assert curve.stability[1] == pytest.approx(result.value, rel=1e-8)
+    assert curve.points.stability[1] == pytest.approx(result.value, rel=1e-8)
     over_prices = trade_off(result.loss, 0.4, shares=[0.5])
     assert over_prices.value == pytest.approx(result.value, rel=1e-8)
     back = Result.from_json(result.to_json())

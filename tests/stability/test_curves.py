@@ -45,12 +45,14 @@ def test_every_point_is_the_criterion(
     frame = curve.to_frame()
     for place, threshold in enumerate(np.unique(thresholds)):
         point = stability_criterion(loss, threshold, **options)
-        assert curve.stability[place] == pytest.approx(point.value, rel=1e-8, abs=1e-14)
-        assert curve.statuses[place] == str(point.status)
+        assert curve.points.stability[place] == pytest.approx(point.value, rel=1e-8, abs=1e-14)
+        assert curve.points.statuses[place] == str(point.status)
         if not np.isfinite(point.value):
             continue
-        assert abs(curve.stability[place] - point.value) <= curve.errors[place] + point.error_bound
-        assert curve.risks[place] == pytest.approx(point.risk, rel=1e-9)
+        assert (
+            abs(curve.points.stability[place] - point.value) <= curve.points.errors[place] + point.error_bound
+        )
+        assert curve.points.risks[place] == pytest.approx(point.risk, rel=1e-9)
         assert frame["rms_move"][place] == pytest.approx(point.rms_move, rel=1e-4, abs=1e-7)
         if point.standard_error is not None:
             assert frame["standard_error"][place] == pytest.approx(point.standard_error, rel=1e-4, abs=1e-9)
@@ -59,7 +61,10 @@ def test_every_point_is_the_criterion(
             assert frame["low"][place] == pytest.approx(point.interval.low, **near)
             assert frame["high"][place] == pytest.approx(point.interval.high, **near)
     np.testing.assert_allclose(
-        curve.corruption + curve.reweighting, curve.risks - curve.base_risk, rtol=1e-6, atol=1e-9
+        curve.points.corruption + curve.points.reweighting,
+        curve.points.risks - curve.base_risk,
+        rtol=1e-6,
+        atol=1e-9,
     )
 
 
@@ -74,8 +79,8 @@ def test_convex_rising_and_its_slope_is_the_dual(loss_of, kind, price, divergenc
     loss = loss_of(kind, seed, 25)
     options = {"theta1": price[0], "theta2": price[1], "divergence": divergence}
     curve = stability_curve(loss, n_points=9, **options)
-    assert curve.value == curve.stability[-1]
-    r, value, dual = curve.thresholds, curve.stability, curve.duals
+    assert curve.value == curve.points.stability[-1]
+    r, value, dual = curve.points.thresholds, curve.points.stability, curve.points.duals
     for i, k in itertools.pairwise(range(len(r))):
         rise, slack = value[k] - value[i], 1e-8 * (1.0 + value[k])
         assert dual[i] * (r[k] - r[i]) <= rise + slack
@@ -95,23 +100,23 @@ def test_a_sweep_takes_fewer_passes_than_its_points(loss_of, kind: str, divergen
     loss = loss_of(kind, 0, 200)
     options = {"divergence": divergence, "resampling": None}
     curve = stability_curve(loss, **options)
-    alone = sum(stability_criterion(loss, float(r), **options).n_passes for r in curve.thresholds)
+    alone = sum(stability_criterion(loss, float(r), **options).n_passes for r in curve.points.thresholds)
     assert curve.n_passes < 0.85 * alone
 
 
 def test_the_default_thresholds_span_what_shifts_reach() -> None:
     bounded = stability_curve(ZeroOneLoss([0.0, 1.0, 2.0, INF]), n_points=4)
-    np.testing.assert_allclose(bounded.thresholds, [0.25, 0.5, 0.75, 1.0])
-    assert (bounded.stability[0], bounded.statuses[0]) == (0.0, "already_at_risk")
+    np.testing.assert_allclose(bounded.points.thresholds, [0.25, 0.5, 0.75, 1.0])
+    assert (bounded.points.stability[0], bounded.points.statuses[0]) == (0.0, "already_at_risk")
     assert bounded.highest_risk == 1.0
     losses = np.array([0.0, 1.0, 2.0])
     unbounded = stability_curve(HingeLoss(1.0 - losses, 1.0))
-    assert unbounded.thresholds[-1] == pytest.approx(losses.mean() + 2 * losses.std())
+    assert unbounded.points.thresholds[-1] == pytest.approx(losses.mean() + 2 * losses.std())
     assert unbounded.highest_risk == INF
     same = stability_curve(HingeLoss([0.5, 0.5], 1.0), n_points=3)
-    np.testing.assert_allclose(same.thresholds, [0.5, 1.0, 1.5])
+    np.testing.assert_allclose(same.points.thresholds, [0.5, 1.0, 1.5])
     nothing = stability_curve(FixedLoss([1.0, 1.0]))
-    assert (list(nothing.thresholds), nothing.value) == ([1.0], 0.0)
+    assert (list(nothing.points.thresholds), nothing.value) == ([1.0], 0.0)
 
 
 def test_rows_with_weights_and_in_groups() -> None:
@@ -124,8 +129,8 @@ def test_rows_with_weights_and_in_groups() -> None:
         point = stability_criterion(
             loss, threshold, sample_weight=weights, resampling=Resampling(groups=groups)
         )
-        assert curve.stability[place] == pytest.approx(point.value, rel=1e-9)
-        assert curve.standard_errors[place] == pytest.approx(point.standard_error, rel=1e-6)
+        assert curve.points.stability[place] == pytest.approx(point.value, rel=1e-9)
+        assert curve.points.standard_errors[place] == pytest.approx(point.standard_error, rel=1e-6)
 
 
 def test_headlines_of_curves() -> None:
@@ -160,16 +165,18 @@ def test_every_pair_of_prices_is_the_criterion(
     loss = make_loss(seed=3)
     threshold = between(loss, 0.4, INF, 0.3)
     surface = trade_off(loss, threshold, shares=np.linspace(0, 1, 5), divergence=divergence)
-    np.testing.assert_allclose(1 / surface.theta1 + 1 / surface.theta2, 5.0)
-    for place, (theta1, theta2) in enumerate(zip(surface.theta1, surface.theta2, strict=True)):
+    np.testing.assert_allclose(1 / surface.points.theta1 + 1 / surface.points.theta2, 5.0)
+    for place, (theta1, theta2) in enumerate(zip(surface.points.theta1, surface.points.theta2, strict=True)):
         point = stability_criterion(
             loss, threshold, theta1=float(theta1), theta2=float(theta2), divergence=divergence
         )
-        assert surface.stability[place] == pytest.approx(point.value, rel=1e-8)
-        assert surface.corruption[place] == pytest.approx(point.excess_risk.corruption, rel=1e-4, abs=1e-7)
-    assert surface.value == surface.stability.min()
-    assert surface.corruption[0] == 0.0
-    assert surface.effective_sample_fractions[-1] == 1.0
+        assert surface.points.stability[place] == pytest.approx(point.value, rel=1e-8)
+        assert surface.points.corruption[place] == pytest.approx(
+            point.excess_risk.corruption, rel=1e-4, abs=1e-7
+        )
+    assert surface.value == surface.points.stability.min()
+    assert surface.points.corruption[0] == 0.0
+    assert surface.points.effective_sample_fractions[-1] == 1.0
 
 
 @given(
@@ -183,11 +190,14 @@ def test_concave_and_homogeneous_in_the_prices(loss_of, between, kind, divergenc
     loss = loss_of(kind, seed, 25)
     threshold = between(loss, 0.4, 0.4, 0.3)
     surface = trade_off(loss, threshold, shares=np.linspace(0, 1, 7), divergence=divergence)
-    finite = np.isfinite(surface.theta1) & np.isfinite(surface.theta2)
+    finite = np.isfinite(surface.points.theta1) & np.isfinite(surface.points.theta2)
     # Euler: R = theta1 dR/dtheta1 + theta2 dR/dtheta2
-    theta1, theta2 = surface.theta1[finite], surface.theta2[finite]
-    parts = theta1 * surface.sensitivity_theta1[finite] + theta2 * surface.sensitivity_theta2[finite]
-    np.testing.assert_allclose(parts, surface.stability[finite], rtol=1e-8)
+    theta1, theta2 = surface.points.theta1[finite], surface.points.theta2[finite]
+    parts = (
+        theta1 * surface.points.sensitivity_theta1[finite]
+        + theta2 * surface.points.sensitivity_theta2[finite]
+    )
+    np.testing.assert_allclose(parts, surface.points.stability[finite], rtol=1e-8)
     scaled = trade_off(
         loss,
         threshold,
@@ -196,14 +206,14 @@ def test_concave_and_homogeneous_in_the_prices(loss_of, between, kind, divergenc
         theta2=0.4 * factor,
         divergence=divergence,
     )
-    np.testing.assert_allclose(scaled.stability, factor * surface.stability, rtol=1e-7)
+    np.testing.assert_allclose(scaled.points.stability, factor * surface.points.stability, rtol=1e-7)
 
 
 def test_sensitivities_are_derivatives() -> None:
     loss = LogisticLoss(np.random.default_rng(0).normal(1, 1, 200), 1.5)
     surface = trade_off(loss, 0.7, shares=[0.2, 0.5, 0.8])
     for place in range(3):
-        theta1, theta2 = float(surface.theta1[place]), float(surface.theta2[place])
+        theta1, theta2 = float(surface.points.theta1[place]), float(surface.points.theta2[place])
         step = 1e-4
 
         def value(first: float, second: float) -> float:
@@ -217,8 +227,8 @@ def test_sensitivities_are_derivatives() -> None:
         slope2 = (value(theta1, theta2 * (1 + step)) - value(theta1, theta2 * (1 - step))) / (
             2 * step * theta2
         )
-        assert surface.sensitivity_theta1[place] == pytest.approx(slope1, rel=1e-4)
-        assert surface.sensitivity_theta2[place] == pytest.approx(slope2, rel=1e-4)
+        assert surface.points.sensitivity_theta1[place] == pytest.approx(slope1, rel=1e-4)
+        assert surface.points.sensitivity_theta2[place] == pytest.approx(slope2, rel=1e-4)
 
 
 def test_prices_that_never_reach_the_threshold() -> None:
@@ -230,8 +240,8 @@ def test_prices_that_never_reach_the_threshold() -> None:
 def test_excess_risk_trades_places_along_the_line() -> None:
     loss = HingeLoss(np.random.default_rng(0).normal(1.5, 1, 300), 1.0)
     surface = trade_off(loss, 1.0, shares=np.linspace(0, 1, 21))
-    assert (np.diff(surface.corruption) > -1e-9).all()
-    assert (np.diff(surface.reweighting) < 1e-9).all()
+    assert (np.diff(surface.points.corruption) > -1e-9).all()
+    assert (np.diff(surface.points.reweighting) < 1e-9).all()
     assert "The cheapest way to" in surface.headline()
 
 
@@ -240,9 +250,9 @@ def test_the_spread_between_samples_grows_as_moves_are_forbidden() -> None:
     surface = trade_off(
         LogisticLoss(np.random.default_rng(0).normal(1.5, 1, 2000), 1.5), 1.0, shares=[0.0, 0.5, 0.95]
     )
-    spread = surface.standard_errors / surface.stability
+    spread = surface.points.standard_errors / surface.points.stability
     assert spread[0] > spread[1]
-    assert surface.standard_errors[0] > surface.standard_errors[1]
+    assert surface.points.standard_errors[0] > surface.points.standard_errors[1]
 
 
 @pytest.mark.parametrize(

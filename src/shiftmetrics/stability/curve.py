@@ -13,7 +13,7 @@ from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Status
 from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
 from shiftmetrics.stability.criterion import least_shift
-from shiftmetrics.stability.curve_result import COLUMNS, StabilityCurve
+from shiftmetrics.stability.curve_result import COLUMNS, CurvePoints, StabilityCurve
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Loss
 from shiftmetrics.stability.problem import Prices, StabilityProblem, counted_passes
@@ -77,7 +77,7 @@ def stability_curve(
     >>> from shiftmetrics.stability import ZeroOneLoss, stability_curve
     >>> loss = ZeroOneLoss(np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5)
     >>> curve = stability_curve(loss, [0.3, 0.4, 0.5])
-    >>> curve.stability.round(5)
+    >>> curve.points.stability.round(5)
     array([0.00077, 0.0044 , 0.01265])
     """
     prices = Prices(theta1, theta2, divergence)
@@ -95,8 +95,7 @@ def stability_curve(
         points,
         -1,
         settings=problem.settings(thresholds=None if given is None else list(given)),
-        theta1=np.full(len(points), prices.theta1),
-        theta2=np.full(len(points), prices.theta2),
+        prices={"theta1": np.full(len(points), prices.theta1), "theta2": np.full(len(points), prices.theta2)},
         highest_risk=problem.dual.highest_risk,
         n_passes=problem.dual.n_passes,
     )
@@ -186,14 +185,14 @@ def trade_off(
         points,
         int(np.argmin([point.value for point in points])),
         settings=settings,
-        shares=grid,
-        theta1=moving,
-        theta2=weighing,
+        prices={"shares": grid, "theta1": moving, "theta2": weighing},
         n_passes=sum(point.n_passes for point in points),
     )
 
 
-def _curve(points: Sequence[StabilityResult], at: int, **fields: Any) -> StabilityCurve:
+def _curve(
+    points: Sequence[StabilityResult], at: int, *, prices: dict[str, FloatArray], **fields: Any
+) -> StabilityCurve:
     """Put the results of all points into columns; the one at the position ``at`` gives the value."""
 
     def column(name: str) -> FloatArray:
@@ -214,10 +213,13 @@ def _curve(points: Sequence[StabilityResult], at: int, **fields: Any) -> Stabili
         warnings=tuple(dict.fromkeys(warning for point in points for warning in point.warnings)),
         kind=points[0].kind,
         base_risk=points[0].base_risk,
-        thresholds=np.array([point.settings["threshold"] for point in points]),
-        stability=column("value"),
-        statuses=tuple(str(point.status) for point in points),
-        **columns,
+        points=CurvePoints(
+            thresholds=np.array([point.settings["threshold"] for point in points]),
+            stability=column("value"),
+            statuses=tuple(str(point.status) for point in points),
+            **prices,
+            **columns,
+        ),
         **fields,
     )
 

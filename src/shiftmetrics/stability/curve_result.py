@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.stability.losses.base import Kind
 from shiftmetrics.stability.result import ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS
@@ -28,24 +29,16 @@ _SPECIAL = (ALREADY_AT_RISK, BOUNDARY, UNATTAINABLE, UNBOUNDED_LOSS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StabilityCurve(Drawn, Result):
-    """Stability over risk thresholds, R(r), or over prices at one threshold; arrays have the shape (n_points,).
-
-    Over thresholds the curve is convex and nondecreasing with slope ``duals``, and ``value`` is the stability at the
-    highest one. Over prices ``value`` is the lowest stability: the kind of shift that breaks the model at the least
-    cost. Stability is 1-homogeneous in the prices, so that one line holds those of all pairs of prices.
+class CurvePoints(Record):
+    """What each point of a curve holds; arrays have the shape (n_points,).
 
     Attributes
     ----------
-    kind : {"exact", "upper_bound", "lower_bound"}
-        What the stabilities are for the model, given what its loss knows.
-    base_risk : float
-        Risk of the sample as it is.
     thresholds, theta1, theta2 : ndarray
         Risk threshold and prices of each point.
     shares : ndarray or None
-        Over prices: how cheap moving is, (1/theta1) / (1/theta1 + 1/theta2). At 0 rows may not move, at 1 weights may
-        not change. None over thresholds.
+        Over prices: how cheap perturbation is, (1/theta1) / (1/theta1 + 1/theta2). At 0 samples may not change, at 1
+        weights may not. None over thresholds.
     stability : ndarray
         The least cost of each point: 0 where the sample is at risk already, inf where the threshold is out of reach.
     errors : ndarray
@@ -57,31 +50,22 @@ class StabilityCurve(Drawn, Result):
     risks : ndarray
         Risk of each shifted sample.
     corruption, reweighting : ndarray
-        What moves add to the risk, and then weights (equation 4.4 of arXiv:2405.03198); see `ExcessRisk`.
+        What perturbation adds to the risk, and then weights (equation 4.4 of arXiv:2405.03198); see `ExcessRisk`.
     reweighting_first, corruption_after : ndarray
-        What weights add to the risk, and then moves.
+        What weights add to the risk, and then perturbation.
     rms_moves, share_moved, effective_sample_fractions : ndarray
-        How each shifted sample differs: root-mean-square move, share of rows that move, ``1 / mean(W^2)``.
+        How each shifted sample differs: root-mean-square distance, fraction of samples that change, and
+        ``1 / mean(W^2)``.
     sensitivity_theta1, sensitivity_theta2 : ndarray
         Derivatives of the stability in the two prices.
     statuses : tuple of str
         Status of each point, as of `stability_criterion`.
-    n_passes : int
-        Passes over the data that all points took together.
-    highest_risk : float
-        The highest risk that any allowed shift reaches; inf where the loss has no upper limit. Nan over prices.
     """
 
-    measure = "stability_curve"
-    title = "Stability over risk thresholds"
-    higher_is_better = True
-
-    kind: Kind
-    base_risk: float
     thresholds: FloatArray
-    shares: FloatArray | None = None
     theta1: FloatArray
     theta2: FloatArray
+    shares: FloatArray | None = None
     stability: FloatArray
     errors: FloatArray
     standard_errors: FloatArray
@@ -99,41 +83,74 @@ class StabilityCurve(Drawn, Result):
     sensitivity_theta1: FloatArray
     sensitivity_theta2: FloatArray
     statuses: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StabilityCurve(Drawn, Result):
+    """Stability over risk thresholds, R(r), or over prices at one threshold.
+
+    Over thresholds the curve is convex and nondecreasing with slope ``points.duals``, and ``value`` is the stability
+    at the highest one. Over prices ``value`` is the lowest stability: the kind of shift that breaks the model at the
+    least cost. Stability is 1-homogeneous in the prices, so that one line holds those of all pairs of prices.
+
+    Attributes
+    ----------
+    kind : {"exact", "upper_bound", "lower_bound"}
+        What the stabilities are for the model, given what its loss knows.
+    base_risk : float
+        Risk of the sample as it is.
+    points : CurvePoints
+        The arrays over the points.
+    n_passes : int
+        Passes over the data that all points took together.
+    highest_risk : float
+        The highest risk that any allowed shift reaches; inf where the loss has no upper limit. Nan over prices.
+    """
+
+    measure = "stability_curve"
+    title = "Stability over risk thresholds"
+    higher_is_better = True
+
+    kind: Kind
+    base_risk: float
+    points: CurvePoints
     n_passes: int
     highest_risk: float = math.nan
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shares is not None:
+        if self.points.shares is not None:
             object.__setattr__(self, "title", "Stability over prices")
 
     def headline(self) -> str:
         """Say what the highest threshold costs, or by which kind of shift the model breaks first."""
-        risk = risk_in_words(float(self.thresholds[-1]), self.settings, self.base_risk)
-        if self.shares is not None:
+        risk = risk_in_words(float(self.points.thresholds[-1]), self.settings, self.base_risk)
+        if self.points.shares is not None:
             return self._headline_over_prices(risk)
         if not np.isfinite(self.value):
             most = risk_in_words(self.highest_risk, self.settings, self.base_risk)
             return f"No allowed shift leads to more than {most}, the end of the curve."
         text = f"It takes a shift of cost {format_number(self.value)} to reach {risk}"
-        dual = float(self.duals[-1])
+        dual = float(self.points.duals[-1])
         if np.isfinite(dual):
             return f"{text}; from there the next unit of risk costs {format_number(dual)}."
         return f"{text}, the highest risk that shifts reach."
 
     def _headline_over_prices(self, risk: str) -> str:
-        finite = np.flatnonzero(np.isfinite(self.stability))
+        finite = np.flatnonzero(np.isfinite(self.points.stability))
         if not len(finite):
-            return f"No allowed shift leads to {risk} at any of {len(self.stability)} pairs of prices."
+            return f"No allowed shift leads to {risk} at any of {len(self.points.stability)} pairs of prices."
+
+        points = self.points
+        ways = {0.0: "by reweighting alone", 1.0: "by moves alone"}
 
         def point(place: int) -> str:
-            ways = {0.0: "by reweighting alone", 1.0: "by moves alone"}
-            assert self.shares is not None
-            way = ways.get(float(self.shares[place]), "by both")
-            prices = f"theta1 = {float(self.theta1[place]):.3g}, theta2 = {float(self.theta2[place]):.3g}"
-            return f"{way} (cost {format_number(float(self.stability[place]))} at {prices})"
+            assert points.shares is not None
+            way = ways.get(float(points.shares[place]), "by both")
+            prices = f"theta1 = {float(points.theta1[place]):.3g}, theta2 = {float(points.theta2[place]):.3g}"
+            return f"{way} (cost {format_number(float(points.stability[place]))} at {prices})"
 
-        low, high = finite[[self.stability[finite].argmin(), self.stability[finite].argmax()]]
+        low, high = finite[[self.points.stability[finite].argmin(), self.points.stability[finite].argmax()]]
         return f"The cheapest way to {risk} is {point(low)}, the dearest {point(high)}."
 
     def notes(self) -> list[str]:
@@ -144,9 +161,11 @@ class StabilityCurve(Drawn, Result):
         elif self.kind == "lower_bound":
             sentences.insert(1, "Lower bounds: the true values may be higher, never lower.")
         for status in _SPECIAL:
-            times = self.statuses.count(status.code)
+            times = self.points.statuses.count(status.code)
             if times:
-                sentences.append(f"Status {status} at {times} of {len(self.statuses)} points: {status.text}")
+                sentences.append(
+                    f"Status {status} at {times} of {len(self.points.statuses)} points: {status.text}"
+                )
         return sentences
 
     def to_frame(self) -> Any:
@@ -155,7 +174,7 @@ class StabilityCurve(Drawn, Result):
 
         names = {"thresholds": "threshold", "shares": "share", "theta1": "theta1", "theta2": "theta2"}
         names |= {"stability": "stability", **COLUMNS}
-        parts = {column: getattr(self, name) for name, column in names.items()}
+        parts = {column: getattr(self.points, name) for name, column in names.items()}
         return pd.DataFrame({name: part for name, part in parts.items() if part is not None}).assign(
-            status=self.statuses
+            status=self.points.statuses
         )

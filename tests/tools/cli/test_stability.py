@@ -83,9 +83,9 @@ def test_rows_that_belong_together_widen_the_interval(run, folder):
     first, curve = read_results(folder / "o.json").values()
     assert first.equals(expected)
     same = stability_curve(
-        loss, curve.thresholds, resampling=Resampling(groups=frame["visit_of"], confidence_level=0.8)
+        loss, curve.points.thresholds, resampling=Resampling(groups=frame["visit_of"], confidence_level=0.8)
     )
-    np.testing.assert_allclose(curve.standard_errors, same.standard_errors, rtol=1e-9)
+    np.testing.assert_allclose(curve.points.standard_errors, same.points.standard_errors, rtol=1e-9)
 
 
 def test_a_vector_in_an_array_file(run, folder):

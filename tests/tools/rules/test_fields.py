@@ -168,6 +168,9 @@ def test_columns_that_say_nothing_of_a_number_are_an_interval_too():
 
 def test_points_of_a_series_that_was_searched_are_bounds(results):
     curve = results["curve"]
-    assert look(curve, "stability.0").low == curve.stability[0]
-    assert look(dataclasses.replace(curve, kind="upper_bound"), "stability.0").low == -math.inf
-    assert look(dataclasses.replace(curve, kind="upper_bound"), "thresholds.0").low == curve.thresholds[0]
+    assert look(curve, "points.stability.0").low == curve.points.stability[0]
+    assert look(dataclasses.replace(curve, kind="upper_bound"), "points.stability.0").low == -math.inf
+    assert (
+        look(dataclasses.replace(curve, kind="upper_bound"), "points.thresholds.0").low
+        == curve.points.thresholds[0]
+    )

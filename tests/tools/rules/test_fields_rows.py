@@ -56,8 +56,8 @@ def test_pairs_are_found_in_either_order(results):
 def test_points_of_a_curve_are_rows_with_errors_and_intervals(results):
     curve = results["curve"]
     (outcome,) = outcomes(curve, row={"threshold": 0.7 + 1e-13}, field="stability", at_least=0.0)
-    assert outcome.value == curve.stability[1]
-    assert outcome.low == pytest.approx(curve.lows[1] - curve.errors[1])
+    assert outcome.value == curve.points.stability[1]
+    assert outcome.low == pytest.approx(curve.points.lows[1] - curve.points.errors[1])
 
 
 def test_modes_are_rows(results):

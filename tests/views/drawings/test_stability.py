@@ -146,8 +146,8 @@ def test_curves_over_thresholds_and_prices_draw_themselves():
         assert plot(result, axes) is axes
     axes = plot(curve, threshold=1.0)
     line = axes.lines[0].get_xydata()
-    np.testing.assert_allclose(line[:, 1], curve.stability)
-    assert axes.get_ylim()[1] > np.nanmax(curve.highs)
+    np.testing.assert_allclose(line[:, 1], curve.points.stability)
+    assert axes.get_ylim()[1] > np.nanmax(curve.points.highs)
     assert plot(surface, kind="excess_risk").get_ylabel() == "added risk"
 
 

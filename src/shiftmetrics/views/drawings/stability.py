@@ -138,14 +138,14 @@ def _risks(result: Any) -> FloatArray:
 def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True) -> Any:
     """Draw the stability over thresholds or over prices, with its interval; a ``threshold`` is marked."""
     ax = new_axes(ax)
-    finite = np.isfinite(curve.stability)
-    over_prices = curve.shares is not None
-    x = curve.shares[finite] if over_prices else curve.thresholds[finite]
-    y = curve.stability[finite]
+    finite = np.isfinite(curve.points.stability)
+    over_prices = curve.points.shares is not None
+    x = curve.points.shares[finite] if over_prices else curve.points.thresholds[finite]
+    y = curve.points.stability[finite]
     highest = float(y.max(initial=0.0))
     if interval:
-        high = curve.highs[finite]
-        ax.fill_between(x, curve.lows[finite], high, color=REFERENCE, alpha=0.15, linewidth=0)
+        high = curve.points.highs[finite]
+        ax.fill_between(x, curve.points.lows[finite], high, color=REFERENCE, alpha=0.15, linewidth=0)
         highest = max(highest, float(np.nan_to_num(high, posinf=0.0).max(initial=0.0)))
     ax.plot(x, y, color=REFERENCE)
     ax.set_ylim(0, 1.12 * highest or 1.0)
@@ -167,14 +167,14 @@ def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, in
 @drawing(StabilityCurve, kind="excess_risk")
 def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) -> Any:
     """Draw what perturbations and weights add to the risk as one price falls and the other rises; mark ``share``."""
-    if curve.shares is None:
+    if curve.points.shares is None:
         remedy = "Use trade_off."
         raise ValueError(describe("curve", "over prices", "one over thresholds", remedy))
     ax = new_axes(ax)
-    finite = np.isfinite(curve.stability)
-    x = curve.shares[finite]
-    moved = curve.corruption[finite]
-    weighted = curve.reweighting[finite]
+    finite = np.isfinite(curve.points.stability)
+    x = curve.points.shares[finite]
+    moved = curve.points.corruption[finite]
+    weighted = curve.points.reweighting[finite]
     labels = ["by perturbations", "by weights"]
     ax.stackplot(x, moved, weighted, colors=[TEST, REFERENCE], alpha=0.8, labels=labels)
     if share is not None:

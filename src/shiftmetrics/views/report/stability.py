@@ -114,7 +114,7 @@ def _draw_curves(entry: Entry) -> None:
     if not (math.isfinite(theta1) and math.isfinite(theta2)):
         return
     over_prices = trade_off(rows.loss, threshold, shares=np.linspace(0.05, 0.95, 10), **options)
-    if over_prices.corruption.any():
+    if over_prices.points.corruption.any():
         share = 1.0 / theta1 / (1.0 / theta1 + 1.0 / theta2)
         entry.draw("excess_risk", searched, result=over_prices, share=share)
 
@@ -124,7 +124,7 @@ def series_facts(result: Any) -> list[Fact]:
     facts = []
     for line in result.to_frame().itertuples():
         at = f"at risk {line.threshold:.4g}"
-        if result.shares is not None:
+        if result.points.shares is not None:
             at = f"at prices {line.theta1:.3g} and {line.theta2:.3g}"
         band = "" if math.isnan(line.low) else f"{format_number(line.low)} to {format_number(line.high)}"
         meaning = band if line.status == "converged" else line.status.replace("_", " ")
