@@ -151,7 +151,7 @@ def test_a_constant_classifier_never_wins_by_agreement():
         (
             lambda: AgreementScorer(lambda X: X[:5])(GaussianNB().fit(*IRIS), IRIS[0]),
             ValueError,
-            "keeps the 150 rows, got 5",
+            "keeps the 150 samples, got 5",
         ),
     ],
 )

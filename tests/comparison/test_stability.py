@@ -148,7 +148,7 @@ def test_the_report_shows_the_companions(tmp_path) -> None:
     path = tmp_path / "report.html"
     write_report({"models": comparison}, path)
     page = path.read_text()
-    for text in ("Root-mean-square move", "Risk within the budget", "flat", "compared row by row"):
+    for text in ("Root-mean-square change", "Risk within the budget", "flat", "compared sample by sample"):
         assert text in page
     assert comparison.plot().get_title(loc="left").startswith("Models with 95 % intervals")
 

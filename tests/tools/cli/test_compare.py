@@ -150,7 +150,7 @@ def test_results_of_stability_are_ranked(run, folder):
     written = Result.from_json(folder / "out.json")
     assert [model.name for model in written.models] == ["flat", "steep"]
     page = (folder / "out.html").read_text()
-    assert "Root-mean-square move" in page
+    assert "Root-mean-square change" in page
     assert "Paired differences" in page
 
 

@@ -93,7 +93,7 @@ def test_a_pipeline_on_a_table(run, place, rows, tmp_path):
     assert (tmp_path / "r.html").stat().st_size < 1_000_000
     for part in (
         "What each level of risk would cost", "Corruption against reweighting", "The most sensitive sample",
-        "What moves, by column", "The rows that break first, and how", "nurse", "<th>Label</th>",
+        "What changes, by column", "The rows that break first, and how", "nurse", "<th>Label</th>",
     ):  # fmt: skip
         assert part in page
     assert "<script" not in page

@@ -119,7 +119,7 @@ def test_patients_of_a_logistic_regression(run, data_folder, tmp_path):
     assert 0.0 < values[0] < values[1]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert ">Age<" in page
-    assert "Who moves, by column" in page or "Who gains weight, by column" in page
+    assert "Who changes, by column" in page or "Upweighted groups, by column" in page
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_a_pipeline_of_patients_from_its_file(run, data_folder, tmp_path):
     assert features["features"][0]["feature"] == "Age"
     assert (tmp_path / "r.html").stat().st_size < 1_000_000
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    for part in ("The most sensitive sample", "What moves, by column", "Age "):
+    for part in ("The most sensitive sample", "What changes, by column", "Age "):
         assert part in page
 
 

@@ -27,7 +27,7 @@ def test_rules_stand_before_the_cards(results):
     assert "fails &amp; &lt;b&gt;" in gate
     assert "Agreed in March." in gate
     assert "Not shown." not in page
-    assert "No rule looks at strong, break, new." in gate
+    assert "No rule checks strong, break, new." in gate
 
 
 @pytest.mark.slow

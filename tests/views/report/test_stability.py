@@ -34,7 +34,7 @@ def test_the_page_shows_the_sample_without_being_given_its_rows(result):
     page = render_report(result)
     for part in (
         "What each level of risk would cost", "Corruption against reweighting", "The most sensitive sample",
-        "What moves, by column", "The rows that break first, and how.", "Who gains weight, by column",
+        "What changes, by column", "The rows that break first, and how.", "Upweighted groups, by column",
     ):  # fmt: skip
         assert part in page
     assert len(page) < 1_000_000
@@ -53,7 +53,7 @@ def test_rows_that_move_are_listed_from_the_nearest(people, result):
     page = render_report(result, context=Context(rows={"Stability": Rows(labels=people[1])}))
     table = page.partition("The rows that break first, and how.")[2].partition("</table>")[0]
     heads = re.findall(r"<th[^>]*>([^<]+)</th>", table)
-    assert heads == ["Row", "Label", "Move", "Weight", "What changes"]
+    assert heads == ["Row", "Label", "Distance", "Weight", "What changes"]
     lines = [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in table.split("<tr>")[2:]]
     assert len(lines) == 12
     moves = [float(line[2]) for line in lines]
@@ -63,7 +63,7 @@ def test_rows_that_move_are_listed_from_the_nearest(people, result):
     assert float(before) == pytest.approx(people[0]["age"][name], rel=0.01)
     assert float(after) == pytest.approx(result.moved_rows()["age"][name], rel=0.01)
     assert before != after
-    moved = page.partition("What moves, by column")[2].partition("</table>")[0]
+    moved = page.partition("What changes, by column")[2].partition("</table>")[0]
     assert re.findall(r"<td>(age|pulse)</td>", moved) == ["age", "pulse"]
 
 
@@ -71,7 +71,11 @@ def test_rows_that_move_are_listed_from_the_nearest(people, result):
 def test_results_without_rows_or_moves_have_less_to_say(people):
     def texts(result):
         page = render_report(result)
-        parts = ("The most sensitive sample", "What moves, by column", "The rows that break first, and how.")
+        parts = (
+            "The most sensitive sample",
+            "What changes, by column",
+            "The rows that break first, and how.",
+        )
         return [part in page for part in parts]
 
     assert texts(stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0]), 0.5)) == [False, False, False]
@@ -159,5 +163,5 @@ def test_the_rounds_of_a_search_are_drawn(people):
     assert result.search.trace is not None
     page = render_report(result)
     assert "How the search comes to the threshold" in page
-    assert "elsewhere its places stand in for better ones" in page
+    assert "elsewhere its perturbations are not the best ones" in page
     assert result.kind == "upper_bound"

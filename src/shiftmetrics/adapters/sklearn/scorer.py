@@ -78,10 +78,21 @@ class AgreementScorer:
         object.__setattr__(self, "random_state", seed_of(self.random_state))
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """Return the score of a fitted estimator; labels ``y`` are used if the criterion is one of theirs."""
-        if self.criterion in (AGREEMENT, OVER_CEILING):
-            return score_by(self.criterion, self.measure(estimator, X), estimator, X, y)
-        return score_by(self.criterion, None, estimator, self.pair(X)[0], y)
+        """Return the score of a fitted estimator; criteria by labels need ``y``."""
+        from sklearn.metrics import get_scorer
+
+        if self.criterion == AGREEMENT:
+            return self.measure(estimator, X).value
+        if self.criterion == OVER_CEILING:
+            return self.measure(estimator, X).normalized
+        if y is None:
+            raise ValueError(describe("y", f"given for the criterion {self.criterion!r}", "None"))
+        sample, _ = self.pair(X)
+        if self.criterion == "accuracy_and_f1":
+            accuracy = get_scorer("accuracy")(estimator, sample, y)
+            macro_f1 = get_scorer("f1_macro")(estimator, sample, y)
+            return float(np.mean([accuracy, macro_f1]))
+        return float(get_scorer(self.criterion)(estimator, sample, y))
 
     def measure(self, estimator: Any, X: Any, **options: Any) -> PosteriorAgreementResult:
         """Return the whole result; ``options`` go to `posterior_agreement`."""
@@ -98,22 +109,16 @@ class AgreementScorer:
             pair = apply_shift(self.shift, X, strength=self.strength, rng=self.random_state)
             return pair.sample, pair.reference
         sample = self.shift(X)
-        n_rows, n_shifted = (part.shape[0] if hasattr(part, "shape") else len(part) for part in (X, sample))
-        if n_shifted != n_rows:
-            raise ValueError(describe("shift", f"a function that keeps the {n_rows} rows", n_shifted))
+        n_samples = _length(X)
+        if _length(sample) != n_samples:
+            raise ValueError(
+                describe("shift", f"a function that keeps the {n_samples} samples", _length(sample))
+            )
         return sample, X
 
 
-def score_by(criterion: str, result: Any, estimator: Any, sample: Any, y: Any) -> float:
-    """Return a score by a criterion: from the result of agreement, or of an estimator by labels."""
-    from sklearn.metrics import get_scorer
-
-    if criterion in (AGREEMENT, OVER_CEILING):
-        return float(result.value if criterion == AGREEMENT else result.normalized)
-    if y is None:
-        raise ValueError(describe("y", f"given for the criterion {criterion!r}", "None"))
-    parts = ("accuracy", "f1_macro") if criterion == "accuracy_and_f1" else (criterion,)
-    return float(np.mean([get_scorer(part)(estimator, sample, y) for part in parts]))
+def _length(sample: Any) -> int:
+    return int(sample.shape[0]) if hasattr(sample, "shape") else len(sample)
 
 
 def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[Any, str]:
@@ -126,7 +131,9 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
     ValueError
         If the scores have another number of columns than there are classes.
     """
-    methods = RESPONSES[1:3] if response_method == "auto" else (response_method,)
+    methods: tuple[str, ...] = (response_method,)
+    if response_method == "auto":
+        methods = ("decision_function", "predict_proba")
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         expected = f"a classifier with {' or '.join(methods)}"
@@ -135,12 +142,13 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
     scores = np.asarray(getattr(estimator, method)(X))
     n_classes = len(getattr(estimator, "classes_", ())) or None
     if scores.ndim == 2 and n_classes is not None and scores.shape[1] != n_classes:
-        response, expected = (
-            f"{method} of {type(estimator).__name__}",
-            f"one column for each of {n_classes} classes",
-        )
+        response = f"{method} of {type(estimator).__name__}"
+        expected = f"one column for each of {n_classes} classes"
         remedy = 'Pass decision_function_shape="ovr" to support vector machines.'
         raise ValueError(describe(response, expected, scores.shape[1], remedy))
-    if method == "predict_log_proba":  # zeros come back as such, so that they are floored
-        return np.exp(scores), "probabilities"
-    return scores, "probabilities" if method == "predict_proba" else "scores"
+    if method == "decision_function":
+        return scores, "scores"
+    if method == "predict_log_proba":
+        # a logarithm of -inf becomes a probability of 0, which the measure floors
+        scores = np.exp(scores)
+    return scores, "probabilities"

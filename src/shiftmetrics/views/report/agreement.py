@@ -49,7 +49,8 @@ class Predictions:
         labels = self._label_numbers(rows)
         if labels is None:
             return None
-        before, after = (float((side == labels).mean()) for side in (self.reference, self.shifted))
+        before = float((self.reference == labels).mean())
+        after = float((self.shifted == labels).mean())
         return Number(f"{percent(before)} → {percent(after)}")
 
     def _label_numbers(self, rows: Rows) -> IntArray | None:
@@ -71,12 +72,13 @@ def agreement_facts(result: Any) -> list[Fact]:
     def share(value: float | None) -> Number:
         return Number("–" if value is None else f"{100 * value:.3g} %")
 
-    channel, classes = "a channel that flips this share agrees as much", f"of {result.n_classes}"
+    channel = "flipping this fraction of predictions at random agrees as much"
+    classes = f"of {result.n_classes}"
     said = [
         ("changed predictions", share(result.disagreement), "no predicted class in common"),
-        ("kappa", Number(f"{result.kappa:.2f}"), "1 is no change, 0 predictions drawn anew"),
+        ("kappa", Number(f"{result.kappa:.2f}"), "1 is no change, 0 predictions at random"),
         ("confident changes", share(result.confident_changes), "of those; both posteriors are 0.9 or more"),
-        ("of the most possible", share(result.normalized), "agreement over its ceiling"),
+        ("of the maximum", share(result.normalized), "agreement over its ceiling"),
         ("equivalent error", share(result.equivalent_error), channel),
         ("inverse temperature", number(result.beta), "beta, where the two sides agree best"),
         ("effective classes", Number(f"{result.effective_classes:.3g}"), f"{classes}; 1 is a constant model"),
@@ -90,14 +92,14 @@ def fill_agreement(entry: Entry) -> None:
     """Show what changed, the agreement of the pairs and over beta, and the pairs that agree least."""
     result, rows = entry.result, entry.rows
     share = min(max(float(result.normalized), 0.0), 1.0)
-    entry.meter = share, "agreement, of the most possible"
+    entry.meter = share, "agreement, of its maximum"
     entry.compared = {
         "Sample": entry.name,
         "Changed": percent(result.disagreement),
         "Kappa": Number(f"{result.kappa:.2f}"),
         "Confidently": percent(result.confident_changes),
         "Agreement (nats)": number(result.value, str(result.interval or "").partition(" (")[0]),
-        "Of the most": percent(result.normalized),
+        "Of the maximum": percent(result.normalized),
         "Equivalent error": percent(result.equivalent_error),
     }
     known = Predictions.of(entry)
@@ -150,7 +152,7 @@ def _add_changes(entry: Entry, known: Predictions) -> None:
     lines = [
         {
             "Change of prediction": f"{_class_name(entry.rows, before)} → {_class_name(entry.rows, after)}",
-            "Rows": Number(f"{count:,}"),
+            "Samples": Number(f"{count:,}"),
             "In proportion": Markup(bar.format(6.0 * count / common[0][1])),
         }
         for (before, after), count in common

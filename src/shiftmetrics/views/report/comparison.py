@@ -19,8 +19,8 @@ COMPANIONS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "normalized": ("Of its ceiling", percent),
     "equivalent_error": ("Equivalent error", percent),
     "base_risk": ("Risk", number),
-    "rms_move": ("Root-mean-square move", number),
-    "share_moved": ("Rows moved", percent),
+    "rms_move": ("Root-mean-square change", number),
+    "share_moved": ("Samples changed", percent),
     "effective_sample_fraction": ("Effective sample", percent),
     "worst_case_risk": ("Risk within the budget", number),
 }
@@ -44,7 +44,9 @@ def comparison_facts(result: Any) -> list[Fact]:
         if "normalized" in known:
             meaning += f", agreement {percent(known['normalized'])} of its ceiling"
         value = f"{number(model.value, result.compared_unit)} {model.interval}"
-        facts.append(Fact(model.name, value, meaning + (", collapsed" if model.collapsed else "")))
+        facts.append(
+            Fact(model.name, value, meaning + (", (almost) a single class" if model.collapsed else ""))
+        )
     return facts
 
 
@@ -61,7 +63,7 @@ def fill_comparison(entry: Entry) -> None:
             "Model": model.name,
             f"{result.compared}{unit}": number(model.value),
             "Interval": Number(model.interval),
-            "Best in draws": Number("collapsed") if model.collapsed else percent(model.probability_best),
+            "Best in resamples": Number("constant") if model.collapsed else percent(model.probability_best),
         }
         for model in result.models
     ]

@@ -28,29 +28,28 @@ FEW_COLUMNS = 2
 
 def novelty_facts(result: Any) -> list[Fact]:
     """Return the figures beside the score."""
-    n_kinds, reverse = len(result.modes), number(result.reverse, result.unit)
-    kinds = {0: "no kind", 1: "one kind"}.get(n_kinds, f"{n_kinds} kinds")
-    said = [
-        ("new", percent(result.share), f"{kinds}, p = {result.p_value:.2g}"),
-        ("lost", percent(result.lost_share), f"of the reference, p = {result.lost_p_value:.2g}"),
+    n_modes = len(result.modes)
+    modes = {0: "no mode", 1: "one mode"}.get(n_modes, f"{n_modes} modes")
+    missing = f"of the reference, p = {result.lost_p_value:.2g}"
+    facts = [
+        Fact("new", percent(result.share), f"{modes}, p = {result.p_value:.2g}", said=True),
+        Fact("missing", percent(result.lost_share), missing, said=True),
     ]
     if result.modes:
-        said.append(("at least", percent(result.share_interval.low), "is new, by held-out rows"))
+        low = percent(result.share_interval.low)
+        facts.append(Fact("at least", low, "is new, by held-out samples", said=True))
     if result.reverse is not None:
-        said.append(("the other way round", reverse, "missing from the test sample"))
-    facts = [Fact(*parts, said=True) for parts in said]
-    facts += [
-        Fact("rows", f"{result.n_samples:,} and {result.n_reference:,}", "test and reference"),
-        Fact("kernel", result.kernel),
-    ]
+        reverse = number(result.reverse, result.unit)
+        facts.append(Fact("the other way round", reverse, "missing from the test sample", said=True))
+    sizes = f"{result.n_samples:,} and {result.n_reference:,}"
+    facts.append(Fact("samples", sizes, "test and reference"))
+    facts.append(Fact("kernel", result.kernel))
     if result.bandwidth is not None:
         facts.append(Fact("bandwidth", number(result.bandwidth), "of the kernel"))
     counts = f"{number(result.mode_count)} and {number(result.reference_mode_count)}"
-    return [
-        *facts,
-        Fact("modes within each", counts, "as many as rows would mean too narrow a bandwidth"),
-        Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation"),
-    ]
+    facts.append(Fact("modes within each", counts, "as many as samples would mean too narrow a bandwidth"))
+    facts.append(Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation"))
+    return facts
 
 
 @reports("novelty", NoveltyResult, facts=novelty_facts)
@@ -59,13 +58,16 @@ def fill_novelty(entry: Entry) -> None:
     result, rows, detail = entry.result, entry.rows, entry.detail
     _check_rows(entry.name, rows, result)
     entry.meter = min(max(float(result.share), 0.0), 1.0), "share of the test sample that is new"
-    for mode in (*result.modes, *result.lost_modes)[:1]:
-        side = TypicalSide(mode, rows, reference=mode.lost)
+    # the pictures on the card are of the first mode
+    modes = (*result.modes, *result.lost_modes)
+    if modes:
+        side = TypicalSide(modes[0], rows, reference=modes[0].lost)
         entry.pictures = side.pictures(side.typical(MOST_PICTURES))
     entry.draw("spectrum")
-    shown = result.modes[: MOST_MODES if detail else FEW_MODES]
+    most = MOST_MODES if detail else FEW_MODES
+    shown = result.modes[:most]
     missing = result.lost_modes[:MOST_MISSING]
-    if shown or missing:
+    if modes:
         entry.draw("frequencies")
     if len(result.modes) > len(shown):
         entry.sentences.append(f"{len(result.modes)} modes are new; the first {len(shown)} are shown.")
@@ -73,11 +75,11 @@ def fill_novelty(entry: Entry) -> None:
         sweep = rows.bandwidth_sweep
         caption = f"{sweep.headline()} From {sweep.n_test:,} and {sweep.n_reference:,} rows."
         entry.draw(None, caption, result=sweep)
-    if shown or missing:
-        cards = [
-            _card(mode, rows, detail // 2 if place else detail, wide=not place)
-            for place, mode in enumerate((*shown, *missing))
-        ]
+    if modes:
+        # the first card is as wide as the page, and has room for twice as much
+        described = [*shown, *missing]
+        cards = [_card(described[0], rows, detail, wide=True)]
+        cards += [_card(mode, rows, detail // 2, wide=False) for mode in described[1:]]
         entry.extra = render("modes.html.j2", {"name": entry.name, "modes": cards})
 
 
@@ -99,14 +101,17 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
 def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
     top = max(mode.share, mode.reference_share, 1e-12)
-    sides = TypicalSide(mode, rows), TypicalSide(mode, rows, reference=True)
-    side, opposite = reversed(sides) if mode.lost else sides  # what is missing is described by the reference
+    test = TypicalSide(mode, rows)
+    reference = TypicalSide(mode, rows, reference=True)
+    # a missing mode is described by the reference, in which it is frequent
+    side, opposite = (reference, test) if mode.lost else (test, reference)
     members = side.members()
-    typical, nearest = side.typical(detail), opposite.exemplars[: max(detail // 2, 3)]
+    typical = side.typical(detail)
+    nearest = opposite.exemplars[: max(detail // 2, 3)]
     card: dict[str, Any] = {
         "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
-        "bars": [(part.where, 100 * part.share / top, percent(part.share)) for part in sides],
+        "bars": [(part.where, 100 * part.share / top, percent(part.share)) for part in (test, reference)],
         "says": _members_in_words(side, opposite, members),
         "pictures": (),
         "texts": (),
@@ -120,9 +125,11 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     columns = {} if side.table is None else typical_columns(members, side.table)
     card["columns"] = list(columns.values())
     if side.texts is not None and detail:
-        card["texts"] = side.excerpts(typical[: max(detail // 2, 2)]), opposite.excerpts(nearest[:2])
+        own = side.excerpts(typical[: max(detail // 2, 2)])
+        card["texts"] = (own, opposite.excerpts(nearest[:2]))
     elif columns and detail:
-        few = list(columns)[: MOST_COLUMNS if wide else FEW_COLUMNS]
+        most = MOST_COLUMNS if wide else FEW_COLUMNS
+        few = list(columns)[:most]
         card["table"] = typical_rows(side, opposite, few, max(detail // 2, 3))
     else:
         card["rows"] = ", ".join(side.row_name(i) for i in side.typical(max(detail, 5)))

@@ -77,7 +77,7 @@ def _inline_svg(text: str, alt: str) -> str:
 
 
 def is_image_batch(array: Any) -> bool:
-    """Tell whether ``array`` has the shape of grey (n, h, w) or colour (n, h, w, 3 or 4) images."""
+    """Return True if ``array`` has the shape of grey (n, h, w) or colour (n, h, w, 3 or 4) images."""
     shape = np.shape(array)
     return len(shape) == 3 or (len(shape) == 4 and shape[-1] in (1, 3, 4))
 
@@ -88,7 +88,7 @@ def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt:
     Parameters
     ----------
     image : ndarray
-        Grey or colour, whole numbers 0..255 or any floats.
+        Grey or colour, integers 0..255 or any floats.
     value_range : tuple of float
         The values that are black and white (see `range_of`).
     alt : str
@@ -124,7 +124,13 @@ def range_of(images: Any) -> tuple[float, float]:
     if array.dtype == np.bool_:
         return 0.0, 1.0
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if low >= 0.0:
-        return 0.0, 1.0 if 0.5 < high <= 1.0 else high
-    return low, high
+    if not finite.size:
+        return 0.0, 1.0
+    low = float(finite.min())
+    high = float(finite.max())
+    if low < 0.0:
+        return low, high
+    # values of 0 to a little less than 1 are taken for the range from 0 to 1
+    if 0.5 < high <= 1.0:
+        return 0.0, 1.0
+    return 0.0, high

@@ -1,4 +1,4 @@
-"""Tables of the stability section: which rows, labels and columns the worst case is about, and what moves."""
+"""Tables of the stability section: the rows, labels and columns of the worst case, and what changes."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ LEAST_DIFFERENCE = 0.01
 
 
 def add_row_tables(entry: Entry) -> None:
-    """Add the tables of the rows that move or gain weight."""
+    """Add the tables of the rows that change or gain weight."""
     result = entry.result
     weights = np.asarray(result.weights, dtype=np.float64)
     moves = np.asarray(result.moved_distances, dtype=np.float64)
     moving = result.share_moved > 0.0
     uneven = result.effective_sample_fraction <= NEARLY_EVEN
-    base = entry.rows.sample_weight
-    base = np.ones(len(weights)) if base is None else np.asarray(base, dtype=np.float64)
+    base = np.ones(len(weights))
+    if entry.rows.sample_weight is not None:
+        base = np.asarray(entry.rows.sample_weight, dtype=np.float64)
     _add_labels(entry, base, weights, moves)
     if uneven or not moving:
-        _add_columns(entry, base, weights, "In the worst case", "Who gains weight, by column.")
+        _add_columns(entry, base, weights, "In the worst case", "Upweighted groups, by column.")
     else:
-        _add_columns(entry, base, weights * (moves > 0.0), "Of the rows that move", "Who moves, by column.")
+        _add_columns(
+            entry, base, weights * (moves > 0.0), "Of the rows that change", "Who changes, by column."
+        )
     if moving:
         nearest = np.flatnonzero((moves > 0.0) & (weights > 0.0))
         nearest = nearest[np.argsort(moves[nearest], kind="stable")]
@@ -52,7 +55,7 @@ def add_row_tables(entry: Entry) -> None:
 
 
 def _add_labels(entry: Entry, base: FloatArray, weights: FloatArray, moves: FloatArray) -> None:
-    """Add the share of each label before and after."""
+    """Add the fraction of each label before and after."""
     import pandas as pd
 
     if entry.rows.labels is None:
@@ -62,24 +65,24 @@ def _add_labels(entry: Entry, base: FloatArray, weights: FloatArray, moves: Floa
         return
     columns = {"before": base, "after": base * weights, "moved": moves > 0.0, "rows": np.ones(len(labels))}
     sums = pd.DataFrame(columns).groupby(labels).sum()
-    shares: Any = sums / sums.sum()
-    shares["moved"] = sums["moved"] / sums["rows"]
+    fractions: Any = sums / sums.sum()
+    fractions["moved"] = sums["moved"] / sums["rows"]
     moving = bool(moves.any())
-    shares["order"] = shares["moved"] if moving else shares["after"] / shares["before"]
-    lines = [
-        {
-            "Label": line.Index,
-            "Share as it is": percent(line.before),
-            "In the worst case": percent(line.after),
-            **({"Moved": percent(line.moved)} if moving else {}),
-        }
-        for line in shares.sort_values("order", ascending=False, kind="stable").itertuples()
-    ]
+    # the label with most changed rows first or, where none changes, the one that gains most weight
+    fractions["order"] = fractions["moved"] if moving else fractions["after"] / fractions["before"]
+    lines = []
+    for part in fractions.sort_values("order", ascending=False, kind="stable").itertuples():
+        line: dict[str, Any] = {"Label": part.Index}
+        line["Current fraction"] = percent(part.before)
+        line["In the worst case"] = percent(part.after)
+        if moving:
+            line["Changed"] = percent(part.moved)
+        lines.append(line)
     entry.add_table(lines, "Who the worst case is about, by label.")
 
 
 def _add_columns(entry: Entry, base: FloatArray, weights: FloatArray, heading: str, caption: str) -> None:
-    """Add the columns whose means or shares differ most from those of the sample as it is."""
+    """Add the columns whose means or fractions differ most from those of the current sample."""
     table = entry.rows.table
     after = base * weights
     if table is None or not len(table.columns) or not after.sum() > 0.0:
@@ -95,28 +98,32 @@ def _add_columns(entry: Entry, base: FloatArray, weights: FloatArray, heading: s
         shown.append(
             {
                 "Column": str(line.column) if is_number else f"{line.column} = {excerpt(line.level)}",
-                "As it is": show(float(line.before)),
+                "Current": show(float(line.before)),
                 heading: show(float(line.after)),
                 "Difference (sd)": Number(f"{line.difference:+.2f}"),
             }
         )
-    caption += " Means of numbers and shares of categories, the largest differences first."
+    caption += " Means of numbers and fractions of categories, the largest differences first."
     entry.add_table(shown, caption)
 
 
 def _add_moves(entry: Entry) -> None:
-    """Add how far each column moves, the farthest first."""
+    """Add the typical change of each column, the largest first."""
     moves = column_moves(entry.result)
-    lines = [
-        {
-            "Column": line.column,
-            "Typical move (its unit)": number(None if np.isnan(line.rms_move) else line.rms_move),
-            "Mean move": Number("–" if np.isnan(line.mean_move) else f"{line.mean_move:+.2g}"),
-            "Rows": percent(line.share_moved),
-        }
-        for line in moves[moves["share_moved"] > 0.0].head(entry.detail).itertuples()
-    ]
-    caption = "What moves, by column: root mean square in units of the distance, mean in the column's own."
+    lines = []
+    for line in moves[moves["share_moved"] > 0.0].head(entry.detail).itertuples():
+        # a category has no size of a change
+        size = None if np.isnan(line.rms_move) else line.rms_move
+        mean = "–" if np.isnan(line.mean_move) else f"{line.mean_move:+.2g}"
+        lines.append(
+            {
+                "Column": line.column,
+                "Typical change (its unit)": number(size),
+                "Mean change": Number(mean),
+                "Rows": percent(line.share_moved),
+            }
+        )
+    caption = "What changes, by column: root mean square in units of the distance, mean in the column's own."
     entry.add_table(lines, caption)
 
 
@@ -126,7 +133,8 @@ def changes(start: Any, end: Any, units: Any) -> str:
     for place, name in enumerate(start.index):
         before, after = start.iloc[place], end.iloc[place]
         if isinstance(before, int | float | np.number) and not isinstance(before, bool | np.bool_):
-            size = abs(float(after) - float(before)) / (1.0 if units is None else float(units[place]))
+            unit = 1.0 if units is None else float(units[place])
+            size = abs(float(after) - float(before)) / unit
             text = _numbers_apart(float(before), float(after))
         else:
             size = float(str(before) != str(after))
@@ -153,9 +161,12 @@ def _add_rows(
     changed: bool = False,
 ) -> None:
     """Add a table of some rows, with what is known about them, or with what changes in them."""
-    rows, lines = entry.rows, []
+    rows = entry.rows
+    lines = []
     table, moved = entry.result.places()
-    names = rows.names if rows.names is not None or table is None else table.index
+    names: Any = rows.names
+    if names is None and table is not None:
+        names = table.index
     value_range = None if rows.images is None else range_of(rows.images)
     for i in positions[: entry.detail]:
         line: dict[str, Any] = {"Row": str(i if names is None else names[i])}
@@ -165,12 +176,12 @@ def _add_rows(
         if rows.labels is not None:
             line["Label"] = str(rows.labels[i])
         if moves.any():
-            line["Move"] = number(float(moves[i]))
+            line["Distance"] = number(float(moves[i]))
         line["Weight"] = Number(f"{weights[i]:.2f}")
         if changed:
             line["What changes"] = changes(table.iloc[i], moved.iloc[i], entry.result.moved.units)
         elif rows.table is not None:
-            shown = rows.table.columns[:MOST_COLUMNS]
-            line |= {str(name): Number(cell_of(rows.table[name].iloc[i])) for name in shown}
+            for name in rows.table.columns[:MOST_COLUMNS]:
+                line[str(name)] = Number(cell_of(rows.table[name].iloc[i]))
         lines.append(line)
     entry.add_table(lines, caption)

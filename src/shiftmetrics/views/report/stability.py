@@ -32,15 +32,15 @@ def shift_facts(result: Any) -> list[Fact]:
     added = result.excess_risk
     facts = [
         Fact("standard error", number(result.standard_error), "of the value above"),
-        Fact("added by moves", number(added.corruption), "moves first, weights after"),
+        Fact("added by perturbations", number(added.corruption), "perturbations first, weights after"),
         Fact("added by weights", number(added.reweighting)),
-        Fact("root-mean-square move", number(result.rms_move), "in the units of the distances"),
+        Fact("root-mean-square change", number(result.rms_move), "in the units of the distances"),
         Fact("cost of more risk", number(result.dual), "the slope in the threshold"),
         Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound"),
     ]
     if getattr(result, "search", None) is not None:
-        facts.append(Fact("route", str(result.search.route), "how the moves were found"))
-        facts.append(Fact("queries", f"{result.search.n_queries:,}", "rows that the model predicted"))
+        facts.append(Fact("route", str(result.search.route), "how the perturbations were found"))
+        facts.append(Fact("queries", f"{result.search.n_queries:,}", "samples that the model predicted"))
     return facts
 
 
@@ -89,19 +89,26 @@ def _draw_sample(entry: Entry) -> None:
 def _draw_curves(entry: Entry) -> None:
     """Draw R against the threshold, and the added risk against the prices: the same rows, solved again."""
     result, rows, settings = entry.result, entry.rows, entry.result.settings
-    threshold, start = float(settings["threshold"]), float(result.base_risk)
+    threshold = float(settings["threshold"])
+    start = float(result.base_risk)
     weights_unknown = settings.get("sample_weight") is not None and rows.sample_weight is None
     if threshold <= start or weights_unknown or result.n_samples > MOST_ROWS_FOR_CURVES:
         return
-    theta1, theta2 = float(settings["theta1"]), float(settings["theta2"])
+    theta1 = float(settings["theta1"])
+    theta2 = float(settings["theta2"])
     options: dict[str, Any] = {
-        "theta1": theta1, "theta2": theta2, "divergence": settings["divergence"],
-        "sample_weight": rows.sample_weight, "computing": Computing(progress=False),
-    }  # fmt: skip
+        "theta1": theta1,
+        "theta2": theta2,
+        "divergence": settings["divergence"],
+        "sample_weight": rows.sample_weight,
+        "computing": Computing(progress=False),
+    }
     searched = ""
     search = getattr(result, "search", None)
     if search is not None and search.trace is not None:
-        searched = "The search was for the mark: elsewhere its places stand in for better ones."
+        searched = (
+            "The search was for the marked threshold: elsewhere its perturbations are not the best ones."
+        )
     thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
     entry.draw(
         "stability",
@@ -140,26 +147,28 @@ def fill_series(entry: Entry) -> None:
 
 
 def feature_facts(result: Any) -> list[Fact]:
-    """Return what moves of the features do at worst, and the groups of people for whom the model is least stable."""
+    """Return the most influential features, and the subgroups for which the model is least stable."""
     groups = [part for part in result.subgroups if part.feature == EVERYTHING]
     facts = []
     for part in result.features[:MOST_FACTS]:
         average = number(part.base_risk + part.permutation_importance)
         facts.append(
             Fact(
-                part.feature, number(part.worst_case_risk), f"risk if redrawn, at worst; {average} on average"
+                part.feature,
+                number(part.worst_case_risk),
+                f"risk if resampled, at worst; {average} on average",
             )
         )
     for part in groups[:MOST_FACTS]:
         band = "" if part.interval is None else f"{_ends(part.interval)}, "
-        meaning = f"stability, {band}{percent(part.share_moved)} of rows move"
+        meaning = f"stability, {band}{percent(part.share_moved)} of samples change"
         facts.append(Fact(f"within {part.subgroup}", number(part.value), meaning))
     return facts
 
 
 @reports("stability", FeatureStabilityResult, facts=feature_facts)
 def fill_features(entry: Entry) -> None:
-    """Show the features whose moves do most harm, and for whom."""
+    """Show the most influential features, and the subgroups."""
     result, detail = entry.result, entry.detail
     entry.sentences.append(result.headline())
     groups = [part for part in result.subgroups if part.feature == EVERYTHING]
@@ -171,18 +180,18 @@ def fill_features(entry: Entry) -> None:
     features = [
         {
             "Feature": part.feature,
-            "Risk if redrawn, at worst": number(part.worst_case_risk),
+            "Risk if resampled, at worst": number(part.worst_case_risk),
             "on average": number(part.base_risk + part.permutation_importance),
             **_feature_line(part),
         }
         for part in result.features[:detail]
     ]
-    entry.add_table(features, "The most harmful features.")
+    entry.add_table(features, "The most influential features.")
     lines = [
         {
             "Group": str(part.subgroup),
-            "Rows": Number(f"{part.n_samples:,}"),
-            "Risk as it is": number(part.base_risk),
+            "Samples": Number(f"{part.n_samples:,}"),
+            "Current risk": number(part.base_risk),
             **_feature_line(part),
         }
         for part in groups[: 2 * detail]
@@ -195,8 +204,8 @@ def _feature_line(part: Any) -> dict[str, str]:
     return {
         "Stability": number(part.value),
         "Interval": Number("–" if part.interval is None else _ends(part.interval)),
-        "Typical move": number(part.rms_move),
-        "Rows moved": percent(part.share_moved),
+        "Typical change": number(part.rms_move),
+        "Samples changed": percent(part.share_moved),
         "Kind": str(part.kind if converged else part.status).replace("_", " "),
     }
 

@@ -19,17 +19,23 @@ class TypicalSide:
     """The test sample or the reference, as a mode shows it: the rows behind the result, and those of the mode."""
 
     def __init__(self, mode: Any, rows: Rows, *, reference: bool = False) -> None:
+        if reference:
+            self.name = "reference"
+            self.where = "in the reference"
+            self.n_members: int = mode.n_reference_members
+        else:
+            self.name = "test sample"
+            self.where = "in the test"
+            self.n_members = mode.n_members
         prefix = "reference_" if reference else ""
-        self.where, self.name = (
-            ("in the reference", "reference") if reference else ("in the test", "test sample")
-        )
-        self.n_members: int = mode.n_reference_members if reference else mode.n_members
-        self.share, self.membership, self.exemplars = (
-            getattr(mode, prefix + name) for name in ("share", "membership", "exemplars")
-        )
-        self.names, self.labels, self.images, self.texts, self.table = (
-            getattr(rows, prefix + name) for name in ("names", "labels", "images", "texts", "table")
-        )
+        self.share = getattr(mode, f"{prefix}share")
+        self.membership = getattr(mode, f"{prefix}membership")
+        self.exemplars = getattr(mode, f"{prefix}exemplars")
+        self.names = getattr(rows, f"{prefix}names")
+        self.labels = getattr(rows, f"{prefix}labels")
+        self.images = getattr(rows, f"{prefix}images")
+        self.texts = getattr(rows, f"{prefix}texts")
+        self.table = getattr(rows, f"{prefix}table")
 
     @property
     def has_members(self) -> bool:
@@ -54,9 +60,12 @@ class TypicalSide:
         """Return the pictures at these positions, where there are any."""
         if self.images is None:
             return []
-        value_range, pictures = range_of(self.images), []
+        value_range = range_of(self.images)
+        pictures = []
         for i in positions:
-            alt = f"row {self.row_name(i)}" + ("" if self.labels is None else f", label {self.labels[i]}")
+            alt = f"row {self.row_name(i)}"
+            if self.labels is not None:
+                alt += f", label {self.labels[i]}"
             pictures.append(thumbnail(np.asarray(self.images[i]), value_range=value_range, alt=alt))
         return pictures
 
@@ -80,21 +89,18 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
     lines = compare_columns(table, np.ones(len(table)), members)
     columns: dict[Any, str] = {}
     names = {str(name): name for name in table.columns}
+    # the lines are in order of their differences, so the first line of a column is its largest
     for line in lines.itertuples():
-        name, is_number = names[line.column], line.level == ""
-        varies = table[name].nunique() > 1
-        if (
-            name in columns
-            or len(columns) == MOST_COLUMNS
-            or not varies
-            or (not is_number and line.difference <= 0.0)
-        ):
+        name = names[line.column]
+        if name in columns or table[name].nunique() <= 1:
             continue
-        if is_number:
+        if line.level == "":
             columns[name] = f"{name} {_beside(f'{line.after:.3g}', f'{line.before:.3g}')}"
-        else:
-            shares = _beside(percent(line.after, digits=0), percent(line.before, digits=0))
-            columns[name] = f"{name} {excerpt(line.level)} {shares}"
+        elif line.difference > 0.0:
+            fractions = _beside(percent(line.after, digits=0), percent(line.before, digits=0))
+            columns[name] = f"{name} {excerpt(line.level)} {fractions}"
+        if len(columns) == MOST_COLUMNS:
+            break
     return columns
 
 
@@ -106,9 +112,11 @@ def typical_rows(side: TypicalSide, opposite: TypicalSide, columns: list[Any], d
         if side.labels is not None:
             cells["Label"] = "–" if sample.labels is None else str(sample.labels[i])
         for column in columns:
-            numeric = side.table[column].to_numpy().dtype.kind in "iuf"
-            cell = cell_of(sample.table[column].iloc[i]) if column in sample.table.columns else "–"
-            cells[str(column)] = Number(cell) if numeric else cell
+            cell = "–"
+            if column in sample.table.columns:
+                cell = cell_of(sample.table[column].iloc[i])
+            is_numeric = side.table[column].to_numpy().dtype.kind in "iuf"
+            cells[str(column)] = Number(cell) if is_numeric else cell
         return cells
 
     lines = [line(side, i) for i in side.typical(detail)]
