@@ -26,7 +26,8 @@ def answer_along_column(question: Question) -> Answer | None:
     categories.
     """
     domain = question.domain
-    sliding, flips = np.flatnonzero(domain.sliding), domain.movable_flips
+    sliding = np.flatnonzero(domain.sliding)
+    flips = domain.movable_flips
     if len(flips) == 1 and not sliding.size:
         return _states(question, flips[0])
     if flips or len(sliding) != 1:
@@ -60,7 +61,8 @@ def _states(question: Question, flip: Flip) -> Answer:
         points[np.ix_(away, flip.columns)] = flip.states[states[away]]
         return points
 
-    everyone, none = np.arange(question.n_samples), np.zeros(question.n_samples)
+    everyone = np.arange(question.n_samples)
+    none = np.zeros(question.n_samples)
     every_choice = [np.full(question.n_samples, choice) for choice in range(order.shape[1])]
     points = [moved(everyone, none, choice) for choice in every_choice]
     losses = np.stack([question.losses(part, everyone) for part in points], axis=1)
@@ -110,7 +112,9 @@ class _Line:
     def grid(self) -> FloatArray:
         """Return values to try, of shape (n_samples, 1 + n_values): the present one first, then sorted ones."""
         held = self.start[~np.isnan(self.start)]
-        domain, low, high = self.question.domain, float(held.min()), float(held.max())
+        domain = self.question.domain
+        low = float(held.min())
+        high = float(held.max())
         room = 0.5 * (high - low) + domain.unit[self.column]
         ends = max(low - room, domain.lower[self.column]), min(high + room, domain.upper[self.column])
         n_values = _N_QUANTILES * (1 if self.question.loss == "zero_one" else _FINER)
@@ -124,8 +128,10 @@ class _Line:
 
 def _nearest(line: _Line, values: FloatArray, losses: FloatArray) -> Answer:
     """Take the nearest error of the grid on each side, and bisect between it and the last value that is right."""
-    start, wrong = line.start, losses[:, 0] > 0.0
-    moves, place = np.where(wrong, 0.0, np.inf), start.copy()
+    start = line.start
+    wrong = losses[:, 0] > 0.0
+    moves = np.where(wrong, 0.0, np.inf)
+    place = start.copy()
     for side in (-1.0, 1.0):
         ahead = side * (values - start[:, None])
         errors = np.where((losses > 0.0) & (ahead > 0.0), ahead, np.inf)
@@ -145,7 +151,8 @@ def _nearest(line: _Line, values: FloatArray, losses: FloatArray) -> Answer:
             far[going] = np.where(error, middle[going], far[going])
             near[going] = np.where(error, near[going], middle[going])
         nearer = np.abs(far - start[rows]) < moves[rows]
-        moves[rows[nearer]], place[rows[nearer]] = np.abs(far - start[rows])[nearer], far[nearer]
+        moves[rows[nearer]] = np.abs(far - start[rows])[nearer]
+        place[rows[nearer]] = far[nearer]
     return Answer(
         loss=ZeroOneLoss(moves / line.question.domain.unit[line.column], kind="upper_bound"),
         points=lambda rows, distances, choices: line.points(rows, place[rows]),

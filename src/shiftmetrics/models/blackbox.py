@@ -19,8 +19,12 @@ _MOST_STARTS = 4096
 _SEARCH_SHARE = 3  # for losses other than the 0/1 loss, one query of so many searches for errors
 _RTOL = 1e-7
 _SHARES = (0.5, 0.25)  # of the way to where the gradient points, which are tried as well
-_LONGEST, _SHORTEST = 1.0, 1e-4  # steps
-_MOST_DIRECTIONS, _MOST_JUMPS = 24, 16  # of one round
+# Lengths of a step, in units of the distance.
+_LONGEST = 1.0
+_SHORTEST = 1e-4
+# What one round tries at most.
+_MOST_DIRECTIONS = 24
+_MOST_JUMPS = 16
 
 
 class BlackboxRoute:
@@ -56,14 +60,18 @@ def find_counterexamples(
     known : array of shape (n_samples, n_features), optional
         A point for each row to start from as well.
     """
-    codes, y = question.codes, question.y
+    codes = question.codes
+    y = question.y
     predicted = question.predict(codes)
-    pool, labels = codes, predicted
+    pool = codes
+    labels = predicted
     if len(pool) > _MOST_STARTS:
         kept = np.sort(question.rng.permutation(len(pool))[:_MOST_STARTS])
-        pool, labels = pool[kept], labels[kept]
+        pool = pool[kept]
+        labels = labels[kept]
     right = np.flatnonzero(predicted == y)
-    points, distances = codes.copy(), np.zeros(len(codes))
+    points = codes.copy()
+    distances = np.zeros(len(codes))
     queries = np.ones(len(codes), dtype=np.int64)
     if right.size:
         found = nearest_counterexamples(
@@ -72,7 +80,8 @@ def find_counterexamples(
             known=None if known is None else known[right], n_queries=max(n_queries - 1, 0), rng=question.rng,
             progress=question.progress,
         )  # fmt: skip
-        points[right], distances[right] = found.points, found.distances
+        points[right] = found.points
+        distances[right] = found.distances
         queries[right] += found.queries
     return CounterExamples(points=points, distances=distances, queries=queries)
 
@@ -140,7 +149,8 @@ class _Climb:
         found = find_counterexamples(self.question, n_queries=n_queries)
         self.queries -= found.queries
         away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
-        losses, distances = np.zeros(len(found.points)), np.full(len(found.points), np.inf)
+        losses = np.zeros(len(found.points))
+        distances = np.full(len(found.points), np.inf)
         losses[away] = self.question.losses(found.points[away], away)
         distances[away] = found.distances[away]
         self.queries[away] -= 1
@@ -152,7 +162,8 @@ class _Climb:
 
     def _climb(self, dual: float) -> bool:
         """Climb from the best points; return whether that paid."""
-        question, which = self.question, self._able()
+        question = self.question
+        which = self._able()
         if not which.size:
             return False
         start, value = self.columns.best(dual, question.theta1)
@@ -164,8 +175,11 @@ class _Climb:
 
     def _round(self, which: IntArray, start: FloatArray, dual: float, best: _Best) -> None:
         """Climb one round with the rows ``which``, and keep their best points."""
-        space, rng, before = self.space, self.question.rng, best.values[which].copy()
-        base, here = start[which], space.moves(start[which], which)
+        space = self.space
+        rng = self.question.rng
+        before = best.values[which].copy()
+        base = start[which]
+        here = space.moves(start[which], which)
         p = space.n_numeric
         if p <= _MOST_DIRECTIONS:
             directions = np.eye(p)
@@ -195,13 +209,17 @@ class _Climb:
         loss = np.nan_to_num(loss, nan=0.0, posinf=0.0)  # far off, where the model overflows
         self.queries[which] -= n_points
         cost = self.question.theta1 * np.square(self.space.distance(flat, owner)).reshape(n_which, n_points)
-        points, everyone = flat.reshape(trials.shape), np.arange(n_which)
+        points = flat.reshape(trials.shape)
+        everyone = np.arange(n_which)
         value = dual * loss - cost
         choice = value.argmax(axis=1)
         better = np.flatnonzero(value[everyone, choice] > best.values[which])
-        rows, choice = which[better], choice[better]
-        best.values[rows], best.losses[rows] = value[better, choice], loss[better, choice]
-        best.points[rows], best.found[rows] = points[better, choice], True
+        rows = which[better]
+        choice = choice[better]
+        best.values[rows] = value[better, choice]
+        best.losses[rows] = loss[better, choice]
+        best.points[rows] = points[better, choice]
+        best.found[rows] = True
         return loss
 
 

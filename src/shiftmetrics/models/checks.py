@@ -33,19 +33,22 @@ def columns_of(model: Any, X: Any) -> Any:
         If a column is missing, or their number differs; the first three are listed.
     """
     X = frame_of(X)
-    known, n_features = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    known = getattr(model, "feature_names_in_", None)
+    n_features = getattr(model, "n_features_in_", None)
     names = [] if known is None else list(known)
     if names and names != [f"Column_{place}" for place in range(len(names))] and is_table(X):
         columns = list(X.columns)
         missing = [name for name in names if name not in set(columns)]
         if missing:
-            expected, got = "a table with the columns that the model was fitted on", first_few(missing)
+            expected = "a table with the columns that the model was fitted on"
+            got = first_few(missing)
             raise ValueError(describe("X", expected, f"none called {got}", f"It has {first_few(columns)}."))
         return X if names == columns else X[names]
     shape = np.shape(X)
     if n_features is None or shape[1:] == (n_features,):
         return X
-    got, remedy = f"shape {shape}", "Pass X.reshape(len(X), -1)." if len(shape) > 2 else ""
+    got = f"shape {shape}"
+    remedy = "Pass X.reshape(len(X), -1)." if len(shape) > 2 else ""
     raise ValueError(
         describe("X", f"of shape (n_samples, {n_features}), as the model was fitted on", got, remedy)
     )
@@ -66,14 +69,16 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
         return
     columns = np.flatnonzero(missing.any(axis=0))
     tried = np.unique(missing[:, columns].argmax(axis=0))[:_MOST_TRIED]
-    reason, cause = None, "its output is NaN"
+    reason = None
+    cause = "its output is NaN"
     try:
         if not any(np.isnan(part).any() for part in _outputs(model, table.decode(codes[tried]))):
             return
     except Exception as error:
         if not incomplete.all():  # an error that is not about missing cells is raised again
             _outputs(model, table.decode(codes[~incomplete][:1]))
-        reason, cause = error, str(error).strip().partition("\n")[0] or type(error).__name__
+        reason = error
+        cause = str(error).strip().partition("\n")[0] or type(error).__name__
     counts = missing.sum(axis=0)
     shown = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
     raise ValueError(
@@ -147,7 +152,9 @@ def check_targets(
 def column_of(y: Any) -> npt.NDArray[Any]:
     """Return labels or values as a vector, also where they are a column."""
     column = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else to_numpy(y))
-    return column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column
+    if column.ndim == 2 and column.shape[1] == 1:
+        return column[:, 0]
+    return column
 
 
 def known_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:

@@ -46,7 +46,8 @@ class MoveSpace:
     """
 
     def __init__(self, domain: Domain, origin: FloatArray) -> None:
-        self.domain, self.origin = domain, origin
+        self.domain = domain
+        self.origin = origin
         coarse = domain.sliding & domain.integer & (domain.unit < FEWEST_STEPS)
         self.numeric: IntArray = np.flatnonzero(domain.sliding & ~coarse)
         self.unit: FloatArray = domain.unit[self.numeric]
@@ -114,7 +115,9 @@ class MoveSpace:
         options = list(self._jumps(points))
         if len(options) > most:
             options = [options[place] for place in np.sort(rng.permutation(len(options))[: max(1, most)])]
-        return np.stack(options, axis=1) if options else np.empty((len(points), 0, points.shape[1]))
+        if options:
+            return np.stack(options, axis=1)
+        return np.empty((len(points), 0, points.shape[1]))
 
     def _jumps(self, points: FloatArray) -> Iterator[FloatArray]:
         """Yield points with one more jump each: another state of a flip, or a step up or down."""

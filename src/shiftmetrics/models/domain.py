@@ -47,7 +47,9 @@ class Flip:
     @property
     def patterns(self) -> FloatArray:
         """The states, then what rows with missing cells hold."""
-        return self.states if self.stuck is None else np.concatenate([self.states, self.stuck])
+        if self.stuck is None:
+            return self.states
+        return np.concatenate([self.states, self.stuck])
 
     def state_of(self, points: FloatArray) -> IntArray:
         """Return the number of the state of each point, -1 where it is in none."""
@@ -199,13 +201,15 @@ class Domain:
 
         columns = np.flatnonzero(self.sliding)
         first, second = (part[:, columns] / self.unit[columns] for part in (rows, others))
-        here, there = ~np.isnan(first), ~np.isnan(second)
+        here = ~np.isnan(first)
+        there = ~np.isnan(second)
         squared: FloatArray = np.zeros((len(rows), len(others)))
         if here.all() and there.all():
             if columns.size:
                 squared = cdist(first, second, "sqeuclidean")
         else:
-            first, second = np.where(here, first, 0.0), np.where(there, second, 0.0)
+            first = np.where(here, first, 0.0)
+            second = np.where(there, second, 0.0)
             squared = np.square(first) @ there.T + here @ np.square(second).T - 2.0 * first @ second.T
             squared = np.maximum(squared, 0.0)
         for flip in self.movable_flips:

@@ -67,7 +67,8 @@ class Summary:
         return cls(count, mean, squares, low.min(axis=0), high.max(axis=0), whole, held)
 
     def __add__(self, other: Self) -> Self:
-        count, gap = self.count + other.count, other.mean - self.mean
+        count = self.count + other.count
+        gap = other.mean - self.mean
         share = other.count / np.maximum(count, 1.0)
         held = []
         for mine, theirs in zip(self.held, other.held, strict=True):
@@ -130,10 +131,8 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
             raise ValueError(describe("one_hot", "groups of distinct columns", f"{some} in two of them"))
         flipping[columns] = True
         empty[columns] = all(math.inf in cells for cells in held)
-    prices, scale = (
-        _prices(perturbation.cost, names),
-        perturbation.cost if isinstance(perturbation.cost, str) else "std",
-    )
+    prices = _prices(perturbation.cost, names)
+    scale = perturbation.cost if isinstance(perturbation.cost, str) else "std"
     unit, constant = _units(summary, table.codes, scale)
     unit[flipping] = 1.0
     movable: BoolArray = np.ones(len(names), dtype=np.bool_)
@@ -147,7 +146,12 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         flip = Flip(name, columns, states, 1.0, _with_missing_cells(held))
         counts = np.array([count for cells, (count, _) in held.items() if math.inf not in cells])
         chance = 1.0 - float(np.square(counts / max(counts.sum(), 1)).sum())
-        default = 1.0 if scale in ("range", "unit") else _RANDOM_ROWS / chance if chance > 0.0 else math.inf
+        if scale in ("range", "unit"):
+            default = 1.0
+        elif chance > 0.0:
+            default = _RANDOM_ROWS / chance
+        else:
+            default = math.inf
         price = _price_of_flip(prices, name, [names[column] for column in columns], default)
         movable[columns] = math.isfinite(price)
         flips.append(replace(flip, distance=math.sqrt(price)))
@@ -229,7 +233,9 @@ def _units(summary: Summary, codes: Any, scale: str) -> tuple[FloatArray, BoolAr
 def _with_missing_cells(held: _Held) -> FloatArray | None:
     """Return what the rows that miss a cell hold, or None where there are none."""
     different = np.array(sorted(cells for cells in held if math.inf in cells))
-    return np.where(np.isinf(different), np.nan, different) if len(different) else None
+    if len(different):
+        return np.where(np.isinf(different), np.nan, different)
+    return None
 
 
 def _groups(
@@ -265,7 +271,9 @@ def _states(held: _Held, names: list[str], categories: Mapping[int, int], column
         )  # fmt: skip
     states = np.eye(len(columns))
     dropped = (0.0,) * len(columns)  # as encoders that drop a category write it
-    return np.concatenate([states, [dropped]]) if dropped in known else states
+    if dropped in known:
+        return np.concatenate([states, [dropped]])
+    return states
 
 
 def _common_name(names: Sequence[str]) -> str:
@@ -279,13 +287,15 @@ def _bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the lowest and the highest value of each column; a dict leaves the range of the data to the others."""
     names = table.names
-    lower, upper = np.full(len(names), -math.inf), np.full(len(names), math.inf)
+    lower = np.full(len(names), -math.inf)
+    upper = np.full(len(names), math.inf)
     if bounds is None:
         return lower, upper
     if isinstance(bounds, str | Mapping):  # "data"
         lower, upper = (np.where(summary.count > 0.0, end, 0.0) for end in (summary.low, summary.high))
         if table.row_shape is not None:
-            lower[:], upper[:] = lower.min(), upper.max()
+            lower[:] = lower.min()
+            upper[:] = upper.max()
     if isinstance(bounds, str):
         return lower, upper
     if isinstance(bounds, Mapping):
@@ -304,7 +314,8 @@ def _bounds(
         high = math.inf if high is None else check_number(high, argument, allow_inf=True)
         if not low <= high:
             raise ValueError(describe(argument, "a pair with lowest <= highest", value=pair))
-        lower[place], upper[place] = low, high
+        lower[place] = low
+        upper[place] = high
     return lower, upper
 
 

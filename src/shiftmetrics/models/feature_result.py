@@ -128,8 +128,10 @@ class FeatureStabilityResult(Drawn, Result):
 
     def headline(self) -> str:
         """Say which features do most harm, what it takes, and which do none."""
-        threshold, first = float(self.settings["threshold"]), self.most_harmful
-        start, end = self._risk(first.base_risk), self._risk(threshold)
+        threshold = float(self.settings["threshold"])
+        first = self.most_harmful
+        start = self._risk(first.base_risk)
+        end = self._risk(threshold)
         harmful = [part for part in self.features if self.harms(part)]
         idle = [part.feature for part in self.features[len(harmful) :]]
         worst = f"drawn anew, its values lead to {self._risk(first.worst_case_risk)} at worst"
@@ -158,10 +160,14 @@ class FeatureStabilityResult(Drawn, Result):
     def _what(self) -> str:
         if self.settings.get("loss") != "zero_one":
             return "the mean loss"
-        return "the mean cost of errors" if "costs" in self.settings.get("decision", {}) else "errors"
+        if "costs" in self.settings.get("decision", {}):
+            return "the mean cost of errors"
+        return "errors"
 
     def _risk(self, risk: float) -> str:
-        return f"{100.0 * risk:.3g} %" if self._what == "errors" else format_number(risk)
+        if self._what == "errors":
+            return f"{100.0 * risk:.3g} %"
+        return format_number(risk)
 
     def _largest(self, part: FeatureStability) -> str:
         """Say how far rows move to reach the threshold, in units of the column and in standard deviations."""
@@ -178,7 +184,9 @@ class FeatureStabilityResult(Drawn, Result):
         if part.status.code == "unattainable":
             return f"{self._risk(part.risk)} at most"
         share = f"in {100.0 * part.share_moved:.2g} %"
-        return share if part.moves == "category" else f"by at most {self._largest(part)} {share}"
+        if part.moves == "category":
+            return share
+        return f"by at most {self._largest(part)} {share}"
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""

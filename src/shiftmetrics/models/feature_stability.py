@@ -116,7 +116,8 @@ def feature_stability(
     'exact'
     """
     check_choice(loss, "loss", LOSSES)
-    perturbation, search = perturbation_of(perturbation), search_of(computing)
+    perturbation = perturbation_of(perturbation)
+    search = search_of(computing)
     check_choice(search.method, "method", ("auto", *ROUTES))
     quiet = replace(search, progress=False)
     question = question_of(
@@ -199,7 +200,8 @@ class _Solver:
     @cached_property
     def weights(self) -> FloatArray:
         """Weights of the rows in the sample, and in each subgroup, which sum to 1."""
-        n_samples, given = self.question.n_samples, self.options["sample_weight"]
+        n_samples = self.question.n_samples
+        given = self.options["sample_weight"]
         weights = np.zeros((1 + len(self.subgroups), n_samples))
         for place, rows in enumerate((np.arange(n_samples), *self.subgroups.values())):
             weights[place, rows] = 1.0 if given is None else given[rows]
@@ -208,7 +210,8 @@ class _Solver:
 
     def options_of(self, rows: IntArray) -> dict[str, Any]:
         """Return the arguments of `stability_criterion` for some of the rows."""
-        weights, interval = self.options["sample_weight"], self.options["resampling"]
+        weights = self.options["sample_weight"]
+        interval = self.options["resampling"]
         if interval is not None and interval.groups is not None:
             clusters = interval.groups[rows]
             several = len(np.unique(clusters)) > 1  # one cluster has no sampling variance
@@ -225,7 +228,8 @@ class _Solver:
         if redraws is None:
             redraws = redrawn(self.question, self.question.domain.positions(part.columns), self.weights)
         whole = self._record(part, rounds.solved, redraws, 0, lower_bound=rounds.lower_bound)
-        records, interval = [], self.options["resampling"]
+        records = []
+        interval = self.options["resampling"]
         for place, (name, rows) in enumerate(self.subgroups.items(), 1):
             options = self.options_of(rows)
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
@@ -310,18 +314,21 @@ def least_changes(
     """
     import pandas as pd
 
-    perturbation, search = perturbation_of(perturbation), replace(search_of(computing), progress=False)
+    perturbation = perturbation_of(perturbation)
+    search = replace(search_of(computing), progress=False)
     question = question_of(
         model, X, None, theta2=np.inf, perturbation=perturbation, search=search, everything=True
     )
     n_samples = question.n_samples
-    best, points = np.full(n_samples, np.inf), question.codes.copy()
+    best = np.full(n_samples, np.inf)
+    points = question.codes.copy()
     parts = parts_of(question, perturbation.features)
     which = np.full(n_samples, -1)
     for part, found in answers_of(question, parts, search.method):
         distances, choices = _nearest_error(found.loss)
         nearer = np.flatnonzero(distances < best)
-        best[nearer], which[nearer] = distances[nearer], parts.index(part)
+        best[nearer] = distances[nearer]
+        which[nearer] = parts.index(part)
         points[nearer] = found.points(nearer, distances[nearer], choices[nearer])
     before, after = (
         np.asarray(question.table.decode(codes), dtype=object) for codes in (question.codes, points)
@@ -331,15 +338,19 @@ def least_changes(
     for name, cells in (("value", before), ("changed_to", after)):
         frame[name] = pd.Series([None] * n_samples, dtype=object)
         for number, part in enumerate(parts):
-            rows, columns = np.flatnonzero(which == number), question.domain.positions(part.columns)
+            rows = np.flatnonzero(which == number)
+            columns = question.domain.positions(part.columns)
             held = [
                 line[0] if len(line) == 1 else tuple(line) for line in cells[np.ix_(rows, columns)].tolist()
             ]
             frame.loc[rows, name] = pd.Series(held, index=rows, dtype=object)
     assert question.classes is not None
     told = pd.Series(question.classes[question.predict(points)], dtype=object)
-    frame["distance"], frame["prediction"] = best, told.where(which >= 0, None)
-    return frame if question.table.labels is None else frame.set_index(question.table.labels)
+    frame["distance"] = best
+    frame["prediction"] = told.where(which >= 0, None)
+    if question.table.labels is None:
+        return frame
+    return frame.set_index(question.table.labels)
 
 
 def _nearest_error(loss: Loss) -> tuple[Any, Any]:

@@ -61,7 +61,8 @@ def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
 
 
 def _part(domain: Domain, name: str, columns: IntArray) -> FeatureGroup:
-    names, sliding = tuple(domain.names[k] for k in columns), np.flatnonzero(domain.sliding)
+    names = tuple(domain.names[k] for k in columns)
+    sliding = np.flatnonzero(domain.sliding)
     if len(sliding) + len(domain.movable_flips) > 1:
         return FeatureGroup(name, names)
     if not sliding.size:
@@ -126,7 +127,8 @@ def _values(held: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArr
         levels = (np.arange(most) + 0.5) / most
         if held.shape[1] > 1:  # which have no order
             mixed = np.random.default_rng(0).permutation(len(values))
-            values, shares = values[mixed], shares[mixed]
+            values = values[mixed]
+            shares = shares[mixed]
         values = values[np.searchsorted(np.cumsum(shares), levels * shares.sum())]
         shares = np.full(most, 1.0 / most)
     kept = shares > 0.0
@@ -142,7 +144,8 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
         masks = {str(name): np.asarray(mask) for name, mask in by.items()}
         for name, mask in masks.items():
             if mask.dtype != np.bool_ or mask.shape != (n_samples,):
-                expected, got = f"a bool array of length {n_samples}", f"{mask.dtype} {mask.shape}"
+                expected = f"a bool array of length {n_samples}"
+                got = f"{mask.dtype} {mask.shape}"
                 raise ValueError(describe(f"by[{name!r}]", expected, got))
             if not mask.any():
                 raise ValueError(describe(f"by[{name!r}]", "a subgroup of at least one row", "an empty one"))

@@ -95,7 +95,9 @@ class _Targets:
     def __call__(self, part: Any) -> npt.NDArray[Any]:
         column = column_of(part)
         if self.classes is None:
-            return check_vector(column, "y") if len(column) else np.empty(0)
+            if len(column):
+                return check_vector(column, "y")
+            return np.empty(0)
         if not len(column):
             return np.empty(0, dtype=np.int64)
         return known_positions(check_labels(column, "y"), self.classes)
@@ -145,15 +147,19 @@ class RowsInParts:
             If parts and results exceed the memory limit.
         """
         looks = source.map(_ChunkReading(-(-LOOKED_AT // max(source.n_chunks, 1))))
-        sizes, places = [size for size, _, _ in looks], [place for _, place, _ in looks]
+        sizes = [size for size, _, _ in looks]
+        places = [place for _, place, _ in looks]
         some = _joined_rows([rows for size, _, rows in looks if size] or [source.empty])
-        some_y, labels = None, None if y is None else chunks_of(y, "y")
+        some_y = None
+        labels = None if y is None else chunks_of(y, "y")
         if labels is not None and labels.delayed is None:  # one number of each row
-            y, labels = np.concatenate([column_of(part) for part in labels.map(lambda part: part)]), None
+            y = np.concatenate([column_of(part) for part in labels.map(lambda part: part)])
+            labels = None
         if labels is not None and labels.n_chunks == source.n_chunks:
             some_y = np.concatenate([column_of(part) for part in labels.map(rows_of, places)])
         elif labels is None and y is not None:
-            y, starts = column_of(y), np.cumsum([0, *sizes])
+            y = column_of(y)
+            starts = np.cumsum([0, *sizes])
             if len(y) != starts[-1]:
                 raise ValueError(describe("y", f"of length {starts[-1]}", f"length {len(y)}"))
             some_y = y[
@@ -177,7 +183,8 @@ class RowsInParts:
 
     def _of(self, codes: FloatArray, y: Any) -> Question:
         """Return the question about some rows, in memory."""
-        table, rng = replace(self.question.table, codes=codes), np.random.default_rng(self.search.rng)
+        table = replace(self.question.table, codes=codes)
+        rng = np.random.default_rng(self.search.rng)
         return replace(self.question, table=table, y=y, rng=rng, count=QueryCount())
 
     def ask(self, rows: slice | IntArray) -> Question:
@@ -185,7 +192,9 @@ class RowsInParts:
         codes = np.asarray(self.question.codes[rows])
         y = None if self.targets is None else np.asarray(self.targets[rows])
         question = self._of(codes, y)
-        return replace(question, y=question.predict(codes)) if y is None else question
+        if y is None:
+            return replace(question, y=question.predict(codes))
+        return question
 
     @property
     def row_bytes(self) -> int:
@@ -234,31 +243,33 @@ class RowsInParts:
 
     def answer(self, question: Question) -> tuple[str, Answer]:
         """Return the name and the answer of a route."""
-        return (
-            ("weights", fixed_answer(question))
-            if question.immovable
-            else answer(question, self.search.method)
-        )
+        if question.immovable:
+            return "weights", fixed_answer(question)
+        return answer(question, self.search.method)
 
     def find(self, rows: slice) -> MappedAnswer:
         """Map a block of rows."""
         question = self.ask(rows)
         route, found = self.answer(question)
-        unconfirmed, warnings = np.zeros(question.n_samples), found.warnings
+        unconfirmed = np.zeros(question.n_samples)
+        warnings = found.warnings
         if isinstance(found.loss, ZeroOneLoss):
             distances = np.asarray(found.loss.distances)
             warnings = tuple(text for text in warnings if text not in unreached(distances))
             left = np.flatnonzero(np.isfinite(distances) & (distances > 0.0))
             step = 1 + len(left) // CHECKED
             left = left[::step]
-            places, origins = found.points(left, distances[left], None), question.codes[left]
+            places = found.points(left, distances[left], None)
+            origins = question.codes[left]
             unconfirmed[left] = (
                 question.domain.distances(places, origins) > (1.0 + PUSHES[-1]) * distances[left]
             )
             for push in (0.0, *PUSHES):
                 moved = question.domain.clip(origins + (1.0 + push) * (places - origins), origins)
                 right = ~question.is_wrong(places if push == 0.0 else moved, left)
-                left, places, origins = left[right], places[right], origins[right]
+                left = left[right]
+                places = places[right]
+                origins = origins[right]
                 if not left.size:
                     break
             unconfirmed[left] = step
@@ -343,4 +354,6 @@ class MappedLoss(Loss):
 def _joined_rows(parts: Sequence[Any]) -> Any:
     import pandas as pd
 
-    return pd.concat(parts) if is_table(parts[0]) else np.concatenate(parts)
+    if is_table(parts[0]):
+        return pd.concat(parts)
+    return np.concatenate(parts)

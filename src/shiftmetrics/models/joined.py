@@ -45,7 +45,8 @@ class MappedAnswer(NamedTuple):
 
 def joined(parts: Sequence[MappedAnswer]) -> MappedAnswer:
     """Put what was found for blocks of rows together."""
-    loss, lower = _joined_losses([part.loss for part in parts]), None
+    loss = _joined_losses([part.loss for part in parts])
+    lower = None
     if loss.kind != "exact" and all(part.lower is not None or part.loss.kind == "exact" for part in parts):
         lower = _joined_losses([part.loss if part.lower is None else part.lower for part in parts])
     warnings = dict.fromkeys(text for part in parts for text in part.warnings)

@@ -202,12 +202,16 @@ def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
     """
     if hasattr(model, "predict"):
         labels = np.asarray(to_numpy(model.predict(X)))
-        return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            return labels.ravel()
+        return labels
     output = call(model, X)
     if output.ndim == 2 and output.shape[1] > 1:
         return np.asarray(output.argmax(axis=1))
     output = output.reshape(len(output))
-    return (output > 0.0).astype(np.int64) if is_module(model) else output
+    if is_module(model):
+        return (output > 0.0).astype(np.int64)
+    return output
 
 
 def predicted_values(model: Any, X: Any) -> FloatArray:

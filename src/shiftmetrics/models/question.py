@@ -130,7 +130,9 @@ class Question:
         reading: dict[str, Any] = {"model": type(self.rule.model).__name__, "loss": self.loss}
         if self.rule.settings():
             reading["decision"] = self.rule.settings()
-        return {**reading, "clip": self.clip} if self.loss == "log_loss" else reading
+        if self.loss == "log_loss":
+            return {**reading, "clip": self.clip}
+        return reading
 
     @property
     def immovable(self) -> bool:
@@ -152,7 +154,9 @@ class Question:
         if self.classes is None:
             return predicted_values(self.model, self._decoded(points))[:, None]
         scores = class_scores(self.model, self._decoded(points))
-        return scores if self.cut is None else scores - [0.0, self.cut.logit]
+        if self.cut is None:
+            return scores
+        return scores - [0.0, self.cut.logit]
 
     def losses(self, points: FloatArray, rows: IntArray | slice) -> FloatArray:
         """Return the loss of the model at coded points, for the labels of ``rows``."""
@@ -162,7 +166,9 @@ class Question:
             return np.asarray(residuals * residuals)
         if self.loss == "zero_one":
             errors = np.asarray(self.predict(points) != y, dtype=np.float64)
-            return errors if self.costs is None else errors * self.costs[y]
+            if self.costs is None:
+                return errors
+            return np.asarray(errors * self.costs[y])
         everyone = np.arange(len(points))
         if self.loss == "log_loss":
             logs = class_log_probabilities(self.model, self._decoded(points), self.clip)
@@ -193,7 +199,8 @@ def question_of(
 
     Without ``y``, the labels are the model's own predictions.
     """
-    perturbation, search = perturbation or Perturbation(), search or Search()
+    perturbation = perturbation or Perturbation()
+    search = search or Search()
     rule = model if isinstance(model, Decision) else Decision(model)
     check_model(rule.model)
     model = estimator_of(rule.model)

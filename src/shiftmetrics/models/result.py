@@ -128,7 +128,9 @@ class ModelStabilityResult(StabilityResult):
     def distance_unit(self) -> str:
         """Standard deviations, unless other costs were given; flips have a price on the same scale."""
         default = self.settings.get("perturbation", {}).get("cost", "std") == "std"
-        return " standard deviations" if default else " in the unit of the costs"
+        if default:
+            return " standard deviations"
+        return " in the unit of the costs"
 
     def moved_rows(self) -> Any:
         """Return the rows after their moves, in the columns, dtypes and order of ``X``.

@@ -27,7 +27,8 @@ from shiftmetrics.stability.losses import (
 
 _STEPS = 2.0**16, 2.0**20  # units of distance at which the growth of predictions is looked at
 _LINEAR = 1.5 * _STEPS[1] / _STEPS[0]
-_MOST_ROWS, _MOST_WAYS = 4, 64
+_MOST_ROWS = 4
+_MOST_WAYS = 64
 RADIUS = 0.02
 """How far the distribution of the values may shift in the worst case: its relative entropy, in nats.
 
@@ -59,7 +60,8 @@ class Redraws(NamedTuple):
 
     def worst(self, part: int = 0) -> float:
         """Return the highest risk of a part when the distribution of the values shifts by at most `RADIUS`."""
-        values, quiet = FixedLoss(self.risks[part]), Computing(progress=False)
+        values = FixedLoss(self.risks[part])
+        quiet = Computing(progress=False)
         prices: dict[str, Any] = {"theta1": np.inf, "theta2": 1.0, "sample_weight": self.shares}
         return worst_case_risk(values, RADIUS, **prices, resampling=None, computing=quiet).value
 
@@ -135,7 +137,8 @@ def answer(
     """
     if question.domain.immovable:
         return "weights", fixed_answer(question)
-    model, loss = question.model, question.loss
+    model = question.model
+    loss = question.loss
     for name in ROUTES if method == "auto" else (method,):
         module, attribute = ROUTES[name].split(":")
         route = cast(Route, getattr(importlib.import_module(module), attribute)())
@@ -150,7 +153,8 @@ def answer(
         elif method != "auto":
             got = f"{method!r} for a {type(model).__name__} and loss {loss!r}"
             raise ValueError(describe("method", "a route for this model and loss", got, 'Use method="auto".'))
-    expected, got = f"one that a route with loss {loss!r} knows", f"a {type(model).__name__}"
+    expected = f"one that a route with loss {loss!r} knows"
+    got = f"a {type(model).__name__}"
     raise ValueError(describe("model", expected, got, f"Routes: {', '.join(ROUTES)}."))
 
 
@@ -178,7 +182,8 @@ def as_candidates(loss: Loss) -> CandidateLoss:
     """Return a 0/1 loss as one of two candidates: the row, and its nearest error."""
     if isinstance(loss, ZeroOneLoss):
         distances = np.asarray(loss.distances)
-        wrong, still = distances == 0.0, np.zeros(len(distances))
+        wrong = distances == 0.0
+        still = np.zeros(len(distances))
         losses = np.stack([wrong.astype(np.float64), np.ones(len(wrong))], axis=1)
         apart = np.stack([still, np.where(wrong, np.inf, distances)], axis=1)
         return CandidateLoss(losses, apart, kind=loss.kind)

@@ -73,7 +73,9 @@ class Decision:
         """What is compared with the threshold; None for the output of a callable."""
         if is_module(self.model) or hasattr(self.model, "predict_proba"):
             return "predict_proba"
-        return "decision_function" if hasattr(self.model, "decision_function") else None
+        if hasattr(self.model, "decision_function"):
+            return "decision_function"
+        return None
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the label of each row, of shape (n,).
@@ -98,7 +100,8 @@ class Decision:
         if is_module(self.model):
             return np.exp(class_log_probabilities(self.model, X))
         if self.response is None and hasattr(self.model, "predict"):
-            expected, got = "one with probabilities or scores, for a threshold", type(self.model).__name__
+            expected = "one with probabilities or scores, for a threshold"
+            got = type(self.model).__name__
             raise ValueError(describe("model", expected, got))
         return to_float64(getattr(self.model, self.response)(X) if self.response else call(self.model, X))
 
@@ -121,7 +124,9 @@ class Cut:
         """The cut on the scale of scores; a probability is that of a logistic model."""
         if self.response == "decision_function":
             return self.value
-        return math.log(self.value) - math.log1p(-self.value) if 0.0 < self.value < 1.0 else math.inf
+        if 0.0 < self.value < 1.0:
+            return math.log(self.value) - math.log1p(-self.value)
+        return math.inf
 
 
 def behind(model: Any, *, decides: bool) -> tuple[Any, Cut | None]:
@@ -141,7 +146,9 @@ def behind(model: Any, *, decides: bool) -> tuple[Any, Cut | None]:
     found, cut = _behind(model, None, decides)
     if not decides or cut is None:
         return found, None
-    return (found, cut) if math.isfinite(cut.logit) else (model, None)
+    if math.isfinite(cut.logit):
+        return (found, cut)
+    return (model, None)
 
 
 def _behind(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
@@ -161,7 +168,9 @@ def _behind(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None
 def _of_decision(rule: Decision, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
     if rule.threshold is None or cut is not None or not decides:
         return rule.model, cut
-    return None if rule.response is None else (rule.model, Cut(rule.response, rule.threshold))
+    if rule.response is None:
+        return None
+    return (rule.model, Cut(rule.response, rule.threshold))
 
 
 def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
@@ -172,9 +181,8 @@ def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut |
     response: Response = rule.response_method
     if rule.response_method == "auto":
         response = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
-    scale = (
-        1.0 if response == "predict_proba" else 0.0
-    )  # a probability of the first class is 1 minus that of the second
+    # a probability of the first class is 1 minus that of the second
+    scale = 1.0 if response == "predict_proba" else 0.0
     level = rule.best_threshold_ if hasattr(rule, "best_threshold_") else rule.threshold
     value = 0.5 * scale if level == "auto" else float(level)
     scorer = getattr(rule, "_curve_scorer", None)
@@ -185,25 +193,32 @@ def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut |
 
 def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
     """Look through a calibration of one model, by a function that rises with its score."""
-    parts, level = rule.calibrated_classifiers_, 0.5 if cut is None else cut.value
+    parts = rule.calibrated_classifiers_
+    level = 0.5 if cut is None else cut.value
     if not decides or len(parts) != 1 or len(rule.classes_) != 2 or len(parts[0].calibrators) != 1:
         return None
-    model, calibrator = parts[0].estimator, parts[0].calibrators[0]
+    model = parts[0].estimator
+    calibrator = parts[0].calibrators[0]
     if parts[0].method not in ("sigmoid", "isotonic"):
         return None
 
     def is_second(score: float) -> bool:
         probability = float(np.ravel(calibrator.predict(np.array([score])))[0])
-        return probability > level if cut is None else probability >= level
+        if cut is None:
+            return probability > level
+        return probability >= level
 
     response: Response = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
     value = _first(is_second, 2.0**40 if response == "decision_function" else 1.0)
-    return None if value is None else (model, Cut(response, value))
+    if value is None:
+        return None
+    return (model, Cut(response, value))
 
 
 def _first(is_second: Callable[[float], bool], far: float) -> float | None:
     """Return the lowest number up to ``far`` at which a rising decision is the second class; None where none is."""
-    low, high = -far, far
+    low = -far
+    high = far
     if is_second(low) or not is_second(high):
         return None
     while low < (middle := 0.5 * (low + high)) < high:

@@ -127,7 +127,8 @@ def model_stability(
     True
     """
     check_choice(loss, "loss", LOSSES)
-    perturbation, search = perturbation_of(perturbation), search_of(computing)
+    perturbation = perturbation_of(perturbation)
+    search = search_of(computing)
     check_choice(search.method, "method", ("auto", *ROUTES))
     if perturbation.by is not None:
         raise ValueError(
@@ -160,7 +161,8 @@ def model_stability(
     found = fixed_answer(question)
     solved = stability_criterion(found.loss, threshold, **options)
     if question.immovable or solved.value == 0.0:
-        route, rounds = "weights", Rounds(solved, found, None, None)
+        route = "weights"
+        rounds = Rounds(solved, found, None, None)
     else:
         route, found = answer(question, search.method)
         rounds = solve_in_rounds(question, found, threshold, options)
@@ -280,8 +282,10 @@ def shifted_rows(
     assert solved.moved_distances is not None
     n = len(solved.weights)
     own = np.arange(n)  # positions among the rows that were solved for
-    weights, choices = solved.weights, solved.choices
-    losses, distances = solved.moved_losses, solved.moved_distances
+    weights = solved.weights
+    choices = solved.choices
+    losses = solved.moved_losses
+    distances = solved.moved_distances
     second = solved.splits
     if second is not None:
         own = np.concatenate([own, second.rows])
@@ -292,7 +296,8 @@ def shifted_rows(
         if choices is not None and second.choices is not None:
             choices = np.concatenate([choices, second.choices])
     rows = own if of is None else of[own]
-    places, away = question.codes[rows], np.flatnonzero(distances > 0.0)
+    places = question.codes[rows]
+    away = np.flatnonzero(distances > 0.0)
     if away.size:
         places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
     if not (away.size and solved.status.ok and 0.0 < solved.value < math.inf):
@@ -351,7 +356,9 @@ def solve_in_rounds(
     computing = options["computing"]
     quiet = {**options, "computing": replace(computing, progress=False)}
     rounds = [stability_criterion(found.loss, threshold, **options)]
-    queries, known = [question.count.rows], []  # known: risk and gap among the points of the next round
+    # known: risk and gap among the points of the next round
+    queries = [question.count.rows]
+    known = []
     with progress_bar(computing.progress, "search", unit=" rounds") as bar:
         while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
             better = found.refine(rounds[-1].dual)

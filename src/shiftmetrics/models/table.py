@@ -226,7 +226,9 @@ class CodedTable(Record):
 
         if self.index is not None:
             return self.index
-        return None if self.row_labels is None else pd.Index(self.row_labels)
+        if self.row_labels is None:
+            return None
+        return pd.Index(self.row_labels)
 
 
 def frame_of(X: Any) -> Any:
@@ -257,7 +259,9 @@ def _inferred(series: Any) -> Any:
     if len(held) == len(series):
         return series.infer_objects()
     numbers = all(isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in held)
-    return series.where(series.notna(), np.nan).astype(np.float64) if numbers and len(held) else series
+    if numbers and len(held):
+        return series.where(series.notna(), np.nan).astype(np.float64)
+    return series
 
 
 def _coded(
@@ -282,7 +286,8 @@ def _coded(
             raise ValueError(describe(argument, "finite everywhere", got, "Drop or clip these rows first."))
         return column, numbers
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        expected, got = "a table of numbers and categories", f"dates in column {name!r}"
+        expected = "a table of numbers and categories"
+        got = f"dates in column {name!r}"
         raise TypeError(describe(argument, expected, got, "Turn them into numbers."))
     categories = _categories(series[~missing], levels, name, argument)
     if levels is None and len(categories) > _MOST_NUMBERS and _are_fractions(categories):
@@ -319,7 +324,8 @@ def _categories(held: Any, levels: Sequence[Any] | None, name: str, argument: st
     try:
         return sorted(pd.unique(held))
     except TypeError as error:
-        expected, got = "a table of numbers and categories", f"mixed values in column {name!r}"
+        expected = "a table of numbers and categories"
+        got = f"mixed values in column {name!r}"
         raise TypeError(describe(argument, expected, got)) from error
 
 
@@ -328,7 +334,13 @@ def _written(cells: Any, name: str, argument: str) -> Missing | None:
     import pandas as pd
 
     def kind(value: Any) -> Missing:
-        return "none" if value is None else "NA" if value is pd.NA else "NaT" if value is pd.NaT else "nan"
+        if value is None:
+            return "none"
+        if value is pd.NA:
+            return "NA"
+        if value is pd.NaT:
+            return "NaT"
+        return "nan"
 
     kinds = dict.fromkeys(map(kind, cells.tolist()))
     if len(kinds) > 1:
@@ -372,7 +384,8 @@ def _numbers(codes: FloatArray, missing: BoolArray, dtype: Any) -> Any:
     if present.dtype.kind == "f" and kind.kind != "f":  # integers that moved in between
         return pd.array(codes, dtype="Float64")
     values = np.empty(len(codes), dtype=object)
-    values[missing], values[~missing] = pd.NA, present
+    values[missing] = pd.NA
+    values[~missing] = present
     return pd.Series(values, dtype=dtype).array
 
 

@@ -91,7 +91,8 @@ def nearest_counterexamples(
     progress : bool
         Whether to show a progress bar for work of more than two seconds.
     """
-    points, distances = rows.copy(), np.full(len(rows), np.inf)
+    points = rows.copy()
+    distances = np.full(len(rows), np.inf)
     queries = np.zeros(len(rows), dtype=np.int64)
     wide = 8 * max(rows.shape[1], 1) * max(64, min(rows.shape[1], n_queries)) + 16 * len(pool)
     size = int(np.clip(_BLOCK_BYTES // wide, 16, 4096))
@@ -101,7 +102,8 @@ def nearest_counterexamples(
             nearest = NearestSoFar(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)
             other = pool_labels[None, :] != labels[block][:, None]
             _search(nearest, pool, other, None if known is None else known[block], rng)
-            points[block], distances[block] = nearest.point, nearest.distance
+            points[block] = nearest.point
+            distances[block] = nearest.distance
             queries[block] = nearest.queries
             bar.update(len(block))
     return CounterExamples(points=points, distances=distances, queries=queries)
@@ -115,7 +117,8 @@ def _search(
     rng: np.random.Generator,
 ) -> None:
     """Search for one block of rows."""
-    space, everyone = nearest.space, np.arange(len(nearest.rows))
+    space = nearest.space
+    everyone = np.arange(len(nearest.rows))
     if space.domain.immovable:
         return
     crossings = np.empty((len(everyone), 0, space.origin.shape[1]))
@@ -139,7 +142,8 @@ def _search(
 
 def _look_at_columns(nearest: NearestSoFar, n_queries: int) -> None:
     """Look at moves of one column, nearer than the best."""
-    p, which = nearest.space.n_numeric, nearest.unsettled()
+    p = nearest.space.n_numeric
+    which = nearest.unsettled()
     shares = np.array([0.9, 0.6, 0.3])[: n_queries // (2 * p) if p else 0]
     if shares.size and which.size:
         directions = np.concatenate([np.eye(p), -np.eye(p)])
@@ -232,11 +236,13 @@ def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatAr
     array of shape (n_rows, n_starts, n_columns)
         Starts that are no errors are replaced by the row itself.
     """
-    space, which = nearest.space, np.arange(len(nearest.rows))
+    space = nearest.space
+    which = np.arange(len(nearest.rows))
     start = space.origin[:, None]
     wrong = nearest.evaluate(which, starts)
     moves = np.nan_to_num((starts - start)[:, :, space.numeric] / space.unit)
-    low, high = np.zeros(wrong.shape), np.ones(wrong.shape)
+    low = np.zeros(wrong.shape)
+    high = np.ones(wrong.shape)
     owner = np.repeat(which, starts.shape[1])
     best = np.where(wrong[:, :, None], starts, start)
     for _ in range(n_steps):
@@ -246,7 +252,8 @@ def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatAr
         points = space.allowed(points.reshape(-1, points.shape[2]), owner).reshape(points.shape)
         answer = nearest.evaluate(which, points)
         best[answer] = points[answer]
-        high, low = np.where(answer, middle, high), np.where(answer, low, middle)
+        high = np.where(answer, middle, high)
+        low = np.where(answer, low, middle)
     return best
 
 

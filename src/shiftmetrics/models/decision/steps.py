@@ -39,7 +39,9 @@ class NearestSoFar:
     """
 
     def __init__(self, is_wrong: IsWrong, space: MoveSpace, rows: IntArray, n_queries: int) -> None:
-        self.space, self.rows, self.n_queries = space, rows, n_queries
+        self.space = space
+        self.rows = rows
+        self.n_queries = n_queries
         self.point = space.origin.copy()
         self.distance = np.full(len(rows), np.inf)
         self.queries = np.zeros(len(rows), dtype=np.int64)
@@ -117,7 +119,9 @@ def shorten(nearest: NearestSoFar, which: IntArray, columns: BoolArray | None = 
     """
     best = nearest.move(which)
     moving = (best != 0.0) if columns is None else columns
-    right, wrong = np.zeros(len(which)), np.ones(len(which))  # factors
+    # The factors of the way that are known to be right, and wrong.
+    right = np.zeros(len(which))
+    wrong = np.ones(len(which))
     active = np.flatnonzero(moving.any(axis=1))
     for step in range(_SHORTENINGS):
         factor = (0.5 * (right + wrong) if step else wrong - leap)[active]
@@ -151,7 +155,8 @@ def take_back(nearest: NearestSoFar, which: IntArray) -> None:
         paid = cost[np.arange(len(which)), part] > 0.0
         if not paid.any():
             break
-        rows, parts = which[paid], part[paid]
+        rows = which[paid]
+        parts = part[paid]
         points = nearest.point[rows].copy()
         slides = np.flatnonzero(parts < space.n_numeric)
         columns = space.numeric[parts[slides]]
@@ -217,11 +222,14 @@ def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, w
     width : float
         How far beside the best point to look, relative to its distance.
     """
-    space, p = nearest.space, nearest.space.n_numeric
+    space = nearest.space
+    p = nearest.space.n_numeric
     best = nearest.move(which)
     length = lengths(best)
     moving = length > 0.0
-    which, best, length = which[moving], best[moving], length[moving]
+    which = which[moving]
+    best = best[moving]
+    length = length[moving]
     if not which.size:
         return
     n_bits = 3 if p > _MANY else 4
@@ -236,19 +244,22 @@ def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, w
     delta = np.where(along > 0.0, -width, width) * length[:, None]
     # a normal spreads over its columns: few components are more than three times as large as usual
     widest = 1.5 * width * min(1.0, 3.0 / np.sqrt(n_directions))
-    low, high = np.full_like(delta, -widest), np.full_like(delta, widest)
+    low = np.full_like(delta, -widest)
+    high = np.full_like(delta, widest)
     displaced = best[:, None, :] + delta[:, :, None] * directions[None]
     for _ in range(n_bits):
         middle = 0.5 * (low + high)
         answer = nearest.evaluate(which, space.points(base, which, displaced / (1.0 + middle)[:, :, None]))
-        low, high = np.where(answer, middle, low), np.where(answer, high, middle)
+        low = np.where(answer, middle, low)
+        high = np.where(answer, high, middle)
     slopes = 0.5 * (low + high) / delta
     normal = slopes @ directions
     # the normal is known along the move itself: there it is 1
     outside = best - along @ directions
     rest = np.einsum("ij,ij->i", outside, outside)
     spanned = rest < 0.01 * length**2
-    outside[spanned], rest[spanned] = best[spanned], length[spanned] ** 2
+    outside[spanned] = best[spanned]
+    rest[spanned] = length[spanned] ** 2
     missing = 1.0 - np.einsum("ij,ij->i", normal, best)
     normal += outside * (missing / rest)[:, None]
     target = nearest_on_plane(normal, space.low[which], space.high[which])

@@ -57,5 +57,6 @@ class LinearRoute:
         actual = repeated.losses(points, slice(None))
         formula = losses_of(repeated, scores(points, question))
         if question.loss == "log_loss":  # a small probability is 1 minus another, rounded
-            actual, formula = np.minimum(actual, _LARGEST_LOG_LOSS), np.minimum(formula, _LARGEST_LOG_LOSS)
+            actual = np.minimum(actual, _LARGEST_LOG_LOSS)
+            formula = np.minimum(formula, _LARGEST_LOG_LOSS)
         return bool(np.allclose(actual, formula, rtol=_TOLERANCE, atol=_TOLERANCE))

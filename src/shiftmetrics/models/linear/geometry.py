@@ -82,7 +82,8 @@ class Geometry:
 
     def __init__(self, question: Question, scores: AdditiveScores) -> None:
         domain = question.domain
-        self.question, self.scores = question, scores
+        self.question = question
+        self.scores = scores
         self.flips: tuple[Flip, ...] = domain.movable_flips
         places = {id(flip): number for number, flip in enumerate(domain.flips)}
         self._tables = [scores.tables[places[id(flip)]] for flip in self.flips]
@@ -115,8 +116,10 @@ class Geometry:
         # Rival number r of label y is class y + r: each row has n_scores - 1 rivals.
         for r in range(1, n_scores):
             signs = np.zeros((self.n_samples, n_scores))
-            row, rival = np.arange(self.n_samples), (y + r) % n_scores
-            signs[row, rival], signs[row, y] = 1.0, -1.0
+            row = np.arange(self.n_samples)
+            rival = (y + r) % n_scores
+            signs[row, rival] = 1.0
+            signs[row, y] = -1.0
             yield self._rival(self.at_rows[row, rival] - self.at_rows[row, y], signs)
 
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
@@ -153,7 +156,9 @@ class Geometry:
 
     def plans(self, rival: Rival) -> Iterator[FlipPlan]:
         """Yield all numbers of flips, none first."""
-        sorted_gains, orders, sums = [], [], []
+        sorted_gains = []
+        orders = []
+        sums = []
         for groups, _ in self.price_classes:
             order = np.argsort(-rival.gains[:, groups], axis=1, kind="stable")
             gains = np.take_along_axis(rival.gains[:, groups], order, axis=1)
@@ -164,7 +169,8 @@ class Geometry:
         row = np.arange(self.n_samples)[:, None]
         for counts in itertools.product(*(range(len(groups) + 1) for groups, _ in self.price_classes)):
             gain = np.zeros(self.n_samples)
-            least, ratio = 0.0, np.zeros(self.n_samples)
+            least = 0.0
+            ratio = np.zeros(self.n_samples)
             flipped = np.zeros((self.n_samples, len(self.flips)), dtype=np.bool_)
             chosen = zip(counts, orders, sums, sorted_gains, self.price_classes, strict=True)
             for count, order, total, gains, (_, price) in chosen:
@@ -197,7 +203,8 @@ class Geometry:
         With ``steps`` the numbers that move by whole steps move by so many, in the direction that raises the gap.
         """
         points = self.question.codes[rows].copy()
-        slopes, moving = rival.slopes[rows], self.sliding if steps is None else self.sliding & ~self.whole
+        slopes = rival.slopes[rows]
+        moving = self.sliding if steps is None else self.sliding & ~self.whole
         room = np.where(slopes > 0.0, self.up[rows], self.down[rows])
         with np.errstate(invalid="ignore"):
             step = np.sign(slopes) * np.minimum(np.abs(slopes) * place[:, None], room)

@@ -47,8 +47,10 @@ class NearestPlan:
         """Keep a way where it is shorter; ``squared`` is the squared distance of its moves of numbers."""
         distance = np.sqrt(squared + plan.distance**2)
         better = distance < self.distance
-        self.distance[better], self.rival[better] = distance[better], rival
-        self.flipped[better], self.place[better] = plan.flipped[better], place[better]
+        self.distance[better] = distance[better]
+        self.rival[better] = rival
+        self.flipped[better] = plan.flipped[better]
+        self.place[better] = place[better]
         self.steps[better] = steps[better]
 
 
@@ -56,7 +58,8 @@ def nearest_errors(geometry: Geometry) -> Answer:
     """Return the distance of each row to the nearest error, and where that is."""
     question = geometry.question
     rivals = list(geometry.rivals())
-    best, floor = NearestPlan.unknown(geometry), np.full(geometry.n_samples, np.inf)
+    best = NearestPlan.unknown(geometry)
+    floor = np.full(geometry.n_samples, np.inf)
     exact = not geometry.joined
     for number, rival in enumerate(rivals):
         for plan in geometry.plans(rival):

@@ -50,12 +50,14 @@ class AdditiveScores:
     @classmethod
     def _probed(cls, question: Question) -> Self:
         """Evaluate the scores at a centre, at a step to both sides in each number, without it, and in each state."""
-        domain, codes = question.domain, question.codes
+        domain = question.domain
+        codes = question.codes
         flipping = domain.flipping
         numbers = np.flatnonzero(~flipping)
         gone = np.isnan(codes)
         held = np.where(gone.all(axis=0), 0.0, codes)
-        centre, spread = np.nanmean(held, axis=0), np.nanstd(held, axis=0)
+        centre = np.nanmean(held, axis=0)
+        spread = np.nanstd(held, axis=0)
         for flip in domain.flips:
             centre[flip.columns] = flip.patterns[0]
         step = np.where(
@@ -97,7 +99,8 @@ class AdditiveScores:
     def reproduces(self, question: Question) -> bool:
         """Tell whether these are the model's scores, at rows and far from them, and whether it predicts by them."""
         points = points_to_check(question)
-        expected, got = question.scores(points), self(points, question)
+        expected = question.scores(points)
+        got = self(points, question)
         scale = max(1e-300, float(np.abs(expected).max()), float(np.abs(self.intercept).max()))
         if not (np.abs(got - expected) <= _TOLERANCE * scale).all():
             return False
@@ -130,4 +133,6 @@ def points_to_check(question: Question) -> FloatArray:
 
 
 def _some(rows: IntArray, rng: np.random.Generator) -> IntArray:
-    return rows if len(rows) <= _CHECKED_ROWS else rng.choice(rows, _CHECKED_ROWS, replace=False)
+    if len(rows) <= _CHECKED_ROWS:
+        return rows
+    return rng.choice(rows, _CHECKED_ROWS, replace=False)

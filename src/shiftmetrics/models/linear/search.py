@@ -140,7 +140,8 @@ class _LinearSearch:
             better = value > best_value
             if not (value > best_value + _WORTH * np.abs(best_value)).any():
                 break
-            best, best_value = np.where(better[:, None], point, best), np.maximum(value, best_value)
+            best = np.where(better[:, None], point, best)
+            best_value = np.maximum(value, best_value)
         worth = best_value > known + _WORTH * np.maximum(np.abs(known), 1e-3 * float(np.abs(known).mean()))
         if worth.any():
             losses = losses_of(question, self.geometry.scores(best, question))
@@ -156,7 +157,8 @@ class _LinearSearch:
 
     def _climb(self, points: FloatArray, dual: float) -> FloatArray:
         """Move numbers to where the loss, linearised at ``points``, is worth most."""
-        question, domain = self.geometry.question, self.geometry.question.domain
+        question = self.geometry.question
+        domain = self.geometry.question.domain
         scores = self.geometry.scores(points, question)
         row = np.arange(len(scores))
         if question.loss == "squared":
@@ -170,7 +172,8 @@ class _LinearSearch:
             else:
                 gaps[row, question.y] = -np.inf
                 slope = np.zeros_like(gaps)
-                slope[row, gaps.argmax(axis=1)], slope[row, question.y] = 1.0, -1.0
+                slope[row, gaps.argmax(axis=1)] = 1.0
+                slope[row, question.y] = -1.0
         gradient = slope @ self.geometry.scores.weights.T
         step = dual / (2.0 * question.theta1) * gradient * domain.unit**2
         target = np.where(self.geometry.sliding, question.codes + step, points)

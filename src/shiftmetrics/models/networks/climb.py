@@ -29,13 +29,16 @@ UNSATURATED: dict[LossName, RowLoss] = {
 }
 """What a loss becomes where it is high: its gradient does not vanish where a row has no loss."""
 
-_LONGEST, _SHORTEST = 32.0, 1e-3  # steps
+# Bounds of the step length.
+_LONGEST = 32.0
+_SHORTEST = 1e-3
 _N_STEPS = 3
 """Gradient steps in a round."""
 _RTOL = 1e-11
 _FIRST_MOVES = (0.3, 1.0, 3.0)  # typical lengths of the moves at the first guesses of the price
 _MOST_JUMPS = 32
-_FIRST_ECHO, _LEAST_ECHO = 0.2, 1e-7
+_FIRST_ECHO = 0.2
+_LEAST_ECHO = 1e-7
 _HIGHEST_PRICE = 1e9
 
 
@@ -46,14 +49,17 @@ class NetworkClimb:
     """
 
     def __init__(self, question: Question, network: Network) -> None:
-        self.question, self.network, self.theta1 = question, network, question.theta1
+        self.question = question
+        self.network = network
+        self.theta1 = question.theta1
         if network.classifies:
             check_logits(torch.as_tensor(network.scores(question.codes)))
         self.space = space = MoveSpace(question.domain, question.codes)
         labels = network.tensor(question.y)
         self._y = labels if question.loss == "squared" else labels.long()
         self._unit = network.tensor(space.unit)
-        self._low, self._high = network.tensor(space.low), network.tensor(space.high)
+        self._low = network.tensor(space.low)
+        self._high = network.tensor(space.high)
         self.columns = Columns.of(question, question.losses(question.codes, slice(None)))
         self.slopes = self._slopes_at_rows()
         steepness = float(np.sqrt(np.square(self.slopes).sum(axis=1).mean())) or 1.0
@@ -84,13 +90,17 @@ class NetworkClimb:
         start, value = self.columns.best(dual, self.question.theta1)
         first = value.copy()
         starts = [start, *self._leaps(dual), *self._jumps(start, dual, value)]
-        best, losses, distances = start.copy(), np.zeros(len(start)), np.full(len(start), np.inf)
+        best = start.copy()
+        losses = np.zeros(len(start))
+        distances = np.full(len(start), np.inf)
         for points in starts:
             climbed = self._ascended(points, dual)
             there, loss, distance = self._measured(climbed, dual)
             better = there > value
-            best[better], losses[better] = climbed[better], loss[better]
-            distances[better], value = distance[better], np.where(better, there, value)
+            best[better] = climbed[better]
+            losses[better] = loss[better]
+            distances[better] = distance[better]
+            value = np.where(better, there, value)
         if np.isinf(distances).all():
             return False
         self.columns = self.columns.appended(best, losses, distances)
@@ -126,12 +136,14 @@ class NetworkClimb:
         """Return the best single jump from each point, where there are categories or coarse whole numbers."""
         if not self.space.jumping:
             return []
-        jumped, best = start.copy(), np.full(len(start), -np.inf)
+        jumped = start.copy()
+        best = np.full(len(start), -np.inf)
         options = self.space.some_jumps(start, self.question.rng, _MOST_JUMPS)
         for points in np.ascontiguousarray(options.swapaxes(0, 1)):
             there, _, _ = self._measured(points, dual)
             better = there > best
-            jumped[better], best[better] = points[better], there[better]
+            jumped[better] = points[better]
+            best[better] = there[better]
         return [jumped]
 
     def _answer(self) -> Answer:
@@ -150,10 +162,12 @@ class NetworkClimb:
 
     def _slopes_at_rows(self) -> FloatArray:
         """Return the slopes of the loss at the rows, were it not saturated there, in units of cost."""
-        codes, slopes = self.question.codes, []
+        codes = self.question.codes
+        slopes = []
         with self.network.evaluating():
             for rows in batches(codes):
-                base, here = self.network.tensor(codes[rows]), torch.zeros_like(self._low[rows])
+                base = self.network.tensor(codes[rows])
+                here = torch.zeros_like(self._low[rows])
                 _, slope = self._value(rows, base, here, UNSATURATED[self.question.loss])
                 slopes.append(slope.cpu().double().numpy())
         return np.concatenate(slopes)
@@ -182,7 +196,8 @@ class NetworkClimb:
             there = dual * loss - self.theta1 * trial.square().sum(dim=1)
             ahead = self._clip(rows, reach * slope) - trial
             better = there > value
-            change, turn = trial - move, heading - ahead
+            change = trial - move
+            turn = heading - ahead
             curved = (change * turn).sum(dim=1)
             # Barzilai and Borwein: the step that a straight line through both headings would have wanted
             secant = change.square().sum(dim=1) / curved.clamp_min(1e-300)
@@ -212,7 +227,8 @@ class NetworkClimb:
 def attack_network(question: Question, network: Network) -> Answer:
     """Answer for the 0/1 loss."""
     points = _attacked(question, network)
-    domain, codes = question.domain, question.codes
+    domain = question.domain
+    codes = question.codes
     # errors and distances are those of the model at the points in its own precision
     wrong = question.is_wrong(codes, slice(None))
     success = question.is_wrong(points, slice(None))
@@ -230,7 +246,8 @@ def attack_network(question: Question, network: Network) -> Answer:
 
 def _attacked(question: Question, network: Network) -> FloatArray:
     """Return where gradient attacks bring each row; the row itself where they find nothing."""
-    domain, codes = question.domain, question.codes
+    domain = question.domain
+    codes = question.codes
     free = domain.sliding & ~domain.integer
     if not free.any():
         return codes.copy()

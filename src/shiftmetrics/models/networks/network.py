@@ -37,7 +37,9 @@ class Network:
     """
 
     def __init__(self, model: Any, question: Question, *, row_shape: tuple[int, ...] | None = None) -> None:
-        self.module, self.row_shape, self._count = module_of(model), row_shape, question.count
+        self.module = module_of(model)
+        self.row_shape = row_shape
+        self._count = question.count
         self.cut = 0.0 if question.cut is None else question.cut.logit
         self.classifies = question.loss != "squared"  # one column of scores is the margin of the second class
         like = parameter_of(self.module)
@@ -68,7 +70,9 @@ class Network:
             if output.ndim != 2 or output.shape[1] == 1:
                 margin = output.reshape(len(points))
                 output = torch.stack([torch.zeros_like(margin), margin], dim=1)
-            return output if self.cut == 0.0 else output - output.new_tensor([0.0, self.cut])
+            if self.cut == 0.0:
+                return output
+            return output - output.new_tensor([0.0, self.cut])
         if output.numel() != len(points):
             raise ValueError(
                 describe("model", "a module with one value for each row", f"shape {tuple(output.shape)}")
@@ -93,7 +97,8 @@ class Network:
 
 def batches(points: FloatArray) -> Iterator[slice]:
     """Cut rows into batches, the smaller the wider they are."""
-    n_rows, size = len(points), batch_size(points.shape[1])
+    n_rows = len(points)
+    size = batch_size(points.shape[1])
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
@@ -121,12 +126,12 @@ def network_of(question: Question) -> Network | None:
             return None
         network = Network(module, question)
     rows = slice(0, _MOST_ROWS)
-    scores, predicted = network.scores(question.codes[rows]), question.predict(question.codes[rows])
-    same = (
-        scores.argmax(axis=1) == predicted
-        if network.classifies
-        else np.isclose(scores, predicted, rtol=1e-6, atol=1e-9)
-    )
+    scores = network.scores(question.codes[rows])
+    predicted = question.predict(question.codes[rows])
+    if network.classifies:
+        same = scores.argmax(axis=1) == predicted
+    else:
+        same = np.isclose(scores, predicted, rtol=1e-6, atol=1e-9)
     return network if same.all() else None
 
 
@@ -138,7 +143,9 @@ def _repeated(question: Question) -> nn.Module | None:
     if tail is None or not front:
         return tail
     first = _affine_front(question, front)
-    return None if first is None else nn.Sequential(first, tail).eval()
+    if first is None:
+        return None
+    return nn.Sequential(first, tail).eval()
 
 
 def _layers_of_scikit(model: Any) -> nn.Module | None:
@@ -157,7 +164,8 @@ def _affine_front(question: Question, steps: list[Any]) -> nn.Module | None:
     """Return the affine map that the steps are at all rows, or None where they are none."""
     if question.domain.flipping.any():
         return None
-    codes, unit = question.codes, question.domain.unit
+    codes = question.codes
+    unit = question.domain.unit
 
     def front(points: FloatArray) -> FloatArray:
         values = question.table.decode(points)
@@ -173,9 +181,12 @@ def _affine_front(question: Question, steps: list[Any]) -> nn.Module | None:
     offset = probes[0] - matrix @ base
     checked = codes[:_MOST_ROWS]
     checked = np.concatenate([checked, base + 3.0 * (checked - base)])  # and beyond the rows
-    expected, found = front(checked), checked @ matrix.T + offset
+    expected = front(checked)
+    found = checked @ matrix.T + offset
     scale = np.abs(expected).max(axis=0) + 1.0
-    return _linear(matrix, offset) if (np.abs(found - expected) <= _TOLERANCE * scale).all() else None
+    if (np.abs(found - expected) <= _TOLERANCE * scale).all():
+        return _linear(matrix, offset)
+    return None
 
 
 def _linear(weights: FloatArray, intercepts: FloatArray) -> nn.Linear:
