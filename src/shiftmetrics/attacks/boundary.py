@@ -20,8 +20,8 @@ from shiftmetrics.attacks.model import margin_loss, smooth_margin_loss
 from shiftmetrics.attacks.problem import AttackProblem
 
 DEEPFOOL_STEPS = 50
-_RADIUS_STEP = 0.05  # by which share a step of DDN changes the length
-_OVERSHOOT = 0.02  # by which share DeepFool goes beyond the linearised boundary
+_RADIUS_STEP = 0.05  # by which fraction a step of DDN changes the length
+_OVERSHOOT = 0.02  # by which fraction DeepFool goes beyond the linearised boundary
 _N_CANDIDATES = 10  # classes with the largest logits, among which the nearest boundary is sought
 
 
@@ -53,6 +53,7 @@ Run: TypeAlias = Callable[[AttackProblem, NearestError, Tensor, int], None]
 
 def shorten(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10) -> None:
     """Halve the part of each line that ends in a known error until its nearest error is known to 0.1 %."""
+    # bisection between the sample (0) and the best perturbation (1)
     end = nearest.move
     low = torch.zeros_like(nearest.norm)
     high = torch.ones_like(nearest.norm)
@@ -61,7 +62,8 @@ def shorten(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10)
         move = middle[:, None] * end
         wrong = (problem.margins(move) > 0) & nearest.found
         nearest.update(move, wrong)
-        low, high = torch.where(wrong, low, middle), torch.where(wrong, middle, high)
+        low = torch.where(wrong, low, middle)
+        high = torch.where(wrong, middle, high)
 
 
 def first_radius(problem: AttackProblem) -> Tensor:
@@ -73,21 +75,24 @@ def first_radius(problem: AttackProblem) -> Tensor:
 def linear_distance(value: Tensor, gradient: Tensor, problem: AttackProblem) -> Tensor:
     """Return ``-value / |gradient|``, at most what the bounds allow, and 1 where there is no gradient."""
     slope = dual_norm(gradient, problem.norm)
-    estimate = torch.where(slope > 0, -value / slope.clamp_min(torch.finfo(slope.dtype).tiny), 1.0)
-    return torch.minimum(torch.where(torch.isfinite(estimate), estimate, 1.0), problem.reach())
+    distance = -value / slope.clamp_min(torch.finfo(slope.dtype).tiny)
+    known = (slope > 0) & torch.isfinite(distance)
+    return torch.minimum(torch.where(known, distance, 1.0), problem.reach())
 
 
 def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -> None:
     """Turn each best move towards the nearest point of the linearised boundary, as long as that shortens it.
 
-    The nearest point of the boundary is where its normal points back at the row. Each step projects the row on
-    the boundary linearised at the best move, goes a share of the way there, and measures how far the boundary
-    is in that direction; the share doubles after a gain and halves after none.
+    The nearest point of the boundary is where its normal points back at the sample. Each step projects the sample on
+    the boundary linearised at the best move, goes a fraction of the way there, and measures how far the boundary
+    is in that direction; the fraction doubles after a gain and halves after none. A heuristic: it finds a local
+    optimum along the boundary.
     """
     share = torch.ones_like(nearest.norm)
     tiny = torch.finfo(share.dtype).tiny
     for _ in range(n_steps):
         move = nearest.move
+        # the linearised boundary is <normal, m> = <normal, move> - value
         value, normal, _ = problem.gradient(move, margin_loss)
         offset = (normal * move).sum(dim=1) - value
         target = move_to_hyperplane(torch.zeros_like(move), normal, offset, *problem.box, problem.norm)
@@ -102,7 +107,8 @@ def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -
         for _ in range(3):
             middle = 0.5 * (low + high)
             wrong = _is_nearer(problem, nearest, turned, middle) & gained
-            low, high = torch.where(wrong, low, middle), torch.where(wrong, middle, high)
+            low = torch.where(wrong, low, middle)
+            high = torch.where(wrong, middle, high)
         share = torch.where(gained, (2.0 * share).clamp_max(1.0), 0.5 * share)
 
 
@@ -114,8 +120,13 @@ def _is_nearer(problem: AttackProblem, nearest: NearestError, direction: Tensor,
 
 
 def fmn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
-    """Run the fast minimum-norm attack (arXiv:2102.12827, Algorithm 1)."""
-    move, radius = start, nearest.norm
+    """Run the fast minimum-norm attack (arXiv:2102.12827, Algorithm 1).
+
+    Gradient steps are projected on a ball whose radius grows while there is no error and shrinks once there is one,
+    so that the move ends on the boundary at its nearest point.
+    """
+    move = start
+    radius = nearest.norm
     for step in range(n_steps):
         _, gradient, logits = problem.gradient(move, smooth_margin_loss)
         value = margin_loss(logits, problem.y)
@@ -127,7 +138,8 @@ def fmn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: i
         # lines 5 to 11: the radius
         estimate = row_norm(move, problem.norm) + linear_distance(value, gradient, problem)
         longer = radius * (1.0 + shrink)
-        outside = torch.where(nearest.found, longer, torch.maximum(estimate, longer) if step else estimate)
+        first = torch.maximum(estimate, longer) if step else estimate
+        outside = torch.where(nearest.found, longer, first)
         inside = torch.minimum(radius * (1.0 - shrink), nearest.norm)
         radius = torch.where(wrong, inside, outside)
         # lines 12 to 14: the step
@@ -137,7 +149,10 @@ def fmn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: i
 
 
 def ddn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
-    """Run decoupled direction and norm (arXiv:1811.09600, Algorithm 1)."""
+    """Run decoupled direction and norm (arXiv:1811.09600, Algorithm 1).
+
+    The gradient turns the direction; whether the move is an error changes its length, by 5 % a step.
+    """
     move = start
     radius = torch.where(nearest.found, nearest.norm, first_radius(problem))
     for step in range(n_steps):
@@ -146,8 +161,10 @@ def ddn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: i
         gradient = problem.within(gradient, move)
         wrong = value > 0
         nearest.update(move, wrong)
+        # the direction
         length = cosine(step, n_steps, 1.0, 0.01) * radius
         move = move + steepest(gradient, "l2") * length[:, None]
+        # the length
         radius = radius * torch.where(wrong, 1.0 - _RADIUS_STEP, 1.0 + _RADIUS_STEP)
         radius = torch.minimum(radius, problem.reach())
         turned = row_norm(move, "l2").clamp_min(torch.finfo(move.dtype).tiny)
@@ -156,7 +173,10 @@ def ddn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: i
 
 
 def deepfool(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
-    """Run DeepFool (arXiv:1511.04599, Algorithm 2), which leaves a row at its first error."""
+    """Run DeepFool (arXiv:1511.04599, Algorithm 2), which leaves a sample at its first error.
+
+    Each step goes to the nearest of the boundaries between the label and another class, linearised at the move.
+    """
     classes = candidate_classes(problem)
     move = start
     going = torch.ones_like(nearest.found)
@@ -164,8 +184,7 @@ def deepfool(problem: AttackProblem, nearest: NearestError, start: Tensor, n_ste
         if not bool(going.any()):
             break
         normal, gap = nearest_boundary(problem, move, classes)
-        step = move_to_hyperplane(move, normal, gap, *problem.box, problem.norm)
-        move = move + step
+        move = move + move_to_hyperplane(move, normal, gap, *problem.box, problem.norm)
         beyond = problem.clip((1.0 + _OVERSHOOT) * move)
         wrong = problem.margins(beyond) > 0
         nearest.update(beyond, wrong & going)
@@ -174,7 +193,9 @@ def deepfool(problem: AttackProblem, nearest: NearestError, start: Tensor, n_ste
 
 def fab(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
     """Run the fast adaptive boundary attack (arXiv:1907.02044, Algorithm 1), with its constants."""
-    most_back, eta, beta = 0.1, 1.05, 0.9
+    most_back = 0.1
+    eta = 1.05
+    beta = 0.9
     classes = candidate_classes(problem)
     norm = problem.norm
     move = start
@@ -184,7 +205,8 @@ def fab(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: i
         offset = (normal * move).sum(dim=1) + gap
         from_point = signed_projection(problem, move, normal, gap)
         from_row = signed_projection(problem, torch.zeros_like(move), normal, offset)
-        d_point, d_row = row_norm(from_point, norm), row_norm(from_row, norm)
+        d_point = row_norm(from_point, norm)
+        d_row = row_norm(from_row, norm)
         share = d_point / (d_point + d_row).clamp_min(torch.finfo(move.dtype).tiny)  # eq. 9
         share = share.clamp_max(most_back)[:, None]
         move = problem.clip((1.0 - share) * (move + eta * from_point) + share * eta * from_row)  # eq. 10

@@ -17,13 +17,15 @@ NORMS: tuple[Norm, ...] = ("l2", "linf")
 
 def row_norm(move: Tensor, norm: Norm) -> Tensor:
     """Return the norm of each row, of shape ``(n_samples,)``."""
-    length: Tensor = torch.linalg.vector_norm(move, ord=2 if norm == "l2" else math.inf, dim=1)
+    order = 2 if norm == "l2" else math.inf
+    length: Tensor = torch.linalg.vector_norm(move, ord=order, dim=1)
     return length
 
 
 def dual_norm(gradient: Tensor, norm: Norm) -> Tensor:
     """Return the norm of each gradient that is dual to the norm of a move: l2 for l2, l1 for linf."""
-    length: Tensor = torch.linalg.vector_norm(gradient, ord=2 if norm == "l2" else 1, dim=1)
+    order = 2 if norm == "l2" else 1
+    length: Tensor = torch.linalg.vector_norm(gradient, ord=order, dim=1)
     return length
 
 
@@ -43,15 +45,17 @@ def project_ball(move: Tensor, radius: Tensor, norm: Norm) -> Tensor:
 
 
 def random_move(like: Tensor, free: Tensor, radius: Tensor, norm: Norm, generator: torch.Generator) -> Tensor:
-    """Draw a move of the free features uniformly from the ball of ``radius`` (one for each row)."""
-    draw = torch.empty_like(like)
+    """Return a random move of the free features, uniform in the ball of ``radius`` (one for each sample)."""
+    random = torch.empty_like(like)
     if norm == "linf":
-        draw.uniform_(-1.0, 1.0, generator=generator)
-        return draw * free * radius[:, None]
-    draw.normal_(generator=generator)
-    direction = steepest(draw * free, norm)
-    share = torch.empty_like(radius).uniform_(generator=generator) ** (1.0 / max(1.0, float(free.sum())))
-    return direction * (share * radius)[:, None]
+        random.uniform_(-1.0, 1.0, generator=generator)
+        return random * free * radius[:, None]
+    # a Gaussian direction; a uniform number to the power 1/d is the length of a uniform point in d dimensions
+    random.normal_(generator=generator)
+    direction = steepest(random * free, norm)
+    dimension = max(1.0, float(free.sum()))
+    fraction = torch.empty_like(radius).uniform_(generator=generator) ** (1.0 / dimension)
+    return direction * (fraction * radius)[:, None]
 
 
 def move_to_hyperplane(
@@ -78,17 +82,20 @@ def move_to_hyperplane(
     Tensor of shape (n_samples, n_features)
     """
     speed = normal if norm == "l2" else normal.sign()
-    rate = normal * speed  # gain per unit of t, never negative
+    # what each coordinate gains per unit of t, never negative
+    rate = normal * speed
     gap = gap.clamp_min(0.0)
     tiny = torch.finfo(point.dtype).tiny
     room = torch.where(speed > 0, high - point, point - low).clamp_min(0.0)
-    far = 1e12  # stands for a bound at infinity, so that products with it stay finite
-    stop = torch.where(rate > 0, room / speed.abs().clamp_min(tiny), torch.zeros_like(room)).clamp_max(far)
+    # the t at which each coordinate stops; 1e12 stands for a bound at infinity, so that products stay finite
+    stop = torch.where(rate > 0, room / speed.abs().clamp_min(tiny), 0.0).clamp_max(1e12)
     stop, order = stop.sort(dim=1)
     rate = rate.gather(1, order)
     # still[k]: gain per t of the coordinates that have not stopped before the k-th
     still = rate.flip(1).cumsum(1).flip(1)
-    gained = torch.cumsum(still * stop.diff(dim=1, prepend=torch.zeros_like(stop[:, :1])), dim=1)
+    # gained[k]: the gain when the k-th coordinate stops; the gap lies on the segment before the first that reaches it
+    steps = stop.diff(dim=1, prepend=torch.zeros_like(stop[:, :1]))
+    gained = torch.cumsum(still * steps, dim=1)
     k = (gained < gap[:, None]).sum(dim=1, keepdim=True).clamp_max(stop.shape[1] - 1)
     before = (k - 1).clamp_min(0)
     first = k == 0

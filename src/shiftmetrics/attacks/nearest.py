@@ -145,6 +145,7 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
         part = problem.take(right)
         nearest = NearestError(part)
         for restart in range(restarts):
+            # starts in turn: the samples themselves, others that are predicted otherwise, random moves
             start = part.zeros()
             if restart % 2:
                 start = move_to_others(part, problem, predicted, restart // 2)
@@ -158,9 +159,11 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
                 start = part.random(radius, generator)
             for run in runs:
                 run(part, nearest, start, n_steps)
+        # random moves shorter than the best
         for _ in range(method.n_probes):
             move = part.random(nearest.norm.where(nearest.found, 0.0), generator)
             nearest.update(move, part.margins(move) > 0)
+        # to the boundary along the line, then along the boundary
         shorten(part, nearest)
         if refine:
             slide(part, nearest)
@@ -173,7 +176,8 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
 
 def move_to_others(part: AttackProblem, others: AttackProblem, predicted: Tensor, rank: int) -> Tensor:
     """Return the moves to the nearest (``rank`` 0) or next row of ``others`` that is predicted otherwise."""
-    from_, to = (problem.x.flatten(1) * part.scale * part.free for problem in (part, others))
+    from_ = part.x.flatten(1) * part.scale * part.free
+    to = others.x.flatten(1) * part.scale * part.free
     distance = torch.cdist(from_, to, p=2.0 if part.norm == "l2" else torch.inf)
     distance = distance.masked_fill(part.y[:, None] == predicted, torch.inf)
     order = distance.topk(min(rank + 1, len(to)), dim=1, largest=False)

@@ -139,7 +139,8 @@ class AttackProblem:
     @cached_property
     def box(self) -> tuple[Tensor, Tensor]:
         """Lowest and highest moves, each of shape (n_samples, n_features)."""
-        low, high = (((end - self.x).flatten(1) * self.scale) for end in (self.lower, self.upper))
+        low = (self.lower - self.x).flatten(1) * self.scale
+        high = (self.upper - self.x).flatten(1) * self.scale
         return low.where(self.free > 0, 0.0), high.where(self.free > 0, 0.0)
 
     def take(self, rows: Tensor | slice) -> AttackProblem:
@@ -163,7 +164,8 @@ class AttackProblem:
         """Return the distance of each row to its moved input, in float64."""
         move = (to_float64(x_adv) - to_float64(self.x)).reshape(self.n_samples, -1)
         move = move * np.sqrt(to_float64(self.cost))
-        return np.asarray(np.linalg.norm(move, ord=2 if self.norm == "l2" else np.inf, axis=1))
+        order = 2 if self.norm == "l2" else np.inf
+        return np.asarray(np.linalg.norm(move, ord=order, axis=1))
 
     def clip(self, move: Tensor) -> Tensor:
         """Return the moves with every feature inside its bounds, and frozen ones unmoved."""
@@ -216,15 +218,14 @@ class AttackProblem:
             move = move.detach().requires_grad_(True)
             logits = self.model(self.points(move))
             gaps = logits.gather(1, classes) - logits.gather(1, self.y[:, None])
+            # samples do not interact, so the gradient of a sum over samples holds that of each sample
             columns = gaps.sum(dim=0)
             last = classes.shape[1] - 1
-            gradients = torch.stack(
-                [
-                    torch.autograd.grad(columns[k], move, retain_graph=k < last)[0] * self.free
-                    for k in range(classes.shape[1])
-                ]
-            )
-        return gaps.detach(), gradients
+            gradients = []
+            for k in range(classes.shape[1]):
+                (gradient,) = torch.autograd.grad(columns[k], move, retain_graph=k < last)
+                gradients.append(gradient * self.free)
+        return gaps.detach(), torch.stack(gradients)
 
     def reach(self) -> Tensor:
         """Return the longest move that each row's bounds allow, inf without bounds."""
@@ -269,8 +270,9 @@ def problem_of(
     if bool(still.all()):
         expected, got = "a mask that leaves a feature free", "all features frozen"
         raise ValueError(describe("frozen", expected, got, "Free one of them."))
+    # the longest perturbation goes from corner to corner of the bounds
     width = (upper - lower).where(~still, 0.0).flatten() * cost.sqrt()
-    furthest = float(torch.linalg.vector_norm(width, ord=2 if norm == "l2" else math.inf))
+    furthest = float(row_norm(width[None], norm))
     return AttackProblem(
         model=model,
         x=x,

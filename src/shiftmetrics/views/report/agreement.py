@@ -182,7 +182,6 @@ def curve_facts(result: Any) -> list[Fact]:
 def fill_curves(entry: Entry) -> None:
     """Draw agreement and unchanged predictions over the levels of a shift, and list them."""
     result = entry.result
-    entry.sentences.append(result.headline())
     entry.draw("curves")
     entry.draw("curves", y="afr_p")
     # levels are powers of the shift at the largest ratio or, of one power, ratios
