@@ -365,10 +365,10 @@ def test_the_summary_reads() -> None:
     assert "chance" in posterior_agreement([[0.0, 1.0]], [[1.0, 0.0]]).summary()
 
 
-# --- the companions --------------------------------------------------------------------------------------
+# --- the secondary metrics --------------------------------------------------------------------------------------
 
 
-def test_companions_of_a_rare_class() -> None:
+def test_secondary_metrics_of_a_rare_class() -> None:
     """A perfect detector of 5 % reaches its ceiling: nothing flips, and it has not collapsed."""
     margins = np.where(np.arange(1000) < 50, 2.0, -2.0)
     result = posterior_agreement(margins, 3.0 * margins, prior="predicted")

@@ -93,7 +93,7 @@ def test_a_constant_classifier_never_wins():
         assert comparison.models[1].collapsed
         assert comparison.models[1].rank_low == 2
         assert "Collapsed, that is it hardly leaves one class: constant." in comparison.summary()
-        in_nats = comparison.models[1].companions["agreement"]
+        in_nats = comparison.models[1].secondary_metrics["agreement"]
         assert in_nats == pytest.approx(0.0 if prior else math.log(4))  # what the predicted prior is for
 
 
@@ -281,7 +281,9 @@ def test_rows_in_parts_are_ranked_as_in_memory(store, tmp_path):
             assert model.name == expected.name
             assert model.value == expected.value
             assert model.interval.low == expected.interval.low
-            assert model.companions["agreement"] == pytest.approx(expected.companions["agreement"], abs=2e-6)
+            assert model.secondary_metrics["agreement"] == pytest.approx(
+                expected.secondary_metrics["agreement"], abs=2e-6
+            )
 
 
 def test_agreement_over_files_has_its_intervals_and_over_dask_is_refused(tmp_path):

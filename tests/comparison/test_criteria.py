@@ -109,8 +109,8 @@ def test_labels_of_the_pairs_are_used_as_they_are():
         row = after[int(model.name[-1])]
         accuracy, f1 = np.mean(row == labels), metrics.f1_score(labels, row, average="macro")
         assert model.value == pytest.approx((accuracy + f1) / 2)
-        assert model.companions["accuracy"] == pytest.approx(accuracy)
-        assert model.companions["accuracy_low"] < accuracy < model.companions["accuracy_high"]
+        assert model.secondary_metrics["accuracy"] == pytest.approx(accuracy)
+        assert model.secondary_metrics["accuracy_low"] < accuracy < model.secondary_metrics["accuracy_high"]
     assert Result.from_json(found.to_json()).equals(found)
 
 
@@ -148,7 +148,7 @@ def test_labels_of_other_rows_are_chained():
         m = int(model.name[-1])
         sides = labels[known], before[m][known], before[m][rest], after[m][rest]
         assert model.value == pytest.approx(np.trace(oracles.chained_confusion(*sides, 4)))
-        assert model.value == model.companions["accuracy"]
+        assert model.value == model.secondary_metrics["accuracy"]
     predictions = {f"model {m}": row[known] for m, row in enumerate(before)}
     again = compare_agreement(
         as_models(after[:, rest]), as_models(before[:, rest]), labels=labels[known],
@@ -183,9 +183,11 @@ def test_without_labels_three_models_vote():
         m = int(model.name[-1])
         expected = np.mean(votes == after[m]) + metrics.f1_score(votes, after[m], average="macro")
         assert model.value == pytest.approx(expected / 2)
-        assert model.companions["unchanged"] == pytest.approx(np.mean(before[m] == after[m]))
-        assert model.companions["kappa"] == pytest.approx(metrics.cohen_kappa_score(before[m], after[m]))
-        assert "accuracy" not in model.companions
+        assert model.secondary_metrics["unchanged"] == pytest.approx(np.mean(before[m] == after[m]))
+        assert model.secondary_metrics["kappa"] == pytest.approx(
+            metrics.cohen_kappa_score(before[m], after[m])
+        )
+        assert "accuracy" not in model.secondary_metrics
 
 
 def test_two_models_are_compared_by_agreement_over_its_ceiling():
@@ -196,7 +198,9 @@ def test_two_models_are_compared_by_agreement_over_its_ceiling():
     )
     assert "not whether they are right" in found.summary()
     for model in found.models:
-        assert model.value == pytest.approx(model.companions["agreement"] / model.companions["ceiling"])
+        assert model.value == pytest.approx(
+            model.secondary_metrics["agreement"] / model.secondary_metrics["ceiling"]
+        )
         assert model.interval.low < model.value < model.interval.high
 
 
@@ -204,7 +208,7 @@ def test_the_papers_criterion_is_one_argument_away():
     _, before, after = pool()
     found = compare_agreement(as_models(after), as_models(before), criterion="agreement", resampling=FEW)
     assert found.compared_unit == "nats"
-    assert all(model.value == model.companions["agreement"] for model in found.models)
+    assert all(model.value == model.secondary_metrics["agreement"] for model in found.models)
 
 
 def test_a_rare_class_does_not_turn_the_order():
@@ -274,7 +278,7 @@ def test_margins_groups_and_weights():
         assert [m.value for m in found.models] == pytest.approx([m.value for m in expected.models])
     other = {name: part[:30] for name, part in before.items()}  # margins of labelled rows
     chained = compare_agreement(after, before, labels=labels[:30], labelled_scores=other, resampling=FEW)
-    assert 0.5 < chained.best.companions["accuracy"] < 1.0
+    assert 0.5 < chained.best.secondary_metrics["accuracy"] < 1.0
 
 
 def test_models_of_other_numbers_of_classes_are_not_ranked_in_nats():
@@ -377,7 +381,7 @@ def test_intervals_of_the_estimated_accuracy_cover():
             labelled_scores=as_models(before[:, known]), resampling=Resampling(rng=seed, n_resamples=400),
         )  # fmt: skip
         for model in found.models:
-            figures = model.companions
+            figures = model.secondary_metrics
             hits.append(figures["accuracy_low"] <= truth[int(model.name[-1])] <= figures["accuracy_high"])
     assert np.mean(hits) >= 0.91
 

@@ -42,10 +42,10 @@ def test_models_that_know_their_losses_are_compared_within_one_budget(tumours, l
     comparison = compare_results({"all columns": linear, "one column": narrow})
     least = min(linear.value, narrow.value)
     assert comparison.settings["budget"] == least
-    risks = {model.name: model.companions["worst_case_risk"] for model in comparison.models}
+    risks = {model.name: model.secondary_metrics["worst_case_risk"] for model in comparison.models}
     assert risks["all columns"] == pytest.approx(0.4)
     assert risks["one column"] < 0.4
     weighted = {
         name: model_stability(logistic, X, y, 0.4, sample_weight=np.arange(1.0, 121.0)) for name in ("a", "b")
     }
-    assert "worst_case_risk" not in compare_results(weighted).models[0].companions
+    assert "worst_case_risk" not in compare_results(weighted).models[0].secondary_metrics

@@ -40,12 +40,12 @@ def test_the_more_stable_model_leads() -> None:
         alone = stability_criterion(losses[model.name], 1.0)
         assert model.value == alone.value
         assert model.interval.equals(alone.interval)
-        assert model.companions["rms_move"] == alone.rms_move
-        assert model.companions["effective_sample_fraction"] == alone.effective_sample_fraction
+        assert model.secondary_metrics["rms_move"] == alone.rms_move
+        assert model.secondary_metrics["effective_sample_fraction"] == alone.effective_sample_fraction
     assert comparison.settings["budget"] == comparison.models[2].value
-    assert comparison.models[2].companions["worst_case_risk"] == pytest.approx(1.0)
-    assert comparison.models[0].companions["worst_case_risk"] < 1.0
-    steep = comparison.models[2].companions
+    assert comparison.models[2].secondary_metrics["worst_case_risk"] == pytest.approx(1.0)
+    assert comparison.models[0].secondary_metrics["worst_case_risk"] < 1.0
+    steep = comparison.models[2].secondary_metrics
     words = shift_in_words(steep["rms_move"], steep["share_moved"], steep["effective_sample_fraction"])
     assert f"steep: {words}; risk 1 at worst" in str(comparison)
 
@@ -141,7 +141,7 @@ def test_bounds_are_said_to_be_bounds() -> None:
     assert any("exact exact, bound upper bound" in warning for warning in comparison.warnings)
 
 
-def test_the_report_shows_the_companions(tmp_path) -> None:
+def test_the_report_shows_the_secondary_metrics(tmp_path) -> None:
     from shiftmetrics import write_report
 
     comparison = compare_stability(models(100), 1.0)

@@ -114,7 +114,7 @@ def test_the_weights_of_reweighting_alone_are_the_least_shift_without_moves() ->
     assert alone.weights_alone is None
 
 
-def test_yardsticks_are_what_halves_and_equal_distances_give() -> None:
+def test_reference_values_are_what_halves_and_equal_distances_give() -> None:
     rng = np.random.default_rng(0)
     distances = np.maximum(rng.normal(1.0, 1.0, 400), 0.0)
     result = stability_criterion(ZeroOneLoss(distances), 0.3)
@@ -124,7 +124,7 @@ def test_yardsticks_are_what_halves_and_equal_distances_give() -> None:
     for _ in range(3000):
         order = rng.permutation(400)
         gaps.append(abs(errors[order[:200]].mean() - errors[order[200:]].mean()))
-    halves, equal = result.yardsticks()
+    halves, equal = result.reference_values()
     assert float(halves.split("differ by ")[1].split()[0]) == pytest.approx(100 * np.mean(gaps), rel=0.07)
     assert f"{100 * (0.3 - errors.mean()):.3g} % would move that far" in equal
     assert halves in result.summary()

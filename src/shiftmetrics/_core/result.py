@@ -108,6 +108,16 @@ class Result(Record):
     settings: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    @property
+    def comparable(self) -> dict[str, tuple[Any, str]]:
+        """Return what results must share to be compared, each with what to do where they do not."""
+        return {}
+
+    @property
+    def secondary_metrics(self) -> dict[str, Any]:
+        """Return figures that a comparison shows beside the value."""
+        return {}
+
     def summary(self) -> str:
         """Say in a few sentences what was found; the first one carries the value."""
         return "\n".join([self.headline(), *self.notes()])

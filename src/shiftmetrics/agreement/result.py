@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from shiftmetrics._core.arrays import FloatArray, entropy
 from shiftmetrics._core.drawing import Drawn
@@ -121,6 +122,24 @@ class PosteriorAgreementResult(Drawn, Result):
     n_passes: int
     pairing: Pairing | None = None
     contributions: AgreementContributions | None = None
+
+    @property
+    def comparable(self) -> dict[str, tuple[Any, str]]:
+        """Return what results must share to be compared: agreement in nats grows with the number of classes."""
+        remedy = 'Agreement over its ceiling can be compared: criterion="agreement_over_ceiling".'
+        return {"number of classes": (self.n_classes, remedy)}
+
+    @property
+    def secondary_metrics(self) -> dict[str, Any]:
+        """Return figures that a comparison shows beside the agreement."""
+        return {
+            "disagreement": self.disagreement,
+            "kappa": self.kappa,
+            "normalized": self.normalized,
+            "ceiling": self.ceiling,
+            "equivalent_error": self.equivalent_error,
+            "beta": self.beta,
+        }
 
     @property
     def ceiling(self) -> float:

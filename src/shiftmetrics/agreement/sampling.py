@@ -27,9 +27,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.confidence import Draws, ResamplingUnits, drawn_interval, resampled_sums
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.options import Resampling
+from shiftmetrics._core.resampling import HALF, Resamples, ResamplingUnits, resampled_interval, resampled_sums
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import block_agreement, row_agreement
@@ -44,9 +44,6 @@ MAX_ROUNDS = 12
 
 ATOL = 1e-7
 """Agreement, in nats per sample, below which it does not matter where its beta is."""
-
-HALF = 0.5
-"""Mean weight of the worst or the best pair seen, once more."""
 
 UNSEEN_MARGIN = 20.0
 """How many times the margin of the others a contradiction may have that was not seen."""
@@ -103,7 +100,7 @@ def sample_agreement(
     confidence_level = (
         resampling.confidence_level if two_sided else 1.0 - 2.0 * (1.0 - resampling.confidence_level)
     )
-    ends = drawn_interval(low, high, confidence_level)
+    ends = resampled_interval(low, high, confidence_level)
     what = "pairs" if units.codes is None else "groups"
     unseen = f"one more that contradicts at {UNSEEN_MARGIN:g} times their margin"
     more = unseen if math.isinf(best.x) else "half of one more of the worst or best seen"
@@ -147,7 +144,7 @@ class _Resamples:
     ) -> None:
         self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
         n = pairs.n_samples
-        self.draws = Draws(units.n_units, resampling.n_resamples, resampling.rng)
+        self.draws = Resamples(units.n_units, resampling.n_resamples, resampling.rng)
         shape = 1.0 if math.isinf(best.x) else HALF
         self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(
             shape, resampling.n_resamples

@@ -16,18 +16,18 @@ from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.scores import align_rows, prepare_pairs
 from shiftmetrics.comparison.classes import Classes, read_classes, same_rows
-from shiftmetrics.comparison.judges import (
-    AGREEMENT,
-    OVER_CEILING,
-    VOTE,
-    choose_criterion,
-    judge_of,
-    resampled_values,
-)
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.paired import PairedValues, check_paired
 from shiftmetrics.comparison.ranking import collapsed_models, rank_models
 from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.comparison.selection_criteria import (
+    AGREEMENT,
+    OVER_CEILING,
+    VOTE,
+    choose_criterion,
+    resampled_values,
+    selection_criterion,
+)
 
 SCORE_NAMES = {
     "accuracy_and_f1": "Mean of accuracy and macro F1",
@@ -48,7 +48,7 @@ WORDS = {
 
 
 MOST_UNKNOWN = 0.05
-"""Share of pairs whose prediction may be unknown among the labelled rows before the estimate is called a guess."""
+"""Fraction of pairs whose prediction may be unknown among the labelled rows before the estimate is called a guess."""
 
 
 def compare_agreement(
@@ -99,7 +99,7 @@ def compare_agreement(
     pairing : {"labels", "position"}, default "labels"
         Whether tables are matched by row and column labels, over all models, or as they stand.
     resampling : Resampling or float, default 0.95
-        Bootstrap draws, the same for all models; the level is that of the intervals, and of all ranks together.
+        Bootstrap resamples, the same for all models; the level is that of the intervals, and of all ranks together.
     computing : Computing, optional
         As in `posterior_agreement`.
 
@@ -122,7 +122,7 @@ def compare_agreement(
     accuracy and macro F1 against it. A majority that is wrong together misleads it, and of three
     models it is no safer than agreement over its ceiling. Labelled rows say what each
     prediction means; the estimate chains that with where predictions go, and takes it that a prediction moves
-    independently of whether it was right. In draws the votes of the rows stay as they are.
+    independently of whether it was right. In resamples the votes of the rows stay as they are.
 
     Examples
     --------
@@ -166,20 +166,23 @@ def compare_agreement(
     results = measure_each(names, measure, computing)
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
     asked = ([] if robust else [criterion]) + ([] if labels is None else ["accuracy"])
-    judges = {name: judge_of(name, classes, list(pairs.values())) for name in asked}
+    criteria = {name: selection_criterion(name, classes, list(pairs.values())) for name in asked}
     groups = align_rows(tables[names[0]], drawn.groups, "groups", pairing)
     progress = computing is None or computing.progress
-    judged = (
-        resampled_values(judges, classes, replace(drawn, groups=groups), progress=progress) if judges else {}
+    evaluated = (
+        resampled_values(criteria, classes, replace(drawn, groups=groups), progress=progress)
+        if criteria
+        else {}
     )
     if criterion == AGREEMENT:
         check_paired(results)
-    paired = judged.get(criterion)
+    paired = evaluated.get(criterion)
     if paired is None:
         ceilings = [result.ceiling or math.inf for result in results.values()]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)
     title, basis = _in_words(criterion, classes)
+    accuracy = evaluated.get("accuracy")
     first = results[names[0]]
     return rank_models(
         names,
@@ -187,7 +190,7 @@ def compare_agreement(
         drawn.confidence_level,
         collapsed=collapsed_models([result.shares for result in results.values()], classes.labels),
         collapsed_last=robust,
-        companions=[_companions(m, results[name], judged.get("accuracy")) for m, name in enumerate(names)],
+        secondary_metrics=[_secondary_metrics(m, results[name], accuracy) for m, name in enumerate(names)],
         compared=title,
         compared_unit=first.unit if criterion == AGREEMENT else "",
         basis=basis,
@@ -206,7 +209,7 @@ def compare_agreement(
     )  # fmt: skip
 
 
-def _companions(model: int, result: Any, accuracy: PairedValues | None) -> dict[str, float]:
+def _secondary_metrics(model: int, result: Any, accuracy: PairedValues | None) -> dict[str, float]:
     """Return what the table shows of a model beside the criterion."""
     shown = {"unchanged": 1.0 - result.disagreement, "agreement": result.value}
     shown |= {what: getattr(result, what) for what in ("kappa", "ceiling", "normalized", "equivalent_error")}
@@ -236,7 +239,7 @@ def _in_words(criterion: str, classes: Classes) -> tuple[str, str]:
         return WORDS[criterion]
     title = f"{SCORE_NAMES.get(criterion, criterion)} after the shift"
     if classes.labelled is None:
-        return title, "Judged by labels of the shifted rows."
+        return title, "Evaluated with labels of the shifted rows."
     return f"{title}, estimated", (
         f"Estimated from {len(classes.labels)} labelled rows that were not shifted, as if predictions moved "
         "independently of whether they were right."

@@ -123,7 +123,7 @@ def compare_novelty(
     results = measure_each(names, measure, computing, "Sample")
     settings = {"n_rows": size, "bandwidth": width, "column_units": None if units is None else units.tolist()}
     beside = _scores_by(criteria, arrays, base)
-    ranked = rank_results(results, confidence_level, seed, companions=beside, settings=settings)
+    ranked = rank_results(results, confidence_level, seed, secondary_metrics=beside, settings=settings)
     return replace(ranked, warnings=units_warning(units, divided=True) + ranked.warnings)
 
 

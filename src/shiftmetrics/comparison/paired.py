@@ -1,6 +1,6 @@
 """Results of several models on the same rows: what other samples would have given for all of them together.
 
-Results are paired in one of two ways: by bootstrap draws of one seed (``resampled``), or by the influence of each
+Results are paired in one of two ways: by bootstrap resamples of one seed (``resampled``), or by the influence of each
 row or group on each value (``influence``), which tells how their errors go together; how far they reach on either
 side is what the interval of each value says. Either way what the models have in common row by row cancels in the
 differences.
@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.confidence import drawn_interval, drawn_p_value, in_errors, simultaneous_p_values
+from shiftmetrics._core.resampling import (
+    HALF,
+    in_errors,
+    normal_errors,
+    resampled_interval,
+    resampled_p_value,
+    simultaneous_p_values,
+)
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.validation import describe
-from shiftmetrics.agreement.sampling import HALF
 from shiftmetrics.comparison.result import ModelDifference
 
-NORMAL_DRAWS = 10_000
-"""Draws behind what has no closed form: maxima over correlated differences, and which model is the best."""
-MOST_GAPS = 1 << 24
-"""Numbers held at a time."""
-
-SHARED_BY_DRAWS = ("rng", "n_resamples", "groups")
+SHARED_BY_RESAMPLES = ("rng", "n_resamples", "groups")
 SHARED_BY_INFLUENCE = ("threshold", "budget", "theta1", "theta2", "divergence", "sample_weight", "groups")
 """Settings that must be the same for all results."""
 
@@ -41,10 +42,10 @@ class PairedValues:
         The value of each model, and its numerical error.
     intervals : tuple of Interval
         Of each value; infinite where it is not known.
-    draws : ndarray of shape (n_resamples, n_models)
+    resamples : ndarray of shape (n_resamples, n_models)
         Values, those of one sample in each row.
     influence : ndarray of shape (n_units, n_models) or None
-        What each row or group adds to each value, where the draws come from it.
+        What each row or group adds to each value, where the resamples come from it.
     one_more : ndarray of shape (n_models, n_models)
         By how much one more row may move each difference.
     """
@@ -52,22 +53,22 @@ class PairedValues:
     values: FloatArray
     bounds: FloatArray
     intervals: tuple[Interval, ...]
-    draws: FloatArray
+    resamples: FloatArray
     one_more: FloatArray
     influence: FloatArray | None = None
 
     @classmethod
     def of(cls, results: Sequence[Any], seed: int, confidence_level: float, scale: Any = 1.0) -> PairedValues:
-        """Return those of checked results, times ``scale`` for each; ``seed`` is that of the normal draws."""
+        """Return those of checked results, times ``scale`` for each; ``seed`` is that of the normal resamples."""
         factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
         values, bounds = (np.array([getattr(r, what) for r in results]) for what in ("value", "error_bound"))
         known = [_interval_of(result, confidence_level) for result in results]
         influence = None
-        if _has_draws(results[0]):
-            draws = np.stack([result.resampled for result in results], axis=1)
+        if _is_resampled(results[0]):
+            resamples = np.stack([result.resampled for result in results], axis=1)
         else:
             influence = _influence_of(results)
-            draws = values + _joint_errors(influence, values, known, seed)
+            resamples = values + normal_errors(influence, values, known, seed)
         return cls(
             values=factors * values,
             bounds=factors * bounds,
@@ -75,7 +76,7 @@ class PairedValues:
                 replace(interval, low=interval.low * factor, high=interval.high * factor)
                 for interval, factor in zip(known, factors.tolist(), strict=True)
             ),
-            draws=factors * draws,
+            resamples=factors * resamples,
             one_more=factors.max() * np.array([[_one_more(r, other) for other in results] for r in results]),
             influence=influence,
         )
@@ -97,31 +98,6 @@ def _influence_of(results: Sequence[Any]) -> FloatArray:
     return np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
 
 
-def _joint_errors(
-    influence: FloatArray, values: FloatArray, intervals: Sequence[Interval], seed: int
-) -> FloatArray:
-    """Return draws of how far the truths lie from the values: normal, stretched on each side to the intervals.
-
-    The correlation is that of the influence. Where intervals are symmetric, these are the jointly normal errors of
-    the influence functions.
-    """
-    from scipy.special import ndtri
-
-    n_models = len(values)
-    n_pairs = max(1, n_models * (n_models - 1) // 2)
-    n_resamples = min(NORMAL_DRAWS, max(1000, MOST_GAPS // n_pairs))
-    errors = np.linalg.norm(influence, axis=0)
-    scaled = influence / np.where(errors > 0.0, errors, 1.0)
-    scales, axes = np.linalg.eigh(scaled.T @ scaled)
-    half = np.random.default_rng(seed).standard_normal((n_resamples // 2, n_models))
-    normal = (half * np.sqrt(np.maximum(scales, 0.0))) @ axes.T
-    normal = np.concatenate([normal, -normal])
-    low, high, confidence_level = np.array([[one.low, one.high, one.confidence_level] for one in intervals]).T
-    sides = np.where(normal < 0.0, values - low, high - values) / ndtri(0.5 + 0.5 * confidence_level)
-    with np.errstate(invalid="ignore"):
-        return np.where(normal == 0.0, 0.0, normal * sides)
-
-
 def paired_differences(
     names: Sequence[str], paired: PairedValues, pairs: Sequence[tuple[int, int]], confidence_level: float
 ) -> tuple[ModelDifference, ...]:
@@ -134,15 +110,15 @@ def paired_differences(
     gaps = _above(paired.values[first] - paired.values[second], floor)
     influence = paired.influence
     with np.errstate(invalid="ignore"):  # inf less inf: nothing is known
-        draws = paired.draws[:, first] - paired.draws[:, second]
+        resamples = paired.resamples[:, first] - paired.resamples[:, second]
     if influence is None:
-        draws, sides = _above(draws, floor), None
-        errors = draws.std(axis=0)
+        resamples, sides = _above(resamples, floor), None
+        errors = resamples.std(axis=0)
         down, up = errors, errors
     else:
         errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
-        down, up = sides = _sides(draws, gaps, confidence_level)
-    together, largest = simultaneous_p_values(gaps, draws, sides)
+        down, up = sides = _sides(resamples, gaps, confidence_level)
+    together, largest = simultaneous_p_values(gaps, resamples, sides)
     quantile = float(np.quantile(largest, confidence_level, method="higher"))
     alone = 2.0 * ndtr(-in_errors(gaps, down, up))
     method = "studentised maxima over all pairs"
@@ -151,14 +127,16 @@ def paired_differences(
         gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
         below, above = float(down[p]), float(up[p])
         if influence is None:
-            interval, p_value = _by_draws(draws[:, p], float(paired.one_more[i, j]), confidence_level)
+            interval, p_value = _by_resampling(
+                resamples[:, p], float(paired.one_more[i, j]), confidence_level
+            )
         else:
             low, high = gap - normal * below, gap + normal * above
             interval = Interval(
                 low=low, high=high, confidence_level=confidence_level, method="paired intervals"
             )
             p_value = float(alone[p])
-            # Draws cannot resolve p-values below 1 / n_resamples; the bound of Bonferroni can.
+            # Resamples cannot resolve p-values below 1 / n_resamples; the bound of Bonferroni can.
             adjusted = min(adjusted, p_value * len(pairs))
         # Alone a difference is known no worse than together with the others.
         below, above = (quantile * side if side < np.inf else np.inf for side in (below, above))
@@ -180,13 +158,13 @@ def paired_differences(
     return tuple(differences)
 
 
-def _sides(draws: FloatArray, gaps: FloatArray, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+def _sides(resamples: FloatArray, gaps: FloatArray, confidence_level: float) -> tuple[FloatArray, FloatArray]:
     """Return how far each difference reaches down and up, in standard errors of that side; inf where not known."""
     from scipy.special import ndtri
 
     tail, quantile = 0.5 - 0.5 * confidence_level, float(ndtri(0.5 + 0.5 * confidence_level))
-    unknown = np.isnan(draws).any(axis=0)
-    low, high = np.quantile(np.where(unknown, 0.0, draws), (tail, 1.0 - tail), axis=0, method="nearest")
+    unknown = np.isnan(resamples).any(axis=0)
+    low, high = np.quantile(np.where(unknown, 0.0, resamples), (tail, 1.0 - tail), axis=0, method="nearest")
     sides = (np.maximum(gaps - low, 0.0) / quantile, np.maximum(high - gaps, 0.0) / quantile)
     return np.where(unknown, np.inf, sides[0]), np.where(unknown, np.inf, sides[1])
 
@@ -199,27 +177,31 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     TypeError
         If one is not a result.
     ValueError
-        If they are of several measures, rows, draws or prices, or a model has no finite value.
+        If they are of several measures, rows, resamples or prices, or a model has no finite value.
     """
     for name, result in results.items():
         if not isinstance(result, Result):
             raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
     _check_shared(results, _comparable)
     listed = list(results.values())
-    by_draws = any(map(_has_draws, listed)) or not all(hasattr(result, "influence") for result in listed)
+    by_resampling = any(map(_is_resampled, listed)) or not all(
+        hasattr(result, "influence") for result in listed
+    )
     warnings: list[str] = []
     for name, result in results.items():
-        if not by_draws:
+        if not by_resampling:
             warnings += _check_influence(name, result)
-        elif not _has_draws(result):
+        elif not _is_resampled(result):
             remedy = "Pass resampling."
-            raise ValueError(describe(f"results[{name!r}]", "resampled", "a result without draws", remedy))
-    keys = SHARED_BY_DRAWS if by_draws else SHARED_BY_INFLUENCE
+            raise ValueError(
+                describe(f"results[{name!r}]", "resampled", "a result without resamples", remedy)
+            )
+    keys = SHARED_BY_RESAMPLES if by_resampling else SHARED_BY_INFLUENCE
 
     def shared(result: Any) -> dict[str, tuple[Any, str]]:
         resampling = result.settings.get("resampling")
         options = {**result.settings, **(resampling if isinstance(resampling, Mapping) else {})}
-        influence = None if by_draws else result.influence
+        influence = None if by_resampling else result.influence
         return {
             "number of rows": (result.n_samples, ""),
             **{"seed rng" if key == "rng" else key: (options.get(key), "") for key in keys},
@@ -246,12 +228,8 @@ def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
 
 
 def _comparable(result: Any) -> dict[str, tuple[Any, str]]:
-    """Return what results must share whatever pairs them; agreement in nats grows with the number of classes."""
-    shared = {"measure": (result.measure, ""), **getattr(result, "comparable", {})}
-    if result.measure == "posterior_agreement":
-        remedy = 'Agreement over its ceiling can be compared: criterion="agreement_over_ceiling".'
-        shared["number of classes"] = (result.n_classes, remedy)
-    return shared
+    """Return what results must share whatever pairs them, each with the remedy where they do not."""
+    return {"measure": (result.measure, ""), **result.comparable}
 
 
 def _check_influence(name: str, result: Any) -> list[str]:
@@ -270,7 +248,7 @@ def _check_influence(name: str, result: Any) -> list[str]:
     return [f"{name}: its sampling error is not known (status {result.status}) and counts as none."]
 
 
-def _has_draws(result: Any) -> bool:
+def _is_resampled(result: Any) -> bool:
     return getattr(result, "resampled", None) is not None
 
 
@@ -280,7 +258,7 @@ def _above(gaps: FloatArray, floor: FloatArray) -> FloatArray:
 
 
 def _one_more(first: Any, second: Any) -> float:
-    """Return the largest difference of two models in any row, as a share of their sum over all units.
+    """Return the largest difference of two models in any row, as a fraction of their sum over all units.
 
     A model that errs in no row may yet err in the next one, as far as any model did: so two models that differ in a
     few rows alone are told apart about as well as by the sign test of these rows.
@@ -292,11 +270,14 @@ def _one_more(first: Any, second: Any) -> float:
     return float(np.abs(sides[0] - sides[1]).max()) / int(drawn["n_units"])
 
 
-def _by_draws(draws: FloatArray, one_more: float, confidence_level: float) -> tuple[Interval, float]:
+def _by_resampling(resamples: FloatArray, one_more: float, confidence_level: float) -> tuple[Interval, float]:
     """Return the interval of a difference and the p-value of 0, with half a row more against either model."""
-    more = one_more * np.random.default_rng(0).standard_gamma(HALF, len(draws))
-    low, high = drawn_interval(draws - more, draws + more, confidence_level)
+    more = one_more * np.random.default_rng(0).standard_gamma(HALF, len(resamples))
+    low, high = resampled_interval(resamples - more, resamples + more, confidence_level)
     interval = Interval(
-        low=low, high=high, confidence_level=confidence_level, method=f"paired bootstrap, {len(draws)} draws"
+        low=low,
+        high=high,
+        confidence_level=confidence_level,
+        method=f"paired bootstrap, {len(resamples)} resamples",
     )
-    return interval, drawn_p_value(draws - more, draws + more)
+    return interval, resampled_p_value(resamples - more, resamples + more)

@@ -1,4 +1,4 @@
-"""Ranks of models by any measure, from results whose draws are paired."""
+"""Ranks of models by any measure, from results whose resamples are paired."""
 
 from __future__ import annotations
 
@@ -23,13 +23,6 @@ from shiftmetrics.stability import worst_case_risk
 from shiftmetrics.stability.losses.base import Loss
 from shiftmetrics.stability.result import StabilityResult
 
-COMPANIONS = (
-    "disagreement", "kappa", "normalized", "ceiling", "equivalent_error", "beta",
-    "base_risk", "rms_move", "share_moved", "effective_sample_fraction",
-    "p_value", "share_low", "novelty",
-)  # fmt: skip
-"""Figures beside a value in the table, where its measure has them."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankedShare(Result):
@@ -41,7 +34,7 @@ class RankedShare(Result):
         Of the rows of all samples that are compared, one after the other, and of the reference.
     novelty, p_value, share_low : float
         The score in nats, the p-value of anything new, and the lower bound of the share.
-    comparable : dict
+    shared : dict
         What results must share to be compared.
     """
 
@@ -54,25 +47,35 @@ class RankedShare(Result):
     novelty: float
     p_value: float
     share_low: float
-    comparable: dict[str, Any]
+    shared: dict[str, tuple[Any, str]]
+
+    @property
+    def comparable(self) -> dict[str, tuple[Any, str]]:
+        """Return what results must share to be compared."""
+        return self.shared
+
+    @property
+    def secondary_metrics(self) -> dict[str, Any]:
+        """Return figures that a comparison shows beside the share."""
+        return {"p_value": self.p_value, "share_low": self.share_low, "novelty": self.novelty}
 
 
 def compare_results(
     results: Mapping[str, Result], *, confidence_level: float = 0.95, rng: Any = 0
 ) -> ComparisonResult:
-    """Rank models by results of one measure on the same rows, paired by their draws or by influence functions.
+    """Rank models by results of one measure on the same rows, paired by their resamples or by influence functions.
 
     Parameters
     ----------
     results : mapping of str to Result
-        By the name of each model. Either results with ``resampled`` draws, such as `posterior_agreement` returns with
-        ``resampling``; its seed, groups and number of draws must be the same for all. Or results with the
+        By the name of each model. Either results with ``resampled`` values, such as `posterior_agreement` returns
+        with ``resampling``; its seed, groups and number of resamples must be the same for all. Or results with the
         ``influence`` of each row, such as `stability_criterion` and `worst_case_risk` return; threshold, prices,
         ``sample_weight`` and groups must be the same for all.
     confidence_level : float, default 0.95
         Confidence level of the intervals of differences, and of all ranks together.
     rng : int, Generator or None, default 0
-        Seed of the draws behind differences and ranks, where results have influences.
+        Seed of the resamples behind differences and ranks, where results have influences.
 
     Returns
     -------
@@ -83,8 +86,9 @@ def compare_results(
     TypeError
         If ``results`` is not a mapping of results.
     ValueError
-        If there are fewer than two, or they come from other measures, rows, draws or prices, have neither draws nor
-        influences, or a value is infinite. Novelty must be of equal numbers of rows, bandwidth, kernel and eta.
+        If there are fewer than two, or they come from other measures, rows, resamples or prices, have neither
+        resamples nor influences, or a value is infinite. Novelty must be of equal numbers of rows, bandwidth, kernel
+        and eta.
 
     Examples
     --------
@@ -99,7 +103,7 @@ def compare_results(
     confidence_level = check_number(
         confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
     )
-    companions, settings = {}, {}
+    secondary_metrics, settings = {}, {}
     losses: dict[str, Any] = {
         name: getattr(result, "loss", None)
         for name, result in results.items()
@@ -110,8 +114,12 @@ def compare_results(
         settings["budget"] = budget = common_budget(results)
         for name, result in results.items():
             prices = {price: result.settings[price] for price in ("theta1", "theta2", "divergence")}
-            companions[name] = {"worst_case_risk": worst_case_risk(losses[name], budget, **prices).value}
-    return rank_results(results, confidence_level, seed_of(rng), companions=companions, settings=settings)
+            secondary_metrics[name] = {
+                "worst_case_risk": worst_case_risk(losses[name], budget, **prices).value
+            }
+    return rank_results(
+        results, confidence_level, seed_of(rng), secondary_metrics=secondary_metrics, settings=settings
+    )
 
 
 def common_budget(results: Mapping[str, Any]) -> float:
@@ -124,10 +132,10 @@ def rank_results(
     confidence_level: float,
     seed: int,
     *,
-    companions: Mapping[str, Mapping[str, float]] | None = None,
+    secondary_metrics: Mapping[str, Mapping[str, float]] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> ComparisonResult:
-    """Rank checked results, with more ``companions`` of each model and more ``settings`` than the results have."""
+    """Rank checked results, with more secondary metrics of each model and more settings than the results have."""
     names = model_names(results, "results")
     if all(isinstance(result, NoveltyResult) for result in results.values()):
         results = ranked_shares(results, confidence_level)
@@ -138,10 +146,10 @@ def rank_results(
         PairedValues.of(list(results.values()), seed, confidence_level),
         confidence_level,
         collapsed=collapsed_models([getattr(result, "shares", None) for result in results.values()]),
-        companions=[
+        secondary_metrics=[
             {
-                **{what: getattr(result, what) for what in COMPANIONS if hasattr(result, what)},
-                **(companions or {}).get(name, {}),
+                **result.secondary_metrics,
+                **(secondary_metrics or {}).get(name, {}),
             }
             for name, result in results.items()
         ],
@@ -189,7 +197,7 @@ def ranked_shares(results: Mapping[str, Any], confidence_level: float) -> dict[s
             novelty=result.value,
             p_value=result.p_value,
             share_low=result.share_interval.low,
-            comparable=result.comparable,
+            shared=result.comparable,
         )
     return found
 
@@ -209,7 +217,7 @@ def rank_models(
     confidence_level: float,
     *,
     collapsed: Sequence[bool],
-    companions: Sequence[Mapping[str, float]],
+    secondary_metrics: Sequence[Mapping[str, float]],
     collapsed_last: bool = True,
     higher_is_better: bool = True,
     **fields: Any,
@@ -227,7 +235,7 @@ def rank_models(
         sign * pair.difference if pair.p_adjusted <= 1.0 - confidence_level else 0.0 for pair in differences
     ]
     ranges = _rank_ranges(len(names), n_fit, clear)
-    best = _best_shares(sign * paired.draws[:, order], n_fit)
+    best = _best_shares(sign * paired.resamples[:, order], n_fit)
     models = tuple(
         RankedModel(
             name=names[m],
@@ -238,7 +246,7 @@ def rank_models(
             rank_high=ranges[place][1],
             probability_best=float(best[place]),
             collapsed=collapsed[m],
-            companions=dict(companions[m]),
+            secondary_metrics=dict(secondary_metrics[m]),
         )
         for place, m in enumerate(order)
     )
@@ -283,11 +291,11 @@ def _rank_ranges(n_models: int, n_fit: int, clear: Sequence[float]) -> list[tupl
     return [(int(1 + better[i]), int(n_models - worse[i])) for i in range(n_models)]
 
 
-def _best_shares(draws: FloatArray, n_fit: int) -> FloatArray:
-    """Return the share of draws in which each model is best, ties divided; collapsed ones, the last, never are."""
-    n_fit = n_fit or draws.shape[1]
-    fit = draws[:, :n_fit]
+def _best_shares(resamples: FloatArray, n_fit: int) -> FloatArray:
+    """Return how often each model is best, ties divided; collapsed ones, the last, never are."""
+    n_fit = n_fit or resamples.shape[1]
+    fit = resamples[:, :n_fit]
     top = fit == fit.max(axis=1, keepdims=True)
-    shares = np.zeros(draws.shape[1])
+    shares = np.zeros(resamples.shape[1])
     shares[:n_fit] = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
     return shares

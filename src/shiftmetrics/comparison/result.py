@@ -42,10 +42,10 @@ class RankedModel(Record):
     rank_low, rank_high : int
         Ranks that the model may have in truth; together they hold for all models at the confidence level.
     probability_best : float
-        Share of the draws in which it is the best.
+        Fraction of the resamples in which it is the best.
     collapsed : bool
         Whether it hardly leaves one class.
-    companions : dict of str to float
+    secondary_metrics : dict of str to float
         Figures beside its value, such as the share of predictions that stay as they were.
     """
 
@@ -57,7 +57,7 @@ class RankedModel(Record):
     rank_high: int
     probability_best: float
     collapsed: bool
-    companions: dict[str, float]
+    secondary_metrics: dict[str, float]
 
     @property
     def ranks(self) -> str:
@@ -185,13 +185,13 @@ class ComparisonResult(Drawn, Result):
         if collapsed:
             they = "they hardly leave" if len(collapsed) > 1 else "it hardly leaves"
             sentences.append(f"Collapsed, that is {they} one class: {_listed(collapsed)}.")
-        if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.companions.keys():
+        if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.secondary_metrics.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
         return [*sentences, *super().notes()[1:]]
 
     def _shift_in_words(self, model: RankedModel) -> str:
         """Say what the worst shift of a model does, and the risk that a common budget buys."""
-        figures = model.companions
+        figures = model.secondary_metrics
         text = shift_in_words(
             figures["rms_move"], figures["share_moved"], figures["effective_sample_fraction"]
         )
@@ -214,14 +214,14 @@ class ComparisonResult(Drawn, Result):
 
 
 def _line(record: Record) -> dict[str, Any]:
-    """Return the fields of a record, each interval as two of them, the companions one by one."""
+    """Return the fields of a record, each interval as two of them, the secondary metrics one by one."""
     line: dict[str, Any] = {}
     for name, part in record.to_dict().items():
         if name.endswith("interval"):
             stem = name.removesuffix("_interval")
             line |= {f"{stem}_low": part["low"], f"{stem}_high": part["high"]}
         else:
-            line |= part if name == "companions" else {name: part}
+            line |= part if name == "secondary_metrics" else {name: part}
     return line
 
 

@@ -43,16 +43,16 @@ def compare_stability(
         Survey weight of each row.
     resampling : Resampling or float, default 0.95
         The level of the intervals, and of all ranks together; ``groups`` of rows; and ``rng``, by default 0, the
-        seed of the draws behind differences and ranks.
+        seed of the resamples behind differences and ranks.
     computing : Computing, optional
         As in `stability_criterion`.
 
     Returns
     -------
     ComparisonResult
-        `to_frame` gives the table of models with readable companions (root-mean-square move, share moved, effective
-        sample fraction, highest risk within what breaks the least stable model), `differences_frame` that of the
-        pairs.
+        `to_frame` gives the table of models with readable secondary metrics (root-mean-square move, share moved,
+        effective sample fraction, highest risk within what breaks the least stable model), `differences_frame`
+        that of the pairs.
 
     Raises
     ------
@@ -107,7 +107,11 @@ def compare_stability(
 
     results = measure_each(names, stability, computing)
     within = common_budget(results)
-    companions = measure_each(names, risk, computing)
+    secondary_metrics = measure_each(names, risk, computing)
     return rank_results(
-        results, drawn.confidence_level, seed, companions=companions, settings={"budget": within}
+        results,
+        drawn.confidence_level,
+        seed,
+        secondary_metrics=secondary_metrics,
+        settings={"budget": within},
     )

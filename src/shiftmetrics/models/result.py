@@ -200,9 +200,9 @@ class ModelStabilityResult(StabilityResult):
             raise ValueError(NO_ROWS)
         return self.moved
 
-    def yardsticks(self) -> list[str]:
+    def reference_values(self) -> list[str]:
         """Return sentences to compare the shift with; moves with the gaps between two random halves of the sample."""
-        sentences = super().yardsticks()
+        sentences = super().reference_values()
         distance = self.search.neighbour_distance
         if distance is not None and self.rms_move > 0.0:
             far = f"{format_number(distance)}{self.distance_unit}"

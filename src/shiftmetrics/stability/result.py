@@ -215,6 +215,16 @@ class StabilityResult(Drawn, Result):
             for name, value in _INVERSE.items():
                 object.__setattr__(self, name, value)
 
+    @property
+    def secondary_metrics(self) -> dict[str, Any]:
+        """Return figures that a comparison shows beside the value."""
+        return {
+            "base_risk": self.base_risk,
+            "rms_move": self.rms_move,
+            "share_moved": self.share_moved,
+            "effective_sample_fraction": self.effective_sample_fraction,
+        }
+
     def headline(self) -> str:
         """Say what moves, and by reweighting alone who gains weight; the value follows in `notes`."""
         budget, code = self.settings.get("budget"), self.status.code
@@ -311,7 +321,7 @@ class StabilityResult(Drawn, Result):
         """The unit of a distance, to write after a number."""
         return " in units of the distances"
 
-    def yardsticks(self) -> list[str]:
+    def reference_values(self) -> list[str]:
         """Return sentences to compare the shift with: random halves of the sample, rows that stand equally far."""
         sentences = []
         if self.base_losses is not None and self.n_samples > 1:
@@ -337,7 +347,7 @@ class StabilityResult(Drawn, Result):
             )
         sentences.insert(0, f"{value} {first}")
         if self.status.code == "converged":
-            sentences += self.yardsticks()
+            sentences += self.reference_values()
         if self.kind == "upper_bound":
             sentences.insert(1, "An upper bound: the true value may be lower, never higher.")
         elif self.kind == "lower_bound":

@@ -1,4 +1,4 @@
-"""A shift in words: the risk in the unit of its loss, what moves, who gains weight, and yardsticks for them."""
+"""A shift in words: the risk in the unit of its loss, what moves, who gains weight, and reference values for them."""
 
 from __future__ import annotations
 

@@ -91,10 +91,10 @@ def test_results_without_rows_or_moves_have_less_to_say(people):
     ]
 
 
-def test_the_card_holds_the_yardsticks(result):
+def test_the_card_holds_the_reference_values(result):
     page = html.unescape(render_report(result)).replace("\xa0", " ")
-    assert len(result.yardsticks()) == 3
-    for sentence in result.yardsticks():
+    assert len(result.reference_values()) == 3
+    for sentence in result.reference_values():
         assert sentence in page
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.validation import check_choice, describe, seed_of
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
-from shiftmetrics.comparison.judges import AGREEMENT, OVER_CEILING
+from shiftmetrics.comparison.selection_criteria import AGREEMENT, OVER_CEILING
 
 RESPONSES = ("auto", "decision_function", "predict_proba", "predict_log_proba")
 

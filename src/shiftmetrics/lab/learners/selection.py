@@ -15,7 +15,7 @@ from shiftmetrics._core.validation import check_integer, check_number, describe
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 from shiftmetrics.comparison.criteria import SCORES, confusion
-from shiftmetrics.comparison.judges import AGREEMENT, OVER_CEILING, choose_criterion
+from shiftmetrics.comparison.selection_criteria import AGREEMENT, OVER_CEILING, choose_criterion
 
 NEED_PAIRS = ("agreement_rate", AGREEMENT, OVER_CEILING)
 

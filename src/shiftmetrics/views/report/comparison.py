@@ -9,7 +9,7 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 
-COMPANIONS: dict[str, tuple[str, Callable[[float | None], str]]] = {
+SECONDARY_METRICS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "accuracy": ("Accuracy", percent),
     "accuracy_low": ("at least", percent),
     "accuracy_high": ("at most", percent),
@@ -31,7 +31,7 @@ def comparison_facts(result: Any) -> list[Fact]:
     """Return the value and the ranks of each model."""
     facts = []
     for model in result.models:
-        known = model.companions
+        known = model.secondary_metrics
         meaning = f"rank {model.ranks}"
         if "accuracy" in known:
             ends = " to ".join(percent(known[f"accuracy_{end}"]) for end in ("low", "high"))
@@ -52,7 +52,7 @@ def comparison_facts(result: Any) -> list[Fact]:
 
 @reports("comparison", ComparisonResult, facts=comparison_facts)
 def fill_comparison(entry: Entry) -> None:
-    """Draw the models, and list them, their companions and their differences."""
+    """Draw the models, and list them, their secondary metrics and their differences."""
     result = entry.result
     entry.sentences += [*([result.basis] if result.basis else []), result.status.text]
     entry.draw("models", height=1.4 + 0.25 * len(result.models))
@@ -70,21 +70,21 @@ def fill_comparison(entry: Entry) -> None:
     entry.add_table(models, "Models, the best first")
     known = {
         name: shown
-        for name, shown in COMPANIONS.items()
-        if all(name in model.companions for model in result.models)
+        for name, shown in SECONDARY_METRICS.items()
+        if all(name in model.secondary_metrics for model in result.models)
     }
     if known:
-        companions = [
+        secondary_metrics = [
             {
                 "Model": model.name,
-                **{head: show(model.companions[name]) for name, (head, show) in known.items()},
+                **{head: show(model.secondary_metrics[name]) for name, (head, show) in known.items()},
             }
             for model in result.models
         ]
         caption = "Beside the values"
         if "worst_case_risk" in known:
             caption += f"; the budget is {format_number(result.settings['budget'])}"
-        entry.add_table(companions, caption)
+        entry.add_table(secondary_metrics, caption)
     differences = [
         {
             "Better": pair.first,

@@ -54,7 +54,7 @@ def fill_shift(entry: Entry) -> None:
     if not math.isfinite(result.value):
         return
     if result.status.code == "converged":
-        entry.sentences.extend(result.yardsticks())
+        entry.sentences.extend(result.reference_values())
     if result.measure != "worst_case_risk" and entry.rows.loss is not None:
         _draw_curves(entry)
     if result.weights is None:

@@ -1,4 +1,4 @@
-"""Judges of models: a number for each model from the rows that were drawn, and intervals from many draws."""
+"""Selection criteria: a number for each model from the resampled rows, and intervals from many resamples."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
-from shiftmetrics._core.confidence import ResamplingUnits, drawn_interval
 from shiftmetrics._core.options import Resampling, progress_bar
+from shiftmetrics._core.resampling import ResamplingUnits, resampled_interval, weights_of_resample
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.scores import ScorePairs
@@ -24,7 +24,7 @@ from shiftmetrics.comparison.paired import PairedValues
 
 VOTE, OVER_CEILING, AGREEMENT = LABEL_FREE = ("vote", "agreement_over_ceiling", "agreement")
 
-Judge = Callable[[FloatArray, FloatArray], FloatArray]
+SelectionCriterion = Callable[[FloatArray, FloatArray], FloatArray]
 """Maps weights of the pairs, and of the labelled rows, to a number for each model."""
 
 
@@ -43,8 +43,8 @@ def choose_criterion(criterion: str, n_models: int, *, labels: bool, other_rows:
     return criterion
 
 
-def judge_of(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Judge:
-    """Return the judge by a criterion other than agreement."""
+def selection_criterion(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> SelectionCriterion:
+    """Return a criterion other than agreement."""
     if criterion not in (VOTE, *SCORES):
         return _by_scorer(criterion, classes, pairs)
     n_classes, score, known = classes.n_classes, SCORES.get(criterion, accuracy_and_f1), classes.labelled
@@ -54,7 +54,7 @@ def judge_of(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> J
         vote, _ = weighted_vote(classes.before, n_classes, classes.weights)
         targets = [vote] * len(classes.shifted)
 
-    def judge(weights: FloatArray, others: FloatArray) -> FloatArray:
+    def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
         found = [
             confusion(*sides, n_classes, weights) for sides in zip(targets, classes.shifted, strict=True)
@@ -64,11 +64,11 @@ def judge_of(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> J
             found = [chained_confusion(*parts) for parts in zip(means, found, strict=True)]
         return np.array([score(part) for part in found])
 
-    return judge
+    return evaluate
 
 
-def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Judge:
-    """Judge by a scorer of scikit-learn."""
+def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> SelectionCriterion:
+    """Return the criterion of a scorer of scikit-learn."""
     from sklearn.metrics import get_scorer
 
     from shiftmetrics.comparison.scorers import KnownScores
@@ -79,56 +79,59 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Judg
         estimators.append(KnownScores(scores, columns if part.classes is None else columns[part.classes]))
     rows = np.arange(len(classes.weights))
 
-    def judge(weights: FloatArray, others: FloatArray) -> FloatArray:
+    def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
         return np.array([scorer(model, rows, classes.labels, sample_weight=weights) for model in estimators])
 
-    return judge
+    return evaluate
 
 
 def resampled_values(
-    judges: Mapping[str, Judge], classes: Classes, resampling: Resampling, *, progress: bool
+    criteria: Mapping[str, SelectionCriterion], classes: Classes, resampling: Resampling, *, progress: bool
 ) -> dict[str, PairedValues]:
-    """Ask judges about the sample and about draws of it, the same for all models and judges: the Bayesian bootstrap.
+    """Evaluate criteria on the sample and on its resamples, the same for all models: the Bayesian bootstrap.
 
-    The labelled rows are a sample of their own: they are drawn independently of the pairs. As for agreement, the ends
-    of intervals have one more row against the value or for it, so that a share's are those of Clopper and Pearson.
+    The labelled rows are a sample of their own: they are resampled independently of the pairs. As for agreement,
+    the ends of intervals have one more row against the value or for it, so that those of a fraction are those of
+    Clopper and Pearson.
     """
     n_labelled = 0 if classes.labelled is None else classes.labelled.shape[1]
     units = ResamplingUnits.of(resampling.groups, len(classes.weights))
     of_units = units.sums(classes.weights)
     n_effective = float(of_units.sum() ** 2 / (of_units**2).sum())
     one_more = 1.0 / (min(n_effective, n_labelled) if n_labelled else n_effective)
-    drawn: dict[str, list[FloatArray]] = {name: [] for name in judges}
-    for draw in progress_bar(progress, "draw", over=range(resampling.n_resamples)):
-        rng = np.random.default_rng([resampling.rng, draw])
-        weights = rng.standard_exponential(units.n_units)
-        weights = weights if units.codes is None else weights[units.codes]
-        others = rng.standard_exponential(n_labelled)
-        for name, judge in judges.items():
-            drawn[name].append(judge(weights, others))
+    resampled: dict[str, list[FloatArray]] = {name: [] for name in criteria}
+    for number in progress_bar(progress, "resample", over=range(resampling.n_resamples)):
+        weights, others = weights_of_resample(resampling.rng, number, units, n_labelled)
+        for name, evaluate in criteria.items():
+            resampled[name].append(evaluate(weights, others))
     ones = np.ones(len(classes.weights)), np.ones(n_labelled)
     return {
         name: _paired(
-            judge(*ones), np.asarray(drawn[name]), one_more if name in (VOTE, *SCORES) else 0.0, resampling
+            evaluate(*ones),
+            np.asarray(resampled[name]),
+            one_more if name in (VOTE, *SCORES) else 0.0,
+            resampling,
         )
-        for name, judge in judges.items()
+        for name, evaluate in criteria.items()
     }
 
 
-def _paired(values: FloatArray, draws: FloatArray, one_more: float, resampling: Resampling) -> PairedValues:
-    """Return the values with their intervals; ``one_more`` is what one more row may add to a share."""
-    if not (np.isfinite(draws).all() and np.isfinite(values).all()):
+def _paired(
+    values: FloatArray, resamples: FloatArray, one_more: float, resampling: Resampling
+) -> PairedValues:
+    """Return the values with their intervals; ``one_more`` is what one more row may add to a fraction."""
+    if not (np.isfinite(resamples).all() and np.isfinite(values).all()):
         raise ValueError(describe("criterion", "defined by the rows and their labels", "no number"))
     more = one_more * np.random.default_rng([resampling.rng, resampling.n_resamples]).standard_exponential(
-        len(draws)
+        len(resamples)
     )
     intervals = []
-    for value, column in zip(values.tolist(), draws.T, strict=True):
-        low, high = drawn_interval(column - more, column + more, resampling.confidence_level)
+    for value, column in zip(values.tolist(), resamples.T, strict=True):
+        low, high = resampled_interval(column - more, column + more, resampling.confidence_level)
         if one_more > 0.0:
             low, high = max(low, 0.0), min(high, 1.0)
-        method = f"{len(draws)} draws of the rows" + (" with one more" if one_more > 0.0 else "")
+        method = f"{len(resamples)} resamples of the rows" + (" with one more" if one_more > 0.0 else "")
         intervals.append(
             Interval(
                 low=min(low, value),
@@ -141,6 +144,6 @@ def _paired(values: FloatArray, draws: FloatArray, one_more: float, resampling: 
         values=values,
         bounds=np.full(len(values), 1e-12),  # rounding: what is equal by counts is equal
         intervals=tuple(intervals),
-        draws=draws,
+        resamples=resamples,
         one_more=np.full((len(values), len(values)), 2.0 * one_more),  # for one model and against the other
     )

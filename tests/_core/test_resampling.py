@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftmetrics._core.confidence import (
-    Draws,
+from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.resampling import (
+    Resamples,
     ResamplingUnits,
-    binomial_interval,
-    drawn_interval,
-    drawn_p_value,
+    resampled_interval,
+    resampled_p_value,
     resampled_sums,
     simultaneous_p_values,
 )
@@ -21,20 +21,22 @@ def test_a_p_value_never_contradicts_the_interval(confidence_level):
         rng = np.random.default_rng(seed)
         low = rng.normal(0.18, 0.1, int(rng.integers(39, 300)))
         high = low + rng.exponential(0.02, len(low))
-        ends = drawn_interval(low, high, confidence_level)
-        assert (drawn_p_value(low, high) <= 1.0 - confidence_level + 1e-12) == (not ends[0] <= 0.0 <= ends[1])
+        ends = resampled_interval(low, high, confidence_level)
+        assert (resampled_p_value(low, high) <= 1.0 - confidence_level + 1e-12) == (
+            not ends[0] <= 0.0 <= ends[1]
+        )
 
 
 def test_p_values_have_a_floor_and_a_ceiling():
     draws = np.random.default_rng(0).normal(5.0, 0.1, 999)
-    assert drawn_p_value(draws, draws) == drawn_p_value(-draws, -draws) == pytest.approx(2 / 1000)
-    assert drawn_p_value(np.zeros(99), np.zeros(99)) == 1.0
-    assert drawn_interval(np.ones(99), np.ones(99), 0.9) == (1.0, 1.0)
+    assert resampled_p_value(draws, draws) == resampled_p_value(-draws, -draws) == pytest.approx(2 / 1000)
+    assert resampled_p_value(np.zeros(99), np.zeros(99)) == 1.0
+    assert resampled_interval(np.ones(99), np.ones(99), 0.9) == (1.0, 1.0)
 
 
 def test_too_few_draws_are_refused():
     with pytest.raises(ValueError, match=r"n_resamples must be at least 39 for a level of 0\.95, got 38"):
-        drawn_interval(np.zeros(38), np.zeros(38), 0.95)
+        resampled_interval(np.zeros(38), np.zeros(38), 0.95)
 
 
 @pytest.mark.parametrize(("errors", "n"), [(0, 30), (3, 30), (30, 30), (2.5, 17.5)])
@@ -55,7 +57,7 @@ def test_simultaneous_p_values_control_the_whole_family():
         draws = rng.multinomial(80, np.full(80, 1 / 80), size=300) @ sample / 80
         values = sample.mean(axis=0)
         family += simultaneous_p_values(values, draws)[0].min() <= 0.1
-        single += min(drawn_p_value(part, part) for part in draws.T) <= 0.1
+        single += min(resampled_p_value(part, part) for part in draws.T) <= 0.1
     assert 0.04 < family / 300 < 0.16
     assert single / 300 > 0.4
 
@@ -68,11 +70,13 @@ def test_what_does_not_vary_is_certain():
     assert p.tolist() == [1.0, 0.01, 1.0]
 
 
-def all_weights(draws: Draws) -> np.ndarray:
+def all_weights(draws: Resamples) -> np.ndarray:
     return np.concatenate([draws.weights(block) for block in range(len(draws.blocks))], axis=1)
 
 
-@pytest.mark.parametrize("draws", [Draws(70, 4000, 3), Draws(1000, 400, 3)], ids=["one block", "several"])
+@pytest.mark.parametrize(
+    "draws", [Resamples(70, 4000, 3), Resamples(1000, 400, 3)], ids=["one block", "several"]
+)
 def test_weights_follow_their_law(draws):
     weights = all_weights(draws)
     assert weights.shape == (draws.n_resamples, draws.n_units)
@@ -86,7 +90,7 @@ def test_weights_follow_their_law(draws):
 
 
 def test_several_blocks_are_tried():
-    assert len(Draws(1000, 400, 3).blocks) > 1
+    assert len(Resamples(1000, 400, 3).blocks) > 1
 
 
 def test_sums_are_those_of_the_weights():
@@ -94,13 +98,13 @@ def test_sums_are_those_of_the_weights():
     values, groups = rng.normal(size=(900, 3)), rng.integers(0, 50, 900)
     for labels in (None, groups):
         units = ResamplingUnits.of(labels, 900)
-        draws = Draws(units.n_units, 500, 1)
+        draws = Resamples(units.n_units, 500, 1)
         weights = all_weights(draws) if units.codes is None else all_weights(draws)[:, units.codes]
         assert resampled_sums(lambda rows: values[rows], draws, units) == pytest.approx(weights @ values)
 
 
 def test_another_seed_is_another_draw():
-    assert not np.array_equal(all_weights(Draws(50, 10, 0)), all_weights(Draws(50, 10, 1)))
+    assert not np.array_equal(all_weights(Resamples(50, 10, 0)), all_weights(Resamples(50, 10, 1)))
 
 
 def test_units_add_up_their_rows():
