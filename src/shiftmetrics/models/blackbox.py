@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.climb import Columns, MoveSpace, Price, pays
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.models.climb import Ascent, BestPoints
 from shiftmetrics.models.decision.search import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question
@@ -39,7 +39,7 @@ class BlackboxRoute:
     def answer(self, question: Question) -> Answer | None:
         """Search for errors, or climb."""
         if question.loss != "zero_one":
-            return _Climb(question).first()
+            return QueryAscent(question).first()
         found = find_counterexamples(question, n_queries=question.n_queries)
         averaged = len(getattr(last_step(question.model), "calibrated_classifiers_", ())) > 1
         text = "An average of calibrated models is searched; one calibrated with ensemble=False has exact routes."
@@ -103,39 +103,41 @@ def unreached(distances: FloatArray) -> tuple[str, ...]:
     return (text,) if missing else ()
 
 
-class _Climb:
-    """Points of higher loss for every row, found round by round without derivatives.
+class QueryAscent(Ascent):
+    """Ascent without derivatives.
 
     Rows climb from where they are, each with a step length and a budget of its own. Each round evaluates both ends of
     a step along every column (or along some random directions, where there are many), at one more jump of each
     category, and then where the gradient that these losses give points to.
     """
 
+    rtol = _RTOL
+
     def __init__(self, question: Question) -> None:
-        self.question = question
-        codes = question.codes
-        self.columns = Columns.of(question, question.losses(codes, slice(None)))
-        self.queries = np.full(len(codes), question.n_queries - 1, dtype=np.int64)  # left
-        self.space = MoveSpace(question.domain, codes)
-        self.step = np.full(len(codes), 0.3 * _LONGEST)
+        super().__init__(question)
+        n = question.n_samples
+        self.queries_left = np.full(n, question.n_queries - 1, dtype=np.int64)
+        self.step = np.full(n, 0.3 * _LONGEST)
         spread = float(np.std(self.columns.loss.losses)) or 1.0
-        self.price = Price(2.0 * question.theta1 / spread)
+        self.price = 2.0 * question.theta1 / spread
 
     def first(self) -> Answer:
         """Add what a search for errors finds, and climb at a guess of the price."""
         question = self.question
         if question.classes is not None and question.n_queries >= 2 * _SEARCH_SHARE:
             self._add_errors(question.n_queries // _SEARCH_SHARE)
-        self._climb(self.price.guess)
-        return self.columns.answer(self.refine)
+        self.round(self.price)
+        return self.answer()
 
     def refine(self, dual: float) -> Answer | None:
-        """Climb at the present price; None when no row gains, or no queries are left."""
-        price = self.price.at(dual)
-        self.step = np.maximum(self.step, 0.1 * _LONGEST)  # the price has changed
-        while self._able().size:
-            if self._climb(price):
-                return self.columns.answer(self.refine)
+        """Climb at the dual price; steps that became short grow again, as the price has changed."""
+        self.step = np.maximum(self.step, 0.1 * _LONGEST)
+        return super().refine(dual)
+
+    def next_price(self, dual: float) -> float | None:
+        """Return the same price: steps are shorter now. None when no row can go on."""
+        if self._able().size:
+            return self.price
         return None
 
     def _able(self) -> IntArray:
@@ -143,38 +145,28 @@ class _Climb:
         n_directions = min(self.space.n_numeric, _MOST_DIRECTIONS)
         n_jumps = sum(len(flip.states) - 1 for flip in self.space.flips) + 2 * len(self.space.coarse)
         of_a_round = 2 * n_directions + 2 + len(_SHARES) + min(n_jumps, _MOST_JUMPS)
-        return np.flatnonzero((self.queries >= of_a_round) & (self.step > _SHORTEST))
+        return np.flatnonzero((self.queries_left >= of_a_round) & (self.step > _SHORTEST))
 
     def _add_errors(self, n_queries: int) -> None:
         found = find_counterexamples(self.question, n_queries=n_queries)
-        self.queries -= found.queries
+        self.queries_left -= found.queries
         away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
         losses = np.zeros(len(found.points))
         distances = np.full(len(found.points), np.inf)
         losses[away] = self.question.losses(found.points[away], away)
         distances[away] = found.distances[away]
-        self.queries[away] -= 1
+        self.queries_left[away] -= 1
         self.columns = self.columns.appended(found.points, losses, distances)
         if away.size and losses[away].mean() > 0.0:
             # at this price the errors begin to pay
             squared = np.median(np.square(distances[away]))
-            self.price = Price(2.0 * self.question.theta1 * float(squared / np.median(losses[away])))
+            self.price = 2.0 * self.question.theta1 * float(squared / np.median(losses[away]))
 
-    def _climb(self, dual: float) -> bool:
-        """Climb from the best points; return whether that paid."""
-        question = self.question
+    def climb(self, start: FloatArray, best: BestPoints, dual: float) -> None:
+        """Climb one round with the rows that can go on."""
         which = self._able()
         if not which.size:
-            return False
-        start, value = self.columns.best(dual, question.theta1)
-        best = _Best(start, np.zeros(len(start)), value.copy(), np.zeros(len(start), dtype=np.bool_))
-        self._round(which, start, dual, best)
-        distances = np.where(best.found, question.domain.distances(best.points, question.codes), np.inf)
-        self.columns = self.columns.appended(best.points, best.losses, distances)
-        return pays(best.values - value, value, _RTOL)
-
-    def _round(self, which: IntArray, start: FloatArray, dual: float, best: _Best) -> None:
-        """Climb one round with the rows ``which``, and keep their best points."""
+            return
         space = self.space
         rng = self.question.rng
         before = best.values[which].copy()
@@ -200,33 +192,18 @@ class _Climb:
         gained = best.values[which] > before + 1e-3 * np.abs(before)
         self.step[which] = np.minimum(np.where(gained, 1.2, 0.4) * self.step[which], _LONGEST)
 
-    def _evaluate(self, which: IntArray, trials: FloatArray, dual: float, best: _Best) -> FloatArray:
+    def _evaluate(self, which: IntArray, trials: FloatArray, dual: float, best: BestPoints) -> FloatArray:
         """Evaluate several points of each row, keep the best, and return the losses."""
         n_which, n_points, n_columns = trials.shape
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
         loss = self.question.losses(flat, owner).reshape(n_which, n_points)
         loss = np.nan_to_num(loss, nan=0.0, posinf=0.0)  # far off, where the model overflows
-        self.queries[which] -= n_points
+        self.queries_left[which] -= n_points
         cost = self.question.theta1 * np.square(self.space.distance(flat, owner)).reshape(n_which, n_points)
         points = flat.reshape(trials.shape)
         everyone = np.arange(n_which)
         value = dual * loss - cost
         choice = value.argmax(axis=1)
-        better = np.flatnonzero(value[everyone, choice] > best.values[which])
-        rows = which[better]
-        choice = choice[better]
-        best.values[rows] = value[better, choice]
-        best.losses[rows] = loss[better, choice]
-        best.points[rows] = points[better, choice]
-        best.found[rows] = True
+        best.keep(which, points[everyone, choice], loss[everyone, choice], value[everyone, choice])
         return loss
-
-
-class _Best(NamedTuple):
-    """The best points of the rows in a round, with loss and value, and whether they were found in it."""
-
-    points: FloatArray
-    losses: FloatArray
-    values: FloatArray
-    found: BoolArray

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import check_memory_limit, format_bytes
 from shiftmetrics.models.domain import FAR, Domain, differs
 from shiftmetrics.models.question import Question
@@ -209,21 +209,106 @@ class Columns:
         return self.points(rows, np.sqrt(best.squared_distance), best.choice), best.value
 
 
-@dataclass
-class Price:
-    """The dual price at which points are searched; it grows while the threshold is out of reach."""
+class BestPoints(NamedTuple):
+    """The best points of the rows in a round.
 
-    guess: float
+    Attributes
+    ----------
+    points : array of shape (n_samples, n_features)
+        A point for each row, coded.
+    losses, values : array of shape (n_samples,)
+        Its loss, and ``dual loss - theta1 distance^2``.
+    found : bool array of shape (n_samples,)
+        Whether it was found in this round.
+    """
 
-    def at(self, dual: float) -> float:
-        """Return the price itself, or a higher one than before where it is infinite."""
+    points: FloatArray
+    losses: FloatArray
+    values: FloatArray
+    found: BoolArray
+
+    def keep(self, rows: IntArray, points: FloatArray, losses: FloatArray, values: FloatArray) -> None:
+        """Take the points of these rows, one each, that are better than the best so far; in place."""
+        better = np.flatnonzero(values > self.values[rows])
+        rows = rows[better]
+        self.points[rows] = points[better]
+        self.losses[rows] = losses[better]
+        self.values[rows] = values[better]
+        self.found[rows] = True
+
+
+class Ascent:
+    """Ascent of ``dual loss - theta1 distance^2`` for every row, round by round (column generation).
+
+    The worst case among the points found so far has a dual price: what a unit of risk costs. A round looks for
+    points that are better at this price, which joins them to the candidates of the loss. When no round pays, no
+    point that this search can find lowers the stability further. It is a heuristic: better points may exist.
+
+    A subclass says how a round climbs, and at which price to start.
+
+    Attributes
+    ----------
+    rtol : float
+        A round pays when the values of the rows grow by more than this, relative to their size.
+    warnings : tuple of str
+        What the caller should know.
+    price : float
+        The dual price of the last round; it grows while the threshold is out of reach.
+    """
+
+    rtol: float
+    warnings: tuple[str, ...] = ()
+
+    def __init__(self, question: Question) -> None:
+        codes = question.codes
+        self.question = question
+        self.space = MoveSpace(question.domain, codes)
+        self.columns = Columns.of(question, question.losses(codes, _EVERYTHING))
+        self.price = 1.0
+
+    def climb(self, start: FloatArray, best: BestPoints, dual: float) -> None:
+        """Climb from ``start``, the best points known, and keep better ones in ``best``."""
+        raise NotImplementedError
+
+    def next_price(self, dual: float) -> float | None:
+        """Return the price of another round after one that did not pay, None to end."""
+        raise NotImplementedError
+
+    def round(self, price: float) -> bool:
+        """Climb once, add what was found, and return whether that paid."""
+        start, value = self.columns.best(price, self.question.theta1)
+        n = len(start)
+        best = BestPoints(start.copy(), np.zeros(n), value.copy(), np.zeros(n, dtype=np.bool_))
+        self.climb(start, best, price)
+        if not best.found.any():
+            return False
+        self.add(best, price)
+        gain = best.values - value
+        return bool(gain.sum() > self.rtol * np.abs(best.values).sum())
+
+    def add(self, best: BestPoints, price: float) -> None:
+        """Add the points that a round found to the candidates."""
+        distances = self.question.domain.distances(best.points, self.question.codes)
+        distances = np.where(best.found, distances, np.inf)
+        self.columns = self.columns.appended(best.points, best.losses, distances)
+
+    def refine(self, dual: float) -> Answer | None:
+        """Climb at the dual price of the last solution; None when that no longer pays."""
+        price: float | None = self.price_at(dual)
+        while price is not None:
+            if self.round(price):
+                return self.answer()
+            price = self.next_price(dual)
+        return None
+
+    def price_at(self, dual: float) -> float:
+        """Return the dual price itself, or a higher one than before where it is infinite."""
         if math.isfinite(dual) and dual > 0.0:
-            self.guess = dual
+            self.price = dual
         else:
-            self.guess *= _PRICE_STEP
-        return self.guess
+            self.price *= _PRICE_STEP
+        return self.price
 
-
-def pays(gain: FloatArray, value: FloatArray, rtol: float) -> bool:
-    """Return whether gains of the rows at a dual price are worth another round."""
-    return bool(gain.sum() > rtol * np.abs(value).sum())
+    def answer(self) -> Answer:
+        """Return the points found so far as an answer that can be refined."""
+        return self.columns.answer(self.refine, warnings=self.warnings)

@@ -32,7 +32,7 @@ class TorchRoute:
         """
         if find_spec("torch") is None or np.isnan(question.codes).any():
             return None
-        from shiftmetrics.models.networks.climb import NetworkClimb, attack_network
+        from shiftmetrics.models.networks.climb import GradientAscent, attack_network
         from shiftmetrics.models.networks.network import network_of
 
         network = network_of(question)
@@ -40,4 +40,4 @@ class TorchRoute:
             return None
         if question.loss == "zero_one":
             return attack_network(question, network)
-        return NetworkClimb(question, network).first()
+        return GradientAscent(question, network).first()

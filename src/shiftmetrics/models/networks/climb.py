@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.attacks import AttackOptions, nearest_error
 from shiftmetrics.attacks.model import RowLoss, check_logits, cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
-from shiftmetrics.models.climb import Columns, MoveSpace, Price, pays
+from shiftmetrics.models.climb import Ascent, BestPoints
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.question import LossName, Question
@@ -42,86 +44,71 @@ _LEAST_ECHO = 1e-7
 _HIGHEST_PRICE = 1e9
 
 
-class NetworkClimb:
-    """Points of higher loss for every row, found round by round.
+class GradientAscent(Ascent):
+    """Ascent by the gradients of a network.
 
     Rows climb in the numeric columns that move; categories stay where a point has them, but for jumps.
     """
 
+    rtol = _RTOL
+
     def __init__(self, question: Question, network: Network) -> None:
-        self.question = question
-        self.network = network
-        self.theta1 = question.theta1
         if network.classifies:
             check_logits(torch.as_tensor(network.scores(question.codes)))
-        self.space = space = MoveSpace(question.domain, question.codes)
+        super().__init__(question)
+        self.network = network
+        self.warnings = network.warnings
+        self.theta1 = question.theta1
         labels = network.tensor(question.y)
         self._y = labels if question.loss == "squared" else labels.long()
-        self._unit = network.tensor(space.unit)
-        self._low = network.tensor(space.low)
-        self._high = network.tensor(space.high)
-        self.columns = Columns.of(question, question.losses(question.codes, slice(None)))
+        self._unit = network.tensor(self.space.unit)
+        self._low = network.tensor(self.space.low)
+        self._high = network.tensor(self.space.high)
         self.slopes = self._slopes_at_rows()
+        # Where a loss of slope s is linear, the best move at a price has the length price s / (2 theta1).
         steepness = float(np.sqrt(np.square(self.slopes).sum(axis=1).mean())) or 1.0
         self.guesses = [2.0 * self.theta1 * move / steepness for move in _FIRST_MOVES]
-        self.price = Price(self.guesses[-1])
+        self.price = self.guesses[-1]
         self.before: float | None = None  # the price of the round before
 
     def first(self) -> Answer:
         """Climb at several guesses of the price, so that the first solve has something to choose from."""
         for guess in self.guesses:
-            self._round(guess)
-        return self._answer()
+            self.round(guess)
+        return self.answer()
 
-    def refine(self, dual: float) -> Answer | None:
-        """Climb at the present price; None when that no longer pays."""
-        price = self.price.at(dual)
-        if self._round(price):
-            return self._answer()
-        # the threshold is out of reach of what is known: look at higher prices, as long as losses grow
-        while not np.isfinite(dual) and price < _HIGHEST_PRICE:
-            price = self.price.at(dual)
-            if self._round(price):
-                return self._answer()
-        return None
+    def next_price(self, dual: float) -> float | None:
+        """Return a higher price where the threshold is out of reach of what is known; else None."""
+        if math.isfinite(dual) or self.price >= _HIGHEST_PRICE:
+            return None
+        return self.price_at(dual)
 
-    def _round(self, dual: float) -> bool:
-        """Climb from the best points and from far ones, keep better ones, and return whether that pays."""
-        start, value = self.columns.best(dual, self.question.theta1)
-        first = value.copy()
-        starts = [start, *self._leaps(dual), *self._jumps(start, dual, value)]
-        best = start.copy()
-        losses = np.zeros(len(start))
-        distances = np.full(len(start), np.inf)
-        for points in starts:
+    def climb(self, start: FloatArray, best: BestPoints, dual: float) -> None:
+        """Climb from the best points, from far ones, and from those after a jump."""
+        everyone = np.arange(len(start))
+        for points in [start, *self._leaps(dual), *self._jumps(start, dual)]:
             climbed = self._ascended(points, dual)
-            there, loss, distance = self._measured(climbed, dual)
-            better = there > value
-            best[better] = climbed[better]
-            losses[better] = loss[better]
-            distances[better] = distance[better]
-            value = np.where(better, there, value)
-        if np.isinf(distances).all():
-            return False
-        self.columns = self.columns.appended(best, losses, distances)
-        self._add_echoes(best, np.isfinite(distances), dual)
-        return pays(value - first, value, _RTOL)
+            values, losses, _ = self._measured(climbed, dual)
+            best.keep(everyone, climbed, losses, values)
 
-    def _add_echoes(self, best: FloatArray, found: BoolArray, dual: float) -> None:
-        """Add points a little nearer and farther: where the best may be when the price has settled.
+    def add(self, best: BestPoints, price: float) -> None:
+        """Add the points, and others a little nearer and farther: echoes.
 
-        The price moves with the points, by less each round; so do the echoes.
+        The best points may be there when the price has settled. It moves with the points, by less each round; so do
+        the echoes.
         """
-        change = abs(dual / self.before - 1.0) if self.before else _FIRST_ECHO
-        self.before = dual
+        super().add(best, price)
+        change = abs(price / self.before - 1.0) if self.before else _FIRST_ECHO
+        self.before = price
         if change < _LEAST_ECHO:
             return
-        rows = np.arange(len(best))
-        moves = self.space.moves(best, rows)[:, None]
+        rows = np.arange(len(best.points))
+        moves = self.space.moves(best.points, rows)[:, None]
         for factor in (1.0 - min(change, _FIRST_ECHO), 1.0 + min(change, _FIRST_ECHO)):
-            points = self.space.points(best, rows, self.space.clip(factor * moves, rows))[:, 0]
-            _, losses, distances = self._measured(points, dual)
-            self.columns = self.columns.appended(points, losses, np.where(found, distances, np.inf))
+            points = self.space.points(best.points, rows, self.space.clip(factor * moves, rows))[:, 0]
+            _, losses, distances = self._measured(points, price)
+            distances = np.where(best.found, distances, np.inf)
+            self.columns = self.columns.appended(points, losses, distances)
 
     def _measured(self, points: FloatArray, dual: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Put points where the model sees them, in place; return their value, loss and distance there."""
@@ -132,7 +119,7 @@ class NetworkClimb:
         distance = question.domain.distances(points, question.codes)
         return dual * loss - question.theta1 * np.square(distance), loss, distance
 
-    def _jumps(self, start: FloatArray, dual: float, value: FloatArray) -> list[FloatArray]:
+    def _jumps(self, start: FloatArray, dual: float) -> list[FloatArray]:
         """Return the best single jump from each point, where there are categories or coarse whole numbers."""
         if not self.space.jumping:
             return []
@@ -145,9 +132,6 @@ class NetworkClimb:
             jumped[better] = points[better]
             best[better] = there[better]
         return [jumped]
-
-    def _answer(self) -> Answer:
-        return self.columns.answer(self.refine, warnings=self.network.warnings)
 
     def _ascended(self, points: FloatArray, dual: float) -> FloatArray:
         """Return better points, reached from ``points`` in a few gradient steps; never worse ones."""
