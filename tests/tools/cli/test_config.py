@@ -93,8 +93,7 @@ shifted = ["new=results/noise.json", "old=before/noise.json"]
 
 [[rule]]
 result = "releases"
-row = { first = "new", second = "old" }
-field = "difference"
+field = "differences.new-old.difference"
 at_least = %s
 """
     assert run("run", write(measured + comparison % -0.02)).exit_code == 0

@@ -71,9 +71,7 @@ def originals(folder: Path) -> dict[Path, Callable[[Path], Any]]:
     readers["one.json"] = lambda path: (Result.from_json(path), read_result_files([path]))
     readers["many.json"] = lambda path: (read_results(path), read_result_files([path]))
     readers["one.npz"] = lambda path: read_results(path.with_suffix(".json"))
-    (folder / "rules.toml").write_text(
-        '[[rule]]\nname = "r"\nat_least = 0.5\nfield = "value"\nrow = { a = 1 }\n'
-    )
+    (folder / "rules.toml").write_text('[[rule]]\nname = "r"\nat_least = 0.5\nfield = "parts.a.value"\n')
     readers["rules.toml"] = read_rules
     (folder / "config.toml").write_text(
         'seed = 1\ntrust = false\n[[agreement]]\nname = "n"\nshifted = "s.csv"\nreference = ["s.csv"]\nbeta = 2.0\n'

@@ -137,8 +137,8 @@ def test_a_status_that_is_no_answer_fails_unless_it_is_allowed(gauge):
 def test_the_status_of_a_part_counts_too(gauge, gauge_part):
     stuck = STUCK
     parts = (gauge_part(name="a", value=1.0), gauge_part(name="b", value=1.0, status=stuck))
-    checked = check_results({"it": gauge(parts=parts)}, [Rule(row={"name": "*"}, field="value", at_least=0)])
-    assert [outcome.ended for outcome in checked.outcomes] == ["passed", "failed"]
+    assert ended(gauge(parts=parts), field="parts.a.value", at_least=0) == "passed"
+    assert ended(gauge(parts=parts), field="parts.b.value", at_least=0) == "failed"
     assert ended(gauge(parts=parts), field="parts.1.value", at_least=0) == "failed"
     assert ended(gauge(parts=parts), field="parts.1.value", at_least=0, status="any") == "passed"
 
@@ -148,16 +148,16 @@ def test_rules_choose_results_by_name_and_measure(gauge, results):
 
     def chosen(**keys):
         checked = check_results(mixed, [Rule(at_least=-1e9, status="any", using="value", **keys)])
-        return [outcome.result for outcome in checked.outcomes]
+        return [outcome.result for outcome in checked.outcomes if outcome.ended != "error"]
 
-    assert chosen(result="noise/*") == ["noise/mild", "noise/strong"]
+    assert chosen(result="noise/*") == []
+    assert chosen(result="noise/mild") == ["noise/mild"]
     assert chosen(result="blur") == ["blur"]
     assert chosen(measure="gauge") == chosen(measure="tests.gauge") == ["noise/mild", "noise/strong", "blur"]
     assert chosen(measure="novelty") == ["novelty"]
-    assert chosen(measure="kernel_*") == ["novelty"]
+    assert chosen(measure="kernel_entropic_novelty") == ["novelty"]
     assert chosen(measure="stability") == ["stability"]
-    assert chosen(measure="stability*") == ["stability", "curve"]
-    assert chosen(measure="gauge", result="b*") == ["blur"]
+    assert chosen(measure="gauge", result="blur") == ["blur"]
     assert len(chosen()) == len(mixed)
 
 
@@ -211,9 +211,9 @@ def test_what_is_no_result_and_no_rule_is_refused(gauge):
 def test_rules_hold_for_results_read_back(results, tmp_path):
     rules = [
         Rule(measure="posterior_agreement", field="normalized", at_least=0.1),
-        Rule(result="compare", row={"first": "upset", "second": "calm"}, field="difference", at_most=0),
+        Rule(result="compare", field="differences.upset-calm.difference", at_most=0),
         Rule(result="novelty", field="modes.count", at_least=1),
-        Rule(result="curve", row={"threshold": 0.7}, field="stability", at_least=0),
+        Rule(result="curve", field="points.stability.1", at_least=0),
     ]
     for name, result in results.items():
         result.to_json(tmp_path / f"{name}.json")

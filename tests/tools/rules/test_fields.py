@@ -54,9 +54,9 @@ def test_paths_lead_to_fields_properties_and_parts(path, expected, gauge, gauge_
         ("reverse", "'reverse' is empty"),
         ("settings", "has parts; name one of them. There are 'threshold'"),
         ("settings.thresold", "no field 'thresold' in 'settings'. Did you mean 'threshold'"),
-        ("parts", "has parts; name one of them. There are '0', 'count'"),
-        ("parts.3", "no field '3' in 'parts'. There are '0', 'count'"),
-        ("parts.name", "no field 'name' in 'parts'. There are '0', 'count'"),
+        ("parts", "has parts; name one of them. There are 'head', '0', 'count'"),
+        ("parts.3", "no field '3' in 'parts'. There are 'head', '0', 'count'"),
+        ("parts.name", "no field 'name' in 'parts'. There are 'head', '0', 'count'"),
         ("parts.0", "has parts; name one of them. There are 'name', 'value'"),
         ("parts.0.valu", "no field 'valu' in 'parts.0'"),
         ("value.low", "'value' is a single value and has no 'low'"),
@@ -174,3 +174,26 @@ def test_points_of_a_series_that_was_searched_are_bounds(results):
         look(dataclasses.replace(curve, kind="upper_bound"), "points.thresholds.0").low
         == curve.points.thresholds[0]
     )
+
+
+def test_parts_are_chosen_by_their_names(results):
+    compared = results["compare"]
+    calm = next(part for part in compared.models if part.name == "calm")
+    found = look(compared, "models.calm.value")
+    assert (found.value, found.low, found.high) == (calm.value, calm.interval.low, calm.interval.high)
+    with pytest.raises(ValueError, match="Did you mean 'calm'"):
+        look(compared, "models.calmer.value")
+
+
+def test_differences_are_found_in_either_order(results):
+    compared = results["compare"]
+    pair = compared.differences[0]
+    forward = look(compared, f"differences.{pair.first}-{pair.second}.difference")
+    back = look(compared, f"differences.{pair.second}-{pair.first}.difference")
+    assert forward.value == pair.difference
+    assert (back.value, back.low, back.high) == (-forward.value, -forward.high, -forward.low)
+
+
+def test_a_part_of_a_curve_has_its_position(results):
+    curve = results["curve"]
+    assert look(curve, "points.stability.1").value == curve.points.stability[1]

@@ -13,7 +13,7 @@ def checked(gauge):
         Rule(name="holds", at_least=0.5, reason="Agreed."),
         Rule(name="fails", at_least=5, reason="Too low."),
         Rule(name="warns", at_least=float("inf"), severity="warn"),
-        Rule(name="lost", result="nowhere", equal_to="inf", row={"a": 1}),
+        Rule(name="lost", result="nowhere", equal_to="inf"),
     ]
     return check_results({"it": gauge(1.0, interval=(0.5, 2.0))}, rules)
 

@@ -24,8 +24,8 @@ def test_bounds_in_words(bounds, words):
 
 def test_a_rule_without_a_name_is_called_by_its_words():
     assert Rule(at_least=1).name == "every result: value at least 1"
-    rule = Rule(measure="comparison", result="cmp", row={"first": "a"}, field="difference", at_least=0)
-    assert rule.name == "comparison, cmp: difference where first = a at least 0"
+    rule = Rule(measure="comparison", result="cmp", field="difference", at_least=0)
+    assert rule.name == "comparison, cmp: difference at least 0"
     assert Rule(name="gate", at_least=1).name == "gate"
 
 
@@ -48,9 +48,7 @@ def test_a_rule_without_a_name_is_called_by_its_words():
         ({"at_least": 1, "using": "both"}, "using must be one of 'interval', 'value'"),
         ({"at_least": 1, "status": []}, "status must be a status or a list"),
         ({"at_least": 1, "status": [1]}, "status must be a status or a list"),
-        ({"at_least": 1, "row": {}}, "row must be columns"),
-        ({"at_least": 1, "row": "age"}, "row must be columns"),
-        ({"at_least": 1, "row": {"a": [1]}}, "row.a must be a text, a number"),
+        ({"at_least": 1, "row": {"a": 1}}, "row"),
     ],
 )
 def test_what_is_no_rule_is_refused(keys, message):

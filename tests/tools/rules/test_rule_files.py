@@ -14,8 +14,7 @@ reason = "Agreed in March."
 
 [[rule]]
 result = "compare"
-row = { first = "new", second = "old" }
-field = "difference"
+field = "differences.new-old.difference"
 at_least = -0.02
 severity = "warn"
 status = "any"
@@ -31,8 +30,8 @@ def test_rules_are_read_in_their_order(tmp_path):
         reason="Agreed in March.",
     )  # fmt: skip
     assert first.equals(expected)
-    assert (second.row, second.severity, second.status) == (
-        {"first": "new", "second": "old"},
+    assert (second.field, second.severity, second.status) == (
+        "differences.new-old.difference",
         "warn",
         ("any",),
     )

@@ -50,7 +50,7 @@ RULES = """\
 [[rule]]
 name = "predictions survive a turn"
 measure = "posterior_agreement"
-result = "rotation*"
+result = "{rotation}"
 field = "normalized"
 at_least = 0.5
 reason = "Forms are scanned by hand, and lie askew."
@@ -58,7 +58,7 @@ reason = "Forms are scanned by hand, and lie askew."
 [[rule]]
 name = "predictions survive noise"
 measure = "posterior_agreement"
-result = "noise*"
+result = "{noise}"
 field = "normalized"
 at_least = 0.8
 reason = "The next scanner is a cheap one."
@@ -70,7 +70,7 @@ at_least = 0.001
 
 [[rule]]
 name = "nothing new has come in"
-measure = "novelty.*"
+measure = "novelty"
 field = "modes.count"
 at_most = 0
 severity = "warn"
@@ -94,7 +94,7 @@ def write_inputs(found: Demonstration, folder: Path, *, seed: int) -> Path:
             images=rows[novelty].images,
             reference_images=rows[novelty].reference_images,
         )
-    write_text(folder / "rules.toml", RULES)
+    write_text(folder / "rules.toml", RULES.format(rotation=rotation, noise=noise))
     text = CONFIG.format(
         seed=seed, rotation=rotation, noise=noise, stability=stability, threshold=BROKEN_RISK, novelty=novelty
     )

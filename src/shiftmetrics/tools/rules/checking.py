@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shiftmetrics._core.result import Result, Status, format_number
 from shiftmetrics._core.validation import describe
-from shiftmetrics.tools.rules.fields import Place, Reading, find, matches, read, rows_of
+from shiftmetrics.tools.rules.fields import Place, Reading, find, read
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.tools.rules.rule import Rule, nearest_names, printed
 
@@ -66,61 +66,59 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
         chosen = {
             name: result
             for name, result in results.items()
-            if matches(name, rule.result) and _has_measure(result, rule.measure)
+            if rule.result in (None, name) and _has_measure(result, rule.measure)
         }
         seen |= chosen.keys()
         if not chosen:
             nothing = _nothing(rule, results)
             outcomes.append(Outcome(rule=rule, result="", measure="", ended="error", text=nothing))
         for name, result in chosen.items():
-            outcomes += _outcomes(rule, name, result)
+            outcomes.append(_outcome(rule, name, result))
     unchecked = tuple(name for name in results if name not in seen)
     return RulesResult(outcomes=tuple(outcomes), unchecked=unchecked)
 
 
-def _has_measure(result: Result, pattern: str) -> bool:
-    """Tell whether a rule means a result by its measure, a part of that, or one that it is a kind of."""
+def _has_measure(result: Result, measure: str | None) -> bool:
+    """Return True if a result is of a measure, by the whole name or a part of it, or derives from one that is."""
+    if measure is None:
+        return True
     full = {result.measure}
     if result.measure == type(result).measure:
         full |= {str(cls.measure) for cls in type(result).__mro__ if issubclass(cls, Result) and cls.measure}
-    return any(matches(part, pattern) for name in full for part in (name, *name.split(".")))
+    return any(measure in (name, *name.split(".")) for name in full)
 
 
 def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
     """Say that no result was found, and which there are."""
     measures = {result.measure for result in results.values()}
     by_measure = [name for name, part in results.items() if _has_measure(part, rule.measure)]
-    if not by_measure:
+    if rule.measure is not None and not by_measure:
         return (
             f"No result is of the measure {rule.measure!r}. {nearest_names(rule.measure, sorted(measures))}"
         )
-    which = "" if rule.measure == "*" else f" of the measure {rule.measure!r}"
-    return f"No result{which} has the name {rule.result!r}. {nearest_names(rule.result, by_measure)}"
+    which = "" if rule.measure is None else f" of the measure {rule.measure!r}"
+    return f"No result{which} has the name {rule.result!r}. {nearest_names(rule.result or '', by_measure)}"
 
 
-def _outcomes(rule: Rule, name: str, result: Result) -> Iterator[Outcome]:
-    """Yield the outcome of one rule on one result; with a row, one for each row that it means."""
-    common: dict[str, Any] = {"rule": rule, "result": name, "measure": result.measure}
+def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
+    """Return the outcome of one rule on one result."""
+    counted: dict[str, Any] = {}
+    ended: Ended
     try:
-        rows = [(result, "")] if rule.row is None else rows_of(result, rule.row, rule.field)
+        place = find(result, rule.field)
+        text = _unmet_status(rule, result, place)
+        holds = not text
+        if holds:
+            reading = read(place, rule.field, rule.using)
+            holds, text = _judge(rule, result, reading)
+            counted = {"value": reading.value, "low": reading.low, "high": reading.high}
+        if holds:
+            ended = "passed"
+        else:
+            ended = "failed" if rule.severity == "fail" else "warned"
     except (ValueError, TypeError) as error:
-        yield Outcome(**common, ended="error", text=str(error))
-        return
-    for content, words in rows:
-        counted: dict[str, Any] = {}
-        ended: Ended
-        try:
-            place = find(content, rule.field)
-            text = _unmet_status(rule, result, place)
-            holds = not text
-            if holds:
-                reading = read(place, rule.field, rule.using)
-                holds, text = _judge(rule, result, reading)
-                counted = {"value": reading.value, "low": reading.low, "high": reading.high}
-            ended = "passed" if holds else "failed" if rule.severity == "fail" else "warned"
-        except (ValueError, TypeError) as error:
-            ended, text = "error", str(error)
-        yield Outcome(**common, **counted, row=words, ended=ended, text=text)
+        ended, text = "error", str(error)
+    return Outcome(rule=rule, result=name, measure=result.measure, ended=ended, text=text, **counted)
 
 
 def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
@@ -168,7 +166,7 @@ def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
 
 def _wrong_side(rule: Rule, result: Result) -> str:
     """Say that a bound lets the bad side pass: a mistake that nothing else would show."""
-    if rule.field != "value" or rule.row is not None or result.measure.startswith(NO_DIRECTION):
+    if rule.field != "value" or result.measure.startswith(NO_DIRECTION):
         return ""
     higher = result.higher_is_better
     lower, upper = rule.lower > -math.inf, rule.upper < math.inf

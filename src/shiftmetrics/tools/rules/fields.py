@@ -1,19 +1,18 @@
-"""Fields of results and rows of their tables, and the range of a number once all that is uncertain is counted."""
+"""Fields of results, and the range of a number once all that is uncertain is counted."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.record import Record, public_names
-from shiftmetrics._core.result import Interval, Result, Status
-from shiftmetrics.tools.rules.rule import Using, nearest_names, row_in_words
+from shiftmetrics._core.result import Interval, Status
+from shiftmetrics.tools.rules.rule import Using, nearest_names
 
 MAIN = ("value", "difference", "stability")
 """Fields whose interval, error and bounds carry no name before them: ``interval`` is that of ``value``."""
@@ -88,7 +87,7 @@ def names_of(part: Any) -> list[str]:
     if isinstance(part, Record):
         return public_names(type(part))
     if isinstance(part, tuple | list | np.ndarray) and np.ndim(part) != 0:
-        return [*map(str, range(len(part))), COUNT]
+        return [*_named_parts(part), *map(str, range(len(part))), COUNT]
     return [str(key) for key in part] if isinstance(part, Mapping) else []
 
 
@@ -147,7 +146,27 @@ def _step(part: Any, name: str, done: str, path: str) -> Any:
         return getattr(part, name)
     if isinstance(part, Mapping):
         return part[name]
-    return len(part) if name == COUNT else part[int(name)]
+    if name == COUNT:
+        return len(part)
+    named = _named_parts(part)
+    return named[name] if name in named else part[int(name)]
+
+
+def _named_parts(parts: Any) -> dict[str, Record]:
+    """Return the records of a tuple by their names: of a model, a feature, or a pair of models in either order."""
+    named: dict[str, Record] = {}
+    for part in parts:
+        if not isinstance(part, Record):
+            continue
+        if hasattr(part, "reversed"):  # a difference
+            pairs: tuple[Any, Any] = (part, part.reversed())
+            for pair in pairs:
+                named[f"{pair.first}-{pair.second}"] = pair
+            continue
+        name = getattr(part, "name", None) or getattr(part, "feature", None)
+        if isinstance(name, str):
+            named[name] = part
+    return named
 
 
 def _with_uncertainty(place: Place, path: str, value: float, using: Using | None) -> Reading:
@@ -194,7 +213,7 @@ def _companion(place: Place, what: str) -> Any:
 
 
 def _interval(place: Place) -> Interval | None:
-    """Return the interval of a field: a record, or two columns of a table."""
+    """Return the interval of a field: a record, or two fields beside it."""
     found = _companion(place, "interval")
     if isinstance(found, Interval):
         return found
@@ -226,79 +245,3 @@ def _searched(place: Place, path: str, value: float) -> list[tuple[float, float,
     low = -math.inf if kind != "lower_bound" else value
     high = math.inf if kind != "upper_bound" else value
     return [(low, high, UNSEEN[kind])]
-
-
-def rows_of(result: Result, row: Mapping[str, Any], path: str) -> list[tuple[Any, str]]:
-    """Return the rows that hold what ``row`` says, from the first table that has any and the field.
-
-    Returns
-    -------
-    list of (Record or mapping, str)
-        Each with the words for what chose it.
-
-    Raises
-    ------
-    ValueError
-        If no table has these columns, or no row these values.
-    """
-    wanted = [*row, path.partition(".")[0]]
-    known: dict[str, None] = {}
-    values: dict[str, list[str]] = {}
-    for table in _tables(result):
-        columns = names_of(table[0])
-        known |= dict.fromkeys(columns)
-        if not set(wanted) <= set(columns):
-            continue
-        if found := [match for part in table if (match := _matching(part, row)) is not None]:
-            return [(part, row_in_words({name: plain(_cell(part, name)) for name in row})) for part in found]
-        for name in row:
-            values.setdefault(name, []).extend(str(plain(_cell(part, name))) for part in table)
-    for name in wanted:
-        if name not in known:
-            raise ValueError(
-                f"No table of this result has the column {name!r}. {nearest_names(name, known, most=30)}"
-            )
-    if not values:
-        raise ValueError(
-            f"No table of this result has the columns {', '.join(sorted(set(wanted)))} together."
-        )
-    name = next((name for name in row if str(row[name]) not in values[name]), next(iter(row)))
-    raise ValueError(
-        f"No row has {row_in_words(row)}. In the column {name!r}: {nearest_names(str(row[name]), values[name])}"
-    )
-
-
-def matches(text: str, pattern: str) -> bool:
-    """Tell whether a text is the pattern, or of its form; capital letters matter."""
-    return text == pattern or fnmatchcase(text, pattern)
-
-
-def _tables(result: Result) -> Iterator[list[Any]]:
-    """Yield the tables of a result: its records first, which know their intervals, then its DataFrame."""
-    for part in vars(result).values():
-        if isinstance(part, tuple) and part and all(isinstance(row, Record) for row in part):
-            yield list(part)
-    # Points of a search are bounds, even where the kind stands beside the table.
-    kind: Any = {"kind": result.kind} if hasattr(result, "kind") else {}
-    yield [kind | row for row in result.to_frame().to_dict("records")]
-
-
-def _matching(part: Any, row: Mapping[str, Any]) -> Any:
-    """Return the row, or a pair in reverse order, if it holds the values; else None."""
-    for pair in [part, part.reversed()] if hasattr(part, "reversed") else [part]:
-        if all(_same(plain(_cell(pair, name)), wanted) for name, wanted in row.items()):
-            return pair
-    return None
-
-
-def _same(cell: Any, wanted: Any) -> bool:
-    if isinstance(wanted, str):
-        return isinstance(cell, str) and matches(cell, wanted)
-    if isinstance(wanted, bool) or isinstance(cell, bool):
-        return cell is wanted
-    # Thresholds of a curve are sums of steps: 0.30000000000000004 matches 0.3.
-    return isinstance(cell, int | float) and math.isclose(cell, wanted, rel_tol=1e-9)
-
-
-def _cell(part: Any, name: str) -> Any:
-    return part.get(name) if isinstance(part, Mapping) else getattr(part, name)

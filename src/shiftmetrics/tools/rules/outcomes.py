@@ -28,7 +28,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome(Record):
-    """How one rule ended on one result, or on one row of a table of it.
+    """How one rule ended on one result.
 
     Attributes
     ----------
@@ -38,8 +38,6 @@ class Outcome(Record):
         Name of the result; empty where the rule found none.
     measure : str
         Its measure.
-    row : str
-        The row of the table, in words; empty without ``row``.
     ended : {"passed", "failed", "warned", "error"}
         "warned": it does not hold, and is no more than a warning. "error": it could not be checked.
     value : float, str, bool or None
@@ -53,7 +51,6 @@ class Outcome(Record):
     rule: Rule
     result: str
     measure: str
-    row: str = ""
     ended: Ended
     value: float | str | bool | None = None
     low: float | None = None
@@ -61,17 +58,14 @@ class Outcome(Record):
     text: str
 
     @property
-    def where(self) -> str:
-        """The name of the result, with the row of its table."""
-        return f"{self.result}, {self.row}" if self.row else self.result
-
-    @property
     def with_reason(self) -> str:
         """What was found and, unless the rule holds, why it is there."""
         return self.text if self.ended == "passed" else f"{self.text} {self.rule.reason}".strip()
 
     def __str__(self) -> str:
-        return f"{self.rule.name}: {self.ended}. {self.where + ': ' if self.where else ''}{self.with_reason}"
+        return (
+            f"{self.rule.name}: {self.ended}. {self.result + ': ' if self.result else ''}{self.with_reason}"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,7 +205,7 @@ class RulesResult(Record):
 
 def _add_case(suite: ET.Element, outcome: Outcome) -> None:
     rule = outcome.rule
-    name = f"{rule.name} [{outcome.where}]" if outcome.where else rule.name
+    name = f"{rule.name} [{outcome.result}]" if outcome.result else rule.name
     classname = f"{SUITE}.{outcome.measure}" if outcome.measure else SUITE
     case = ET.SubElement(suite, "testcase", classname=_clean(classname), name=_clean(name), time="0")
     text = "\n".join(part for part in (outcome.text, rule.reason, f"Rule: {rule.in_words()}.") if part)

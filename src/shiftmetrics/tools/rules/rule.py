@@ -32,17 +32,15 @@ class Rule(Record):
     ----------
     name : str
         What the rule is called. Default: its own words.
-    measure : str, default "*"
-        Results of this measure, such as "posterior_agreement"; with a pattern, such as "novelty.*". "stability" takes
-        results of "model_stability" too.
-    result : str, default "*"
-        Results of this name; ``*`` stands for any text, ``?`` for any character.
+    measure : str, optional
+        Results of this measure, such as "posterior_agreement" or "novelty". "stability" takes results of
+        "model_stability" too. Default: every measure.
+    result : str, optional
+        The result of this name. Default: every result.
     field : str, default "value"
         What is bounded: a field, a property or a part of one, such as "normalized", "interval.low",
-        "modes.0.share", "settings.threshold" or "modes.count". With ``row``, a column.
-    row : dict or None
-        Rows of a table of the result whose columns hold these values, such as ``{"feature": "age"}``; texts may be
-        patterns. The rule holds for each of them.
+        "modes.0.share", "settings.threshold" or "modes.count". Parts that have names are chosen by them:
+        "models.new.value", "features.age.value", "differences.new-old.difference".
     at_least, at_most : float or None
         Bounds of a number; they may go together.
     equal_to : float, str, bool or None
@@ -71,10 +69,9 @@ class Rule(Record):
     """
 
     name: str = ""
-    measure: str = "*"
-    result: str = "*"
+    measure: str | None = None
+    result: str | None = None
     field: str = "value"
-    row: dict[str, Any] | None = None
     at_least: float | None = None
     at_most: float | None = None
     equal_to: float | str | bool | None = None
@@ -87,6 +84,8 @@ class Rule(Record):
         super().__post_init__()
         for name in ("name", "measure", "result", "field", "reason"):
             text = getattr(self, name)
+            if text is None and name in ("measure", "result"):
+                continue
             if not isinstance(text, str):
                 raise TypeError(describe(name, "a text", value=text))
             if not text.strip() and name not in ("name", "reason"):
@@ -100,8 +99,6 @@ class Rule(Record):
         check_choice(self.severity, "severity", get_args(Severity))
         if self.using is not None:
             check_choice(self.using, "using", get_args(Using))
-        if self.row is not None:
-            _check_row(self.row)
         self._check_bounds()
         if not self.name:
             object.__setattr__(self, "name", self.in_words())
@@ -125,9 +122,8 @@ class Rule(Record):
 
     def in_words(self) -> str:
         """Say what the rule demands, and of which results."""
-        which = [part for part in (self.measure, self.result) if part != "*"]
-        row = "" if self.row is None else f" where {row_in_words(self.row)}"
-        return f"{', '.join(which) or 'every result'}: {self.field}{row} {self.bound_in_words()}"
+        which = [part for part in (self.measure, self.result) if part is not None]
+        return f"{', '.join(which) or 'every result'}: {self.field} {self.bound_in_words()}"
 
     def _check_bounds(self) -> None:
         for name in ("at_least", "at_most"):
@@ -162,19 +158,6 @@ def printed(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return format_number(value) if isinstance(value, int | float) else repr(value)
-
-
-def row_in_words(row: Mapping[str, Any]) -> str:
-    """Print the values that choose rows of a table: ``feature = age, subgroup = north``."""
-    return ", ".join(f"{name} = {part}" for name, part in row.items())
-
-
-def _check_row(row: Any) -> None:
-    if not isinstance(row, dict) or not row:
-        raise TypeError(describe("row", 'columns and what they hold, such as {feature = "age"}', value=row))
-    for name, part in row.items():
-        if not isinstance(part, bool | int | float | str):
-            raise TypeError(describe(f"row.{name}", "a text, a number, true or false", value=part))
 
 
 KEYS = tuple(field.name for field in dataclasses.fields(Rule))
