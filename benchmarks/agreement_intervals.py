@@ -10,7 +10,7 @@ import numpy as np
 from _machine import best_of, header, table
 
 from shiftmetrics import Resampling, posterior_agreement
-from shiftmetrics._core.resampling import Resamples
+from shiftmetrics._core.resampling import BootstrapWeights
 
 N_RESAMPLES = 1000
 N_SOLVED = 10
@@ -23,7 +23,7 @@ def main() -> None:
         rng = np.random.default_rng(0)
         reference = 3.0 * rng.normal(size=(n_samples, n_classes))
         scores = reference + 2.0 * rng.normal(size=reference.shape)
-        draws = Resamples(n_samples, N_RESAMPLES, 0)
+        draws = BootstrapWeights(n_samples, N_RESAMPLES, 0)
         weights = np.concatenate(
             [draws.weights(block)[:N_SOLVED] for block in range(len(draws.blocks))], axis=1
         )

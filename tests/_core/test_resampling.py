@@ -6,7 +6,7 @@ from scipy import stats
 
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.resampling import (
-    Resamples,
+    BootstrapWeights,
     ResamplingUnits,
     resampled_interval,
     resampled_p_value,
@@ -70,12 +70,12 @@ def test_what_does_not_vary_is_certain():
     assert p.tolist() == [1.0, 0.01, 1.0]
 
 
-def all_weights(draws: Resamples) -> np.ndarray:
+def all_weights(draws: BootstrapWeights) -> np.ndarray:
     return np.concatenate([draws.weights(block) for block in range(len(draws.blocks))], axis=1)
 
 
 @pytest.mark.parametrize(
-    "draws", [Resamples(70, 4000, 3), Resamples(1000, 400, 3)], ids=["one block", "several"]
+    "draws", [BootstrapWeights(70, 4000, 3), BootstrapWeights(1000, 400, 3)], ids=["one block", "several"]
 )
 def test_weights_follow_their_law(draws):
     weights = all_weights(draws)
@@ -90,7 +90,7 @@ def test_weights_follow_their_law(draws):
 
 
 def test_several_blocks_are_tried():
-    assert len(Resamples(1000, 400, 3).blocks) > 1
+    assert len(BootstrapWeights(1000, 400, 3).blocks) > 1
 
 
 def test_sums_are_those_of_the_weights():
@@ -98,13 +98,15 @@ def test_sums_are_those_of_the_weights():
     values, groups = rng.normal(size=(900, 3)), rng.integers(0, 50, 900)
     for labels in (None, groups):
         units = ResamplingUnits.of(labels, 900)
-        draws = Resamples(units.n_units, 500, 1)
+        draws = BootstrapWeights(units.n_units, 500, 1)
         weights = all_weights(draws) if units.codes is None else all_weights(draws)[:, units.codes]
         assert resampled_sums(lambda rows: values[rows], draws, units) == pytest.approx(weights @ values)
 
 
 def test_another_seed_is_another_draw():
-    assert not np.array_equal(all_weights(Resamples(50, 10, 0)), all_weights(Resamples(50, 10, 1)))
+    assert not np.array_equal(
+        all_weights(BootstrapWeights(50, 10, 0)), all_weights(BootstrapWeights(50, 10, 1))
+    )
 
 
 def test_units_add_up_their_rows():

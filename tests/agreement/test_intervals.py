@@ -9,7 +9,7 @@ from scipy.stats import beta
 
 from shiftmetrics import Resampling, Result
 from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics._core.resampling import Resamples, ResamplingUnits
+from shiftmetrics._core.resampling import BootstrapWeights, ResamplingUnits
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.channel import SymmetricChannel
 
@@ -26,7 +26,7 @@ def margins(*groups: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drawn_weights(n_units: int, n_resamples: int, seed: int) -> np.ndarray:
-    draws = Resamples(n_units, n_resamples, seed)
+    draws = BootstrapWeights(n_units, n_resamples, seed)
     return np.concatenate([draws.weights(block) for block in range(len(draws.blocks))], axis=1)
 
 

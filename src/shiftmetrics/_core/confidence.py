@@ -14,6 +14,7 @@ def normal_interval(
     """Return ``value`` plus and minus a quantile of standard errors, cut off at the ``least`` possible value."""
     from scipy.special import ndtri
 
+    # value +- z_{(1 + level) / 2} standard errors
     half = float(ndtri(0.5 + 0.5 * confidence_level)) * standard_error
     return Interval(
         low=max(value - half, least), high=value + half, confidence_level=confidence_level, method=method
@@ -45,8 +46,11 @@ def skewed_errors(influence: FloatArray, n_units: float, confidence_level: float
     if spread == 0.0:
         return 0.0, 0.0
     skewness = float(np.sum((influence / spread) ** 3))  # of one unit, over the root of their number
+    # With u = (value - truth) / spread and skewness a, Hall's transformation is
+    # g(u) = u + a u^2 / 3 + a^2 u^3 / 27 + a / 6; its inverse at a quantile q is 3 / a [cbrt(1 + a (q - a / 6)) - 1].
     quantile = float(stdtrit(max(n_units - 1.0, 1.0), 0.5 + 0.5 * confidence_level))
-    below, above = quantile, quantile
+    below = quantile
+    above = quantile
     if abs(skewness) > 1e-6:
         shifted = 1.0 + skewness * (np.array([quantile, -quantile]) - skewness / 6.0)
         below, above = np.abs(3.0 / skewness * (np.cbrt(shifted) - 1.0)).tolist()
@@ -61,9 +65,9 @@ def binomial_interval(
     Parameters
     ----------
     rate : float
-        Share of the rows seen to have it.
+        Fraction of the samples that have it.
     n_samples : float
-        Number of rows; an effective one, of weighted rows, need not be whole.
+        Number of rows; an effective one, of weighted rows, need not be an integer.
     confidence_level : float
         Confidence level.
     one_sided : bool, default False
@@ -76,9 +80,17 @@ def binomial_interval(
     """
     from scipy.special import betaincinv
 
-    having, tail = rate * n_samples, (1.0 - confidence_level) * (1.0 if one_sided else 0.5)
-    low = 0.0 if rate <= 0.0 else float(betaincinv(having, n_samples - having + 1.0, tail))
-    high = 1.0 if rate >= 1.0 else float(betaincinv(having + 1.0, n_samples - having, 1.0 - tail))
+    having = rate * n_samples
+    tail = 1.0 - confidence_level
+    if not one_sided:
+        tail *= 0.5
+    # Quantiles of beta distributions: P(X >= having | low) = tail, and P(X <= having | high) = tail.
+    low = 0.0
+    if rate > 0.0:
+        low = float(betaincinv(having, n_samples - having + 1.0, tail))
+    high = 1.0
+    if rate < 1.0:
+        high = float(betaincinv(having + 1.0, n_samples - having, 1.0 - tail))
     return low, high
 
 
@@ -102,4 +114,5 @@ def rate_ratio_p_value(having: float, other_having: float, n: float, n_other: fl
 
     if having <= 0.0:
         return 1.0
+    # P(X >= having) of that binomial, by the incomplete beta function.
     return float(betainc(having, other_having + 1.0, ratio * n / (ratio * n + n_other)))

@@ -8,6 +8,10 @@ curvatures change, which sharpens the bound between close points from second to 
 Where to evaluate next costs no correctness. Two aims share each pass: the peak beside the best point is polished by
 interpolation, and the intervals whose upper bound still exceeds the best value are cut into just so many pieces as a
 model of the bound asks for.
+
+This is branch and bound for differences of convex functions (R. Horst and N. Thoai, Journal of Optimization Theory
+and Applications 103, 1999, doi:10.1023/A:1021765131316) on a line, where it refines as the algorithm of B. Shubert
+does (SIAM Journal on Numerical Analysis 9, 1972, doi:10.1137/0709036).
 """
 
 from __future__ import annotations
@@ -151,6 +155,8 @@ def maximize_difference(
     -------
     Maximum
     """
+    # Each pass evaluates the points that were asked for, bounds F between all nodes, and asks for more where a
+    # bound still exceeds the best value.
     nodes = Nodes(np.zeros(1), start)
     wanted = np.unique([guess for guess in guesses if 0.0 < guess < math.inf])
     n_passes = 0
@@ -188,7 +194,8 @@ def maximize_difference(
 
 def upper_bounds(nodes: Nodes, tail: Tail, rates: tuple[float, float]) -> Bounds:
     """Bound F from above between each node and the next, and beyond the last."""
-    x, value = nodes.x, nodes.value
+    x = nodes.x
+    value = nodes.value
     plus, plus_slope, minus, minus_slope = nodes.samples
     width = np.diff(x)
     plus_curve = _least_curvature(width, plus_slope, rates[0])
@@ -221,6 +228,8 @@ def upper_bounds(nodes: Nodes, tail: Tail, rates: tuple[float, float]) -> Bounds
 
 def _least_curvature(width: FloatArray, slope: FloatArray, rate: float) -> FloatArray:
     """Return the least curvature between nodes: its mean, less what ``rate`` allows it to change."""
+    # |f'''| <= rate f'' keeps f'' within a factor exp(+-rate width) of its mean, which is the change of the slope
+    # over the width.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         least = np.maximum(np.diff(slope), 0.0) / width * np.exp(-rate * width)
     return np.where(np.isfinite(least), least, 0.0)
@@ -233,6 +242,7 @@ def _parabola_maximum(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         peak = np.where(bend < 0.0, -rise / bend, 0.0)
     peak = np.clip(np.where(np.isfinite(peak), peak, 0.0), 0.0, length)
+    # The vertex of a concave parabola, or else one of the ends.
     candidates = [value + t * (rise + bend * t / 2) for t in (peak, length)]
     return np.maximum(value, np.maximum(*candidates))
 
@@ -260,14 +270,19 @@ def next_points(
     ``top`` is the best node, None when the best value is the limit; ``error`` the rounding error at 0.
     """
     x = nodes.x
+    # First aim: the peak beside the best node, from which all other intervals are measured.
     peak = None if top is None else _peak(nodes, top, float(bounds.kink[-1]), float(bounds.value[-1]) - best)
     if peak and top == 0 and peak.gain <= error:
         peak = None  # the slope at 0 is only rounding
-    target = best + (peak.gain if peak else 0.0)
+    # Second aim: intervals whose bound exceeds what the best value is about to become.
+    target = best
+    if peak:
+        target += peak.gain
     excess = bounds.value - target - slack
     too_high = excess > 0.0
     settled = peak is None or peak.gain <= 0.1 * float(slack.min())
-    if not settled:  # the best value is about to rise: split only what is far too high
+    if not settled:
+        # The best value is about to rise: split only what is far too high. (Heuristic: half of the worst.)
         too_high &= excess >= 0.5 * float(excess.max())
     points: list[float] = []
     if peak:
@@ -276,6 +291,7 @@ def next_points(
             too_high[peak.interval] = False  # the peak splits it well enough
     for i in np.flatnonzero(too_high):
         if i == len(x) - 1:
+            # The tail: go where its bound has its kink, or at least four times as far.
             points.append(max(float(bounds.kink[i]), 4.0 * x[i]))
         else:
             pieces = _pieces(nodes, bounds, int(i), target, float(slack[i]), max(rates)) if settled else []
@@ -301,13 +317,23 @@ def _peak(nodes: Nodes, top: int, beyond: float, hope: float) -> Peak | None:
         return None
     if i == len(nodes.x) - 1:
         return Peak(max(beyond, 2.0 * nodes.x[i]), math.inf, hope, i)
-    left, width = nodes.x[i], nodes.x[i + 1] - nodes.x[i]
+    left = nodes.x[i]
+    width = nodes.x[i + 1] - left
     # The cubic through the values and slopes at both ends; F falls from the best node, so it has a peak inside.
-    rise, fall = nodes.slope[i] * width, nodes.slope[i + 1] * width
+    rise = nodes.slope[i] * width
+    fall = nodes.slope[i + 1] * width
     square, cube = _hermite(nodes.value[i + 1] - nodes.value[i], rise, fall)
+    # Its slope rise + 2 square t + 3 cube t^2 vanishes at t, in the form of the root that does not cancel.
     root = math.sqrt(max(square**2 - 3.0 * cube * rise, 0.0))
-    t = rise / (root - square) if square < 0.0 else (-square - root) / (3.0 * cube) if cube < 0.0 else 0.5
-    x = left + (t if 0.0 < t < 1.0 else 0.5) * width
+    if square < 0.0:
+        t = rise / (root - square)
+    elif cube < 0.0:
+        t = (-square - root) / (3.0 * cube)
+    else:
+        t = 0.5
+    if not 0.0 < t < 1.0:
+        t = 0.5
+    x = left + t * width
     # Close to the peak the slopes at three nodes say more: the step shrinks faster than linearly.
     if 0 < top < len(nodes.x) - 1:
         step = _secant_step(nodes.x[top - 1 : top + 2], nodes.slope[top - 1 : top + 2])
@@ -316,11 +342,13 @@ def _peak(nodes: Nodes, top: int, beyond: float, hope: float) -> Peak | None:
     step = abs(float(x - nodes.x[top]))
     if step <= 1e-8 * x:
         return None
+    # F gains about half of slope times step, as a parabola does up to its vertex.
     return Peak(float(x), step, abs(float(nodes.slope[top])) * step / 2.0, i)
 
 
 def _secant_step(x: FloatArray, slope: FloatArray) -> float:
     """Return the step from the middle one of three points to the nearer root of the parabola of their slopes."""
+    # Newton's divided differences of the slopes.
     before, after = np.diff(slope) / np.diff(x)
     bend = (after - before) / (x[2] - x[0])
     rate = before + bend * (x[1] - x[0])  # derivative of the parabola at the middle point
@@ -337,7 +365,8 @@ def _hermite(step: float, rise: float, fall: float) -> tuple[float, float]:
 
 def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, rate: float) -> list[float]:
     """Cut interval ``i`` so that, by a cubic model of F, every piece meets the target; empty if out of reach."""
-    left, width = nodes.x[i], nodes.x[i + 1] - nodes.x[i]
+    left = nodes.x[i]
+    width = nodes.x[i + 1] - left
     t = np.linspace(0.0, 1.0, 33)
     rise, fall = nodes.slope[i] * width, nodes.slope[i + 1] * width
     square, cube = _hermite(nodes.value[i + 1] - nodes.value[i], rise, fall)
@@ -351,6 +380,8 @@ def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, r
     if rate > 0.0:
         for _ in range(5):
             share = np.sqrt(scale * math.expm1(-rate * width) / np.expm1(-rate * width * share))
+    # Pieces of share v stand 1 / v to the interval: the integral of that density is their number, and its equal
+    # steps are the cuts.
     density = 1.0 / share
     count = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2.0 * np.diff(t))])
     n_pieces = math.ceil(count[-1])

@@ -36,7 +36,7 @@ WEIGHTS_IN_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
-class Resamples:
+class BootstrapWeights:
     """Repeatable resamples: a standard exponential weight for each unit.
 
     This is the Bayesian bootstrap (D. Rubin, Annals of Statistics 9, 1981, doi:10.1214/aos/1176345338).
@@ -112,7 +112,7 @@ class ResamplingUnits:
 
 def resampled_sums(
     values_of: Callable[[slice], FloatArray],
-    resamples: Resamples,
+    resamples: BootstrapWeights,
     units: ResamplingUnits,
     *,
     arrays: Sequence[Any] = (),
@@ -124,7 +124,7 @@ def resampled_sums(
     ----------
     values_of : callable
         Maps a slice of rows to their values, of shape (n_rows, n_columns). It must be thread-safe.
-    resamples : Resamples
+    resamples : BootstrapWeights
         Of the units.
     units : ResamplingUnits
         Which rows are resampled together. Without groups the memory is bounded by the block size; with them
@@ -148,6 +148,7 @@ def resampled_sums(
         assert sums is not None
         values_of, arrays = sums.__getitem__, ()
 
+    # A block of weights times the values of its rows; the blocks of rows never cross those of weights.
     def kernel(rows: slice) -> FloatArray:
         number = rows.start // blocks[0].stop
         first = blocks[number].start
@@ -173,12 +174,14 @@ def resampled_p_value(low: FloatArray, high: FloatArray) -> float:
 
     It is never below ``2 / (n_resamples + 1)``, the least that so many resamples can resolve.
     """
+    # Twice the fraction of resamples on the far side of 0, the sample itself counted as one of them.
     beyond = 1 + min(np.count_nonzero(low <= 0.0), np.count_nonzero(high >= 0.0))
     return min(1.0, 2.0 * beyond / (len(low) + 1))
 
 
 def _order(n_resamples: int, confidence_level: float) -> int:
     """Return the position from the end of sorted resamples that leaves half of ``1 - confidence_level`` beyond."""
+    # B resamples cut the line into B + 1 pieces of equal probability: floor(tail (B + 1)) of them lie beyond.
     tail = (1.0 - confidence_level) / 2.0
     place = math.floor(tail * (n_resamples + 1) + 1e-9) - 1
     if place < 0:
@@ -224,7 +227,7 @@ def normal_errors(
     scales, axes = np.linalg.eigh(scaled.T @ scaled)
     half = np.random.default_rng(seed).standard_normal((n_resamples // 2, n_values))
     normal = (half * np.sqrt(np.maximum(scales, 0.0))) @ axes.T
-    # Antithetic: each error stands beside its negative, so that the mean is exact.
+    # Antithetic: each error stands beside its negative, so that their mean is 0.
     normal = np.concatenate([normal, -normal])
     low = np.array([interval.low for interval in intervals])
     high = np.array([interval.high for interval in intervals])
@@ -265,10 +268,12 @@ def simultaneous_p_values(
         down = up = resamples.std(axis=0)
     else:
         down, up = sides
+    # The largest deviation of each resample, in standard errors of the side on which it lies.
     error = np.where(resamples < centre, down, up)
     with np.errstate(invalid="ignore"):
         deviations = np.abs(resamples - centre) / np.where(error > 0.0, error, np.inf)
     largest = np.nan_to_num(deviations).max(axis=1, initial=0.0)
+    # A value is as unlikely as the largest deviation that reaches as far as 0 does.
     far = in_errors(values, down, up)
     return (1.0 + (largest[:, None] >= far).sum(axis=0)) / (1.0 + len(resamples)), largest
 

@@ -3,6 +3,11 @@
 Equivalently the minimum of a convex function of one positive variable, from values and slopes. At a kink of the
 convex function the slope jumps across zero and no point is a root: so what is returned is a bracket, with both
 evaluations, whose tangents enclose the minimum.
+
+The search keeps a bracket and chooses each trial by one of three rules: the minimum of the cubic through both values
+and slopes (J. Nocedal and S. Wright, Numerical Optimization, 2006, equation 3.59), which is fast where the function
+is smooth; the point where both tangents meet (the cutting plane of J. Kelley, Journal of SIAM 8, 1960, in one
+dimension), which is exact at a kink; and halves, which always work.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from typing import Generic, TypeVar
 S = TypeVar("S")
 
 _INSET = 2.0**-8
-"""Least distance of a trial from the ends of a bracket, as a share of it: a root beside an end is caught, or the
+"""Least distance of a trial from the ends of a bracket, as a fraction of it: a root beside an end is caught, or the
 bracket shrinks to almost nothing."""
 _LARGEST = 2.0**512
 """Where a search without an upper end gives up: squares are still finite."""
@@ -74,6 +79,8 @@ class Bracket(Generic[S]):
             return math.inf
         if self.low is self.high:
             return 0.0
+        # The tangents are lower bounds of a convex function, and the larger of both is least where they meet.
+        # There it lies (1 - share) (width * slope_high - rise) below the low end.
         rise = self.high.value - self.low.value
         below_low = (1.0 - self.share) * (self.width * self.high.slope - rise)
         return max(below_low + min(rise, 0.0), 0.0)
@@ -81,6 +88,7 @@ class Bracket(Generic[S]):
     @property
     def kink(self) -> float:
         """Where the tangents meet: the root itself if the function is two lines."""
+        # value_low + slope_low t = value_high - slope_high (width - t), solved for t
         rise = self.high.value - self.low.value
         return self.low.x + (self.width * self.high.slope - rise) / (self.high.slope - self.low.slope)
 
@@ -90,10 +98,10 @@ class Bracket(Generic[S]):
         low, high = self.low.slope, self.high.slope
         # slope(t) = low (1 - t) + high t + bend t (1 - t), whose mean over the bracket is rise / width
         bend = 6.0 * (self.high.value - self.low.value) / self.width - 3.0 * (low + high)
-        if (
-            abs(bend) > high - low
-        ):  # the cubic is not convex: there is a kink, or the values agree in all digits
+        if abs(bend) > high - low:
+            # The cubic is not convex: there is a kink, or the values agree in all digits. Use the secant.
             bend = 0.0
+        # The root of a quadratic, in the form that does not cancel where bend is small.
         linear = high - low + bend
         root = math.sqrt(max(linear * linear + 4.0 * bend * low, 0.0))
         return self.low.x - 2.0 * low / (linear + root) * self.width
@@ -143,7 +151,10 @@ class _RootSearch(Generic[S]):
     def __init__(
         self, evaluate: Callable[[float], Probe[S]], lower: float, upper: float, max_iter: int
     ) -> None:
-        self.evaluate, self.lower, self.upper, self.max_iter = evaluate, lower, upper, max_iter
+        self.evaluate = evaluate
+        self.lower = lower
+        self.upper = upper
+        self.max_iter = max_iter
         self.evaluations = 0
 
     def probe(self, x: float) -> Probe[S]:
@@ -155,27 +166,33 @@ class _RootSearch(Generic[S]):
 
     def enclose(self, start: float, low: Probe[S] | None) -> Bracket[S]:
         """Walk away from ``start``, faster and faster, until the slope changes its sign."""
-        before, high = low, None
-        x, stride = start, 4.0
+        before = low
+        high = None
+        x = start
+        stride = 4.0
         while True:
             last = self.probe(x)
             if last.slope == 0.0:
                 return self.bracket(last, last)
             if not (math.isfinite(last.slope) and math.isfinite(last.value)):
-                self.upper = x  # an overflow: the domain ends before
+                # An overflow: the domain ends before x. Go back towards what is known.
+                self.upper = x
                 known = self.lower if low is None else low.x
                 x = known + (x - known) / stride
             elif last.slope < 0.0:
-                before, low = low, last
+                before = low
+                low = last
                 x = self.farther(before, last, stride)
             else:
                 high = last
                 x = self.lower + (x - self.lower) / stride
             if low is not None and high is not None:
                 return self.bracket(low, high)
+            # The ends of the domain are outside it.
             x = min(max(x, math.nextafter(self.lower, math.inf)), math.nextafter(self.upper, 0.0), _LARGEST)
             if x == last.x or (low is not None and x <= low.x) or self.evaluations >= self.max_iter:
                 return self.bracket(low or last, low or last, closed=False)
+            # Strides of 4, 16, 256, ... cross any number of orders of magnitude in a few steps.
             stride = min(stride * stride, 2.0**64)
 
     def farther(self, before: Probe[S] | None, last: Probe[S], stride: float) -> float:
@@ -186,22 +203,25 @@ class _RootSearch(Generic[S]):
             x = self.upper - (self.upper - last.x) / stride
         if before is None or last.slope <= before.slope:
             return x
+        # Newton with the secant of the last two slopes, twice as far: it should end on the other side.
         guess = last.x - 2.0 * last.slope * (last.x - before.x) / (last.slope - before.slope)
         return min(x, max(guess, last.x + (x - last.x) * 1e-3))
 
     def refine(self, bracket: Bracket[S], accept: Callable[[Bracket[S]], bool]) -> Bracket[S]:
         """Shrink the bracket: cubics while they help, then kinks, then halves."""
-        low, high = bracket.low, bracket.high
+        low = bracket.low
+        high = bracket.high
         methods = (self.by_turn, self.by_kink, self.by_half)
         method = 0
         while low is not high and not accept(bracket) and self.evaluations < self.max_iter:
             x = methods[method](bracket)
             if not low.x < x < high.x:
                 x = 0.5 * (low.x + high.x)
-                if not low.x < x < high.x:  # neighbours among floats
-                    break
+                if not low.x < x < high.x:
+                    break  # the ends are neighbours among floats
             middle = self.probe(x)
-            least, width = min(-low.slope, high.slope), bracket.width
+            least = min(-low.slope, high.slope)
+            width = bracket.width
             if middle.slope < 0.0:
                 low = middle
             elif middle.slope > 0.0:
@@ -209,6 +229,8 @@ class _RootSearch(Generic[S]):
             else:
                 low = high = middle
             bracket = self.bracket(low, high)
+            # A rule is kept while it cuts the bracket, or the slope, to a quarter. Heuristic: 1/4 is what two
+            # halvings would do. Halving itself is done once, then the cubic gets another try.
             helped = bracket.width < 0.25 * width or abs(middle.slope) < 0.25 * least
             if not helped or method == 2:
                 method = (method + 1) % 3
@@ -221,16 +243,25 @@ class _RootSearch(Generic[S]):
         return self.inset(bracket, bracket.kink)
 
     def inset(self, bracket: Bracket[S], x: float) -> float:
+        # Not too close to an end: a trial there would shrink the bracket by almost nothing.
         margin = _INSET * bracket.width
         return min(max(x, bracket.low.x + margin), bracket.high.x - margin)
 
     def by_half(self, bracket: Bracket[S]) -> float:
         """Halve the bracket, in orders of magnitude where it spans many."""
-        below, above = bracket.low.x - self.lower, bracket.high.x - self.lower
+        below = bracket.low.x - self.lower
+        above = bracket.high.x - self.lower
         if above > 8.0 * below:
-            return self.lower + (math.sqrt(below) * math.sqrt(above) if below > 0.0 else above / 64.0)
+            # The geometric mean halves the orders of magnitude above the lower end.
+            if below > 0.0:
+                return self.lower + math.sqrt(below) * math.sqrt(above)
+            return self.lower + above / 64.0
         if not math.isinf(self.upper):
-            near, far = self.upper - bracket.high.x, self.upper - bracket.low.x
+            near = self.upper - bracket.high.x
+            far = self.upper - bracket.low.x
             if far > 8.0 * near:
-                return self.upper - (math.sqrt(near) * math.sqrt(far) if near > 0.0 else far / 64.0)
+                # The same below the upper end.
+                if near > 0.0:
+                    return self.upper - math.sqrt(near) * math.sqrt(far)
+                return self.upper - far / 64.0
         return 0.5 * (bracket.low.x + bracket.high.x)

@@ -29,7 +29,13 @@ from shiftmetrics._core.arrays import FloatArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.options import Resampling
-from shiftmetrics._core.resampling import HALF, Resamples, ResamplingUnits, resampled_interval, resampled_sums
+from shiftmetrics._core.resampling import (
+    HALF,
+    BootstrapWeights,
+    ResamplingUnits,
+    resampled_interval,
+    resampled_sums,
+)
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import block_agreement, row_agreement
@@ -144,7 +150,7 @@ class _Resamples:
     ) -> None:
         self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
         n = pairs.n_samples
-        self.draws = Resamples(units.n_units, resampling.n_resamples, resampling.rng)
+        self.draws = BootstrapWeights(units.n_units, resampling.n_resamples, resampling.rng)
         shape = 1.0 if math.isinf(best.x) else HALF
         self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(
             shape, resampling.n_resamples

@@ -15,6 +15,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 
 def confusion(first: IntArray, second: IntArray, n_classes: int, weights: FloatArray) -> FloatArray:
     """Return the weighted shares of rows, classes of ``first`` along the rows and of ``second`` along the columns."""
+    # The pair of classes (j, k) is numbered n_classes * j + k.
     cells = np.bincount(first * n_classes + second, weights=weights, minlength=n_classes**2)
     return np.asarray(cells.reshape(n_classes, n_classes) / cells.sum())
 
@@ -44,6 +45,7 @@ def kappa(shares: FloatArray) -> float:
     0 where one side is constant (J. Cohen, Educational and Psychological Measurement 20, 1960,
     doi:10.1177/001316446002000104).
     """
+    # (observed - expected) / (1 - expected)
     by_chance = float(shares.sum(axis=0) @ shares.sum(axis=1))
     return (accuracy(shares) - by_chance) / (1.0 - by_chance) if by_chance < 1.0 - 1e-12 else 0.0
 
@@ -96,6 +98,7 @@ def weighted_vote(predictions: IntArray, n_classes: int, weights: FloatArray) ->
             tally[np.arange(len(tally)), predictions[model]] += trust[model]
         return np.asarray(tally.argmax(axis=1))
 
+    # One model at a time is set against the vote of the others, so that none votes for itself.
     others = [[other for other in models if other != model] for model in models]
     trust = np.array(
         [np.mean([agreed(predictions[m], predictions[k]) for k in others[m]]) ** 2 for m in models]
@@ -123,6 +126,7 @@ def chained_confusion(labelled: FloatArray, moved: FloatArray) -> FloatArray:
     ndarray of shape (n_classes, n_classes)
         Of labels along the rows; a prediction that no labelled row has means what an average row is.
     """
+    # P(y | b): the columns of the labelled confusion, each over its sum.
     predicted = labelled.sum(axis=0)
     means = np.where(
         predicted > 0.0, labelled / np.where(predicted > 0.0, predicted, 1.0), labelled.sum(axis=1)[:, None]

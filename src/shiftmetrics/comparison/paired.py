@@ -106,6 +106,7 @@ def paired_differences(
 
     normal = float(ndtri(0.5 + 0.5 * confidence_level))
     first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
+    # Differences within the numerical error of both values are none.
     floor = paired.bounds[first] + paired.bounds[second]
     gaps = _above(paired.values[first] - paired.values[second], floor)
     influence = paired.influence
@@ -118,8 +119,10 @@ def paired_differences(
     else:
         errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
         down, up = sides = _sides(resamples, gaps, confidence_level)
+    # Together: the largest deviation over all pairs is compared with each difference.
     together, largest = simultaneous_p_values(gaps, resamples, sides)
     quantile = float(np.quantile(largest, confidence_level, method="higher"))
+    # Alone: a normal difference, in standard errors of the side on which 0 lies.
     alone = 2.0 * ndtr(-in_errors(gaps, down, up))
     method = "studentised maxima over all pairs"
     differences = []

@@ -180,7 +180,9 @@ def ranked_shares(results: Mapping[str, Any], confidence_level: float) -> dict[s
     for place, (name, result) in enumerate(results.items()):
         influence = np.zeros(starts[-1] + n_reference)
         members, others = _members(result)
-        a, b = members.mean(), others.mean()
+        # Influence of a row on (a - b) / (1 - b): the derivative by a times (member - a) / n, that by b likewise.
+        a = members.mean()
+        b = others.mean()
         if result.share > 0.0:
             influence[starts[place] : starts[place + 1]] = (members - a) / (1.0 - b) / len(members)
             influence[starts[-1] :][: len(others)] = -(1.0 - a) / (1.0 - b) ** 2 * (others - b) / len(others)
@@ -226,6 +228,7 @@ def rank_models(
 
     Models that have collapsed come last, unless the value itself says what their predictions are worth.
     """
+    # Collapsed models come last; all others by their values.
     sign = 1.0 if higher_is_better else -1.0
     behind = [has and collapsed_last for has in collapsed]
     order = sorted(range(len(names)), key=lambda m: (behind[m], -sign * paired.values[m]))
@@ -234,6 +237,7 @@ def rank_models(
     clear = [
         sign * pair.difference if pair.p_adjusted <= 1.0 - confidence_level else 0.0 for pair in differences
     ]
+    # Only differences that hold together with all others, at the confidence level, limit ranks.
     ranges = _rank_ranges(len(names), n_fit, clear)
     best = _best_shares(sign * paired.resamples[:, order], n_fit)
     models = tuple(
@@ -281,7 +285,8 @@ def _rank_ranges(n_models: int, n_fit: int, clear: Sequence[float]) -> list[tupl
     Review of Economic Studies 91, 2024, doi:10.1093/restud/rdad006). ``clear`` holds the clear differences of all
     pairs, 0 where there is none.
     """
-    better, worse = np.zeros(n_models, dtype=int), np.zeros(n_models, dtype=int)
+    better = np.zeros(n_models, dtype=int)
+    worse = np.zeros(n_models, dtype=int)
     for (i, j), gap in zip(itertools.combinations(range(n_models), 2), clear, strict=True):
         first_leads = i < n_fit <= j  # fit before collapsed, whatever their values
         if first_leads or gap != 0.0:
@@ -295,6 +300,7 @@ def _best_shares(resamples: FloatArray, n_fit: int) -> FloatArray:
     """Return how often each model is best, ties divided; collapsed ones, the last, never are."""
     n_fit = n_fit or resamples.shape[1]
     fit = resamples[:, :n_fit]
+    # A resample counts once, in equal parts for all that are best in it.
     top = fit == fit.max(axis=1, keepdims=True)
     shares = np.zeros(resamples.shape[1])
     shares[:n_fit] = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
