@@ -168,7 +168,7 @@ def test_what_is_refused() -> None:
         model_stability(model, rows, labels.map_partitions(lambda part: part.replace("yes", "maybe")), 0.45)
     with pytest.raises(ValueError, match="none called 'w'"):
         model_stability(model, rows[["u", "v"]], labels, 0.45)
-    with pytest.raises(ValueError, match="cost must be other than 'iqr' for rows in parts"):
+    with pytest.raises(ValueError, match="cost must be other than 'iqr' for out-of-core data"):
         model_stability(model, rows, labels, 0.45, perturbation=Perturbation(cost="iqr"))
     with pytest.raises(MemoryError, match="X, of 400 rows"):
         model_stability(model, rows, labels, 0.45, computing=Computing(memory_limit=20_000))

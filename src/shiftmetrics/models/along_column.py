@@ -46,12 +46,13 @@ def answer_along_column(question: Question) -> Answer | None:
 
 
 def _states(question: Question, flip: Flip) -> Answer:
-    """Evaluate all states of each row, its present one first."""
+    """Evaluate all states of each row, its present one first: there are no others, so the answer is exact."""
     n_states = len(flip.states)
     stuck = flip.is_stuck(question.codes)
     present = np.where(stuck, -1, flip.state_of(question.codes))
     order = (np.maximum(present, 0)[:, None] + np.arange(n_states)) % n_states
-    if (present < 0).any():  # rows in no state stay, or take one of them unless cells are missing
+    # Rows in no state stay, or take one of the states unless cells are missing: they have one choice more.
+    if (present < 0).any():
         order = np.concatenate([np.full((len(present), 1), -1), order], axis=1)
 
     def moved(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
@@ -62,12 +63,14 @@ def _states(question: Question, flip: Flip) -> Answer:
         return points
 
     everyone = np.arange(question.n_samples)
-    none = np.zeros(question.n_samples)
-    every_choice = [np.full(question.n_samples, choice) for choice in range(order.shape[1])]
-    points = [moved(everyone, none, choice) for choice in every_choice]
-    losses = np.stack([question.losses(part, everyone) for part in points], axis=1)
+    free = np.zeros(question.n_samples)
+    losses = np.empty(order.shape)
+    for choice in range(order.shape[1]):
+        points = moved(everyone, free, np.full(question.n_samples, choice))
+        losses[:, choice] = question.losses(points, everyone)
+    # The present state is in column 0, at no cost; what cannot change is infinitely far in all others.
     distances = np.full(order.shape, flip.distance)
-    distances[(order == present[:, None]) | stuck[:, None]] = np.inf  # the present state stands in column 0
+    distances[(order == present[:, None]) | stuck[:, None]] = np.inf
     distances[:, 0] = 0.0
     return Answer(loss=CandidateLoss(losses, distances, kind="exact"), points=moved)
 
@@ -111,19 +114,24 @@ class _Line:
 
     def grid(self) -> FloatArray:
         """Return values to try, of shape (n_samples, 1 + n_values): the present one first, then sorted ones."""
-        held = self.start[~np.isnan(self.start)]
         domain = self.question.domain
+        held = self.start[~np.isnan(self.start)]
         low = float(held.min())
         high = float(held.max())
+        # The grid goes beyond the data by half their range and one unit, within the bounds.
         room = 0.5 * (high - low) + domain.unit[self.column]
-        ends = max(low - room, domain.lower[self.column]), min(high + room, domain.upper[self.column])
-        n_values = _N_QUANTILES * (1 if self.question.loss == "zero_one" else _FINER)
+        first = max(low - room, domain.lower[self.column])
+        last = min(high + room, domain.upper[self.column])
+        # Half of the values are where the data are, half evenly apart.
+        n_values = _N_QUANTILES
+        if self.question.loss != "zero_one":
+            n_values *= _FINER
         quantiles = np.quantile(held, np.linspace(0.0, 1.0, n_values), method="nearest")
-        values = np.unique(np.concatenate([quantiles, np.linspace(*ends, n_values)]))
+        values = np.unique(np.concatenate([quantiles, np.linspace(first, last, n_values)]))
+        # Each row takes the nearest value that it is allowed.
         rows = np.arange(self.question.n_samples)
-        return np.stack(
-            [self.start, *(self.allowed(rows, np.full(len(rows), value)) for value in values)], axis=1
-        )
+        allowed = [self.allowed(rows, np.full(len(rows), value)) for value in values]
+        return np.stack([self.start, *allowed], axis=1)
 
 
 def _nearest(line: _Line, values: FloatArray, losses: FloatArray) -> Answer:
@@ -133,12 +141,14 @@ def _nearest(line: _Line, values: FloatArray, losses: FloatArray) -> Answer:
     moves = np.where(wrong, 0.0, np.inf)
     place = start.copy()
     for side in (-1.0, 1.0):
+        # How far ahead each value of the grid is, and the nearest one that is wrong.
         ahead = side * (values - start[:, None])
         errors = np.where((losses > 0.0) & (ahead > 0.0), ahead, np.inf)
         nearest_error = errors.min(axis=1)
         rows = np.flatnonzero(~wrong & np.isfinite(nearest_error))
         if not rows.size:
             continue
+        # The boundary is between the last value that is right and the first that is wrong: bisect.
         far = values[rows, errors[rows].argmin(axis=1)]
         between = (ahead[rows] >= 0.0) & (ahead[rows] < nearest_error[rows, None])
         near = start[rows] + side * np.where(between, ahead[rows], 0.0).max(axis=1)
@@ -150,8 +160,10 @@ def _nearest(line: _Line, values: FloatArray, losses: FloatArray) -> Answer:
             error = line.question.is_wrong(line.points(rows[going], middle[going]), rows[going])
             far[going] = np.where(error, middle[going], far[going])
             near[going] = np.where(error, near[going], middle[going])
-        nearer = np.abs(far - start[rows]) < moves[rows]
-        moves[rows[nearer]] = np.abs(far - start[rows])[nearer]
+        # The nearer of both sides counts.
+        length = np.abs(far - start[rows])
+        nearer = length < moves[rows]
+        moves[rows[nearer]] = length[nearer]
         place[rows[nearer]] = far[nearer]
     return Answer(
         loss=ZeroOneLoss(moves / line.question.domain.unit[line.column], kind="upper_bound"),

@@ -33,7 +33,7 @@ class BlackboxRoute:
     searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:
-        """Tell whether the model predicts, or can be called."""
+        """Return True if the model predicts, or can be called."""
         return hasattr(model, "predict") or callable(model)
 
     def answer(self, question: Question) -> Answer | None:

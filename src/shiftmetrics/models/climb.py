@@ -19,14 +19,14 @@ from shiftmetrics.stability.losses import CandidateLoss, Loss
 _EVERYTHING = slice(None)
 _PRICE_STEP = 4.0  # where no price is known yet, the next to try is so many times as high
 FEWEST_STEPS = 4.0
-"""A column of whole numbers whose unit is at least so many steps slides like any number; others jump."""
+"""A column of integers whose unit is at least so many steps slides like any number; others jump."""
 
 
 class MoveSpace:
     """Some rows and the moves they may make.
 
     A *move* is the part in the numeric columns that slide, of shape (n_numeric,), in units of cost. Categories and
-    coarse whole numbers *jump*: a point carries them along while it slides. A cell that is missing moves by 0.
+    coarse integers *jump*: a point carries them along while it slides. A cell that is missing moves by 0.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class MoveSpace:
     low, high : array of shape (n_rows, n_numeric)
         The box of moves.
     jumping : list of arrays
-        Columns that jump: those of each flip, and each coarse column of whole numbers by itself.
+        Columns that jump: those of each flip, and each coarse column of integers by itself.
     """
 
     def __init__(self, domain: Domain, origin: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""Where rows may move and at what distance: units, bounds, frozen columns, whole steps, categories that flip.
+"""Where rows may move and at what distance: units, bounds, frozen columns, integer steps, categories that flip.
 
 Rows are coded as a float64 matrix. A column of categories holds their numbers (0, 1, ...); a one-hot group is
 several columns that hold one of a few patterns. Everything else is a number. NaN is a missing cell, and stays one: a
@@ -63,7 +63,7 @@ class Flip:
         return state
 
     def is_stuck(self, points: FloatArray) -> BoolArray:
-        """Tell which points miss a cell of these columns."""
+        """Return which points miss a cell of these columns."""
         return np.asarray(np.isnan(points[:, self.columns]).any(axis=1))
 
     def nearest_state(self, points: FloatArray) -> IntArray:
@@ -95,7 +95,7 @@ class Domain:
     lower, upper : array of shape (n_features,)
         Bounds of numbers, infinite where there are none. A row that stands outside may stay there.
     integer : bool array of shape (n_features,)
-        Numbers that change by whole steps.
+        Numbers that change by integer steps.
     flips : tuple of Flip
         Columns of categories. They are disjoint.
     warnings : tuple of str
@@ -248,7 +248,7 @@ class Domain:
 
 
 def differs(points: FloatArray, start: FloatArray) -> BoolArray:
-    """Tell which cells are not the same; two missing ones are."""
+    """Return which cells are not the same; two missing ones are."""
     changed: BoolArray = points != start
     if changed.any():
         changed &= ~(np.isnan(points) & np.isnan(start))

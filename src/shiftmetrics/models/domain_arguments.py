@@ -36,7 +36,7 @@ class Summary:
     count, mean, squares, low, high : array of shape (n_features,)
         Of the cells that are not missing: number, mean, squared differences from it, least, highest.
     whole : bool array of shape (n_features,)
-        Whether they are whole numbers.
+        Whether they are integers.
     held : tuple of dict
         Of the columns that flip together.
     """
@@ -221,7 +221,7 @@ def _units(summary: Summary, codes: Any, scale: str) -> tuple[FloatArray, BoolAr
         unit = spread.copy()
     elif is_in_chunks(codes):
         remedy = "Give the ranges as numbers, 1 / iqr**2 by column."
-        raise ValueError(describe("cost", "other than 'iqr' for rows in parts", "'iqr'", remedy))
+        raise ValueError(describe("cost", "other than 'iqr' for out-of-core data", "'iqr'", remedy))
     else:
         held = np.where(summary.count > 0.0, codes, 0.0)
         unit = np.subtract(*np.nanpercentile(held, [75.0, 25.0], axis=0))

@@ -122,7 +122,7 @@ class FeatureStabilityResult(Drawn, Result):
         return self.features[0]
 
     def harms(self, part: FeatureStability) -> bool:
-        """Tell whether moves of a feature, or other values of it, raise the risk at all."""
+        """Return True if moves of a feature, or other values of it, raise the risk at all."""
         slack = 1e-9 * (1.0 + part.base_risk)
         return part.share_moved > 0.0 or part.worst_case_risk > part.base_risk + slack
 

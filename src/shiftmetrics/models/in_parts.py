@@ -280,7 +280,7 @@ class RowsInParts:
 
 @dataclass(frozen=True, eq=False)
 class MappedLoss(Loss):
-    """The loss of rows in parts, laid out anew for each block: closed forms of linear models, labels that flip.
+    """The loss of out-of-core data, laid out anew for each block: closed forms of linear models.
 
     Attributes
     ----------

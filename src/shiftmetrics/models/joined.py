@@ -46,19 +46,28 @@ class MappedAnswer(NamedTuple):
 def joined(parts: Sequence[MappedAnswer]) -> MappedAnswer:
     """Put what was found for blocks of rows together."""
     loss = _joined_losses([part.loss for part in parts])
+    # A lower bound of all blocks needs one of each block; the loss itself is one where it is exact.
     lower = None
     if loss.kind != "exact" and all(part.lower is not None or part.loss.kind == "exact" for part in parts):
         lower = _joined_losses([part.loss if part.lower is None else part.lower for part in parts])
+    # Each warning once, in the order of the blocks.
     warnings = dict.fromkeys(text for part in parts for text in part.warnings)
     if isinstance(loss, ZeroOneLoss) and loss.kind == "upper_bound":
         warnings |= dict.fromkeys(unreached(np.asarray(loss.distances)))
-    y, unconfirmed = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "unconfirmed")
-    )
+    # Where blocks took several routes, the one that is tried last is named.
     names = {part.route for part in parts}
-    route = next(iter(names)) if len(names) == 1 else max(names, key=list(ROUTES).index)
+    if len(names) == 1:
+        (route,) = names
+    else:
+        route = max(names, key=list(ROUTES).index)
     return MappedAnswer(
-        route, loss, lower, y, unconfirmed, sum(part.n_queries for part in parts), tuple(warnings)
+        route=route,
+        loss=loss,
+        lower=lower,
+        y=np.concatenate([part.y for part in parts]),
+        unconfirmed=np.concatenate([part.unconfirmed for part in parts]),
+        n_queries=sum(part.n_queries for part in parts),
+        warnings=tuple(warnings),
     )
 
 
@@ -70,15 +79,13 @@ def _joined_losses(parts: Sequence[Loss]) -> Loss:
         return cast(FixedLoss, fixed(np.concatenate([cast(FixedLoss, part).losses for part in parts])))
     if all(isinstance(part, ZeroOneLoss) for part in parts):
         return ZeroOneLoss(np.concatenate([cast(ZeroOneLoss, part).distances for part in parts]), kind=kind)
+    # Blocks with fewer candidates get some that are infinitely far.
     candidates = [as_candidates(part) for part in parts]
     width = max(part.n_candidates for part in candidates)
-    losses, distances = (
-        np.concatenate(
-            [
-                np.pad(getattr(part, name), ((0, 0), (0, width - part.n_candidates)), constant_values=fill)
-                for part in candidates
-            ]
-        )
-        for name, fill in (("losses", 0.0), ("distances", math.inf))
-    )
-    return CandidateLoss(losses, distances, kind=kind)
+    losses = []
+    distances = []
+    for part in candidates:
+        missing = ((0, 0), (0, width - part.n_candidates))
+        losses.append(np.pad(part.losses, missing, constant_values=0.0))
+        distances.append(np.pad(part.distances, missing, constant_values=math.inf))
+    return CandidateLoss(np.concatenate(losses), np.concatenate(distances), kind=kind)

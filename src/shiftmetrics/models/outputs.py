@@ -88,18 +88,18 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 
 def is_module(model: Any) -> bool:
-    """Tell whether a model is a torch module, without importing torch."""
+    """Return True if a model is a torch module, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def is_network(model: Any) -> bool:
-    """Tell whether a model is a torch module, or a fitted estimator that holds one as ``module_``."""
+    """Return True if a model is a torch module, or a fitted estimator that holds one as ``module_``."""
     return is_module(model) or is_module(getattr(model, "module_", None))
 
 
 def ends_in_network(model: Any) -> bool:
-    """Tell whether a model is a network of scikit-learn, or a pipeline that ends in a network."""
+    """Return True if a model is a network of scikit-learn, or a pipeline that ends in a network."""
     final = last_step(model)
     perceptrons = sys.modules.get("sklearn.neural_network")
     if perceptrons is not None and isinstance(final, perceptrons.MLPClassifier | perceptrons.MLPRegressor):

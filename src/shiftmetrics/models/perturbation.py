@@ -36,7 +36,7 @@ class Perturbation:
     immutable : sequence of str or int, optional
         Columns that may not move.
     integer : "auto" or sequence of str or int, default "auto"
-        Columns of numbers that move by whole steps. "auto": those that hold whole numbers alone; none in rows of
+        Columns of numbers that move by integer steps. "auto": those that hold integers alone; none in rows of
         several axes. An empty sequence lets all move by fractions.
     categorical : sequence of str or int, optional
         Columns of numbers that stand for categories.
@@ -191,7 +191,7 @@ def _groups(value: Mapping[Any, Any]) -> dict[str, tuple[str | int, ...] | None]
 
 
 def _plain(value: Any) -> Any:
-    """Return an option as texts, numbers and tuples, which JSON can hold."""
+    """Return an option as strings, numbers and tuples, which JSON can hold."""
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, str) or not hasattr(value, "__iter__"):

@@ -107,7 +107,7 @@ class Route(Protocol):
     searches: bool
 
     def accepts(self, model: Any, loss: LossName) -> bool:
-        """Tell whether this kind of model is for this route; imports no framework that is not loaded."""
+        """Return True if this kind of model is for this route; imports no framework that is not loaded."""
 
     def answer(self, question: Question) -> Answer | None:
         """Answer, or return None when a closer look shows that another route must."""
@@ -203,7 +203,7 @@ class EndlessLoss(FixedLoss):
 
 
 def grows_faster(question: Question) -> bool:
-    """Tell whether predictions of a regression grow faster than linearly, from far points of a few rows.
+    """Return True if predictions of a regression grow faster than linearly, from far points of a few rows.
 
     Such are those of generalised linear models with a logarithmic link, and of polynomials: their squared loss
     outgrows the squared distance.

@@ -78,8 +78,8 @@ def model_stability(
         Price of a weight.
     perturbation : Perturbation, optional
         Which columns may move, within which bounds and at what cost. By default all do, within the range of the
-        data and by whole steps where they are whole; a move by one standard deviation (ddof 0) of the column in ``X``
-        costs 1, and a change of a category what makes two random rows as far apart as in a column of numbers.
+        data and by integer steps where they are whole; a move by one standard deviation (ddof 0) of the column in
+        ``X`` costs 1, and a change of a category what makes two random rows as far apart as in a column of numbers.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each row in the sample.
     resampling : Resampling, float or None, default 0.95
@@ -187,7 +187,7 @@ def _result_of_parts(
     perturbation: Perturbation,
     search: Search,
 ) -> ModelStabilityResult:
-    """Solve from what a route found for rows in parts; the rows after their moves stay unknown."""
+    """Solve from what a route found for out-of-core data; the rows after their moves stay unknown."""
     solved = stability_criterion(mapped.loss, threshold, **options)
     if solved.weights is not None and solved.moved_distances is not None and mapped.unconfirmed.any():
         share = check_weights(options["sample_weight"], "sample_weight", question.n_samples)
@@ -315,16 +315,17 @@ def shifted_rows(
         short = losses[away] - question.losses(places[away], rows[away])
     lost = float(weights @ short)
     farther = question.domain.distances(places[away], origins) ** 2 - distances[away] ** 2
-    dearer = question.theta1 * float(weights @ farther)
-    _refuse_lost(lost, dearer, solved)
+    extra_cost = question.theta1 * float(weights @ farther)
+    _refuse_lost(lost, extra_cost, solved)
     return places
 
 
-def _refuse_lost(lost: float, dearer: float, solved: StabilityResult) -> None:
+def _refuse_lost(lost: float, extra_cost: float, solved: StabilityResult) -> None:
     """Refuse a shift that misses too much of its risk, or of its cost, where the model predicts its rows again."""
-    if lost > _SLACK * (solved.risk - solved.base_risk) or dearer > _SLACK * solved.value:
+    if lost > _SLACK * (solved.risk - solved.base_risk) or extra_cost > _SLACK * solved.value:
         expected = "one that predicts rows alike, whatever others are with them"
-        got = f"a risk lower by {lost:.3g}, or a cost higher by {dearer:.3g}, where shifted rows are predicted again"
+        missed = f"a risk lower by {lost:.3g}, or a cost higher by {extra_cost:.3g}"
+        got = f"{missed}, where shifted rows are predicted again"
         raise ValueError(describe("model", expected, got))
 
 

@@ -135,7 +135,7 @@ class CodedTable(Record):
             for place, name in enumerate(names)
         ]
         row_labels = None
-        if is_frame:  # as numbers or texts, which JSON can hold
+        if is_frame:  # as numbers or strings, which JSON can hold
             values = frame.index.to_numpy()
             row_labels = (
                 values if values.dtype.kind in "biu" else np.array([str(label) for label in frame.index])
@@ -302,7 +302,7 @@ def _coded(
 
 
 def _are_fractions(categories: Sequence[Any]) -> bool:
-    """Tell whether all categories are numbers, or texts of numbers, and some are not whole."""
+    """Return True if all categories are numbers, or strings of numbers, and some are not whole."""
     try:
         numbers = np.asarray(categories, dtype=np.float64)
     except (TypeError, ValueError):

@@ -25,7 +25,7 @@ class LinearRoute:
     searches = False
 
     def accepts(self, model: Any, loss: LossName) -> bool:
-        """Tell whether the last step has coefficients; a regression must predict them, a classifier score by them."""
+        """Return True if the last step has coefficients; a regression must predict or a classifier score by them."""
         last = last_step(model)
         parts = getattr(last, "estimators_", None)
         if type(last).__name__ == "OneVsRestClassifier" and parts is not None:
@@ -51,7 +51,7 @@ class LinearRoute:
 
     @staticmethod
     def _is_loss(question: Question, scores: AdditiveScores) -> bool:
-        """Tell whether the loss of the model, such as that of its probabilities, is the one of these scores."""
+        """Return True if the loss of the model, such as that of its probabilities, is the one of these scores."""
         points = points_to_check(question)
         repeated = replace(question, y=np.resize(question.y, len(points)))
         actual = repeated.losses(points, slice(None))

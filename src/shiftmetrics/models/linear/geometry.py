@@ -34,9 +34,9 @@ class Rival:
     slopes : array of shape (n_samples, n_features)
         Its slopes, for moves in units of distance; 0 for columns that do not move.
     path : ScorePath
-        The cheapest moves of numbers that raise it, whole steps or not.
+        The cheapest moves of numbers that raise it, integer steps or not.
     smooth : ScorePath
-        Likewise, for the numbers that do not move by whole steps.
+        Likewise, for the numbers that do not move by integer steps.
     gains : array of shape (n_samples, n_flips)
         What the best flip of each group adds to it; -inf where none does.
     states : int array of shape (n_samples, n_flips)
@@ -148,7 +148,7 @@ class Geometry:
         return Rival(gap, slopes, path, smooth, gains, states)
 
     def whole_slopes(self, rival: Rival) -> tuple[FloatArray, FloatArray]:
-        """Return what a step of each number of whole steps adds to the gap, and for how many there is room."""
+        """Return what a step of each number of integer steps adds to the gap, and for how many there is room."""
         unit = self.question.domain.unit[self.whole]
         slopes = rival.slopes[:, self.whole]
         room = np.where(slopes > 0.0, self.up[:, self.whole], self.down[:, self.whole]) * unit
@@ -200,7 +200,7 @@ class Geometry:
     ) -> FloatArray:
         """Return the coded points of rows that move along their path to ``place`` and flip these groups.
 
-        With ``steps`` the numbers that move by whole steps move by so many, in the direction that raises the gap.
+        With ``steps`` the numbers that move by integer steps move by so many, in the direction that raises the gap.
         """
         points = self.question.codes[rows].copy()
         slopes = rival.slopes[rows]

@@ -1,4 +1,4 @@
-"""The nearest error of each row of a linear classifier: exact with bounds, flips and one number of whole steps."""
+"""The nearest error of each row of a linear classifier: exact with bounds, flips and one number of integer steps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from shiftmetrics.models.linear.geometry import FlipPlan, Geometry, Rival
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import ZeroOneLoss
 
-_MOST_STEPS = 400  # of one number of whole steps, enumerated
-_MOST_COMBINED = 6  # numbers of whole steps whose roundings are all tried
+_MOST_STEPS = 400  # of one number of integer steps, enumerated
+_MOST_COMBINED = 6  # numbers of integer steps whose roundings are all tried
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
 _NUDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # how far beyond the boundary, relative to the move
 
@@ -90,7 +90,7 @@ def nearest_errors(geometry: Geometry) -> Answer:
 def _whole_steps(
     best: NearestPlan, geometry: Geometry, number: int, rival: Rival, plan: FlipPlan, need: FloatArray
 ) -> bool:
-    """Improve by ways that respect whole steps; tell whether all ways were seen."""
+    """Improve by ways that respect integer steps; tell whether all ways were seen."""
     slopes, room = geometry.whole_slopes(rival)
     length = 1.0 / geometry.question.domain.unit[geometry.whole]  # distance of one step
     alone = not rival.smooth.slopes.any()
@@ -171,7 +171,7 @@ def _enumerated(
 ) -> Iterator[FloatArray | None]:
     """Yield all steps of one number that may be part of the nearest way, or None when there are too many.
 
-    What is left is for the numbers that move smoothly, or for the other number of whole steps where nothing else
+    What is left is for the numbers that move smoothly, or for the other number of integer steps where nothing else
     moves: that one then takes as few steps as reach the error.
     """
     first = int(np.argmax(length))  # the number of which fewer steps fit into a distance

@@ -97,7 +97,7 @@ class AdditiveScores:
         return np.asarray(scores)
 
     def reproduces(self, question: Question) -> bool:
-        """Tell whether these are the model's scores, at rows and far from them, and whether it predicts by them."""
+        """Return True if these are the model's scores, at rows and far from them, and whether it predicts by them."""
         points = points_to_check(question)
         expected = question.scores(points)
         got = self(points, question)

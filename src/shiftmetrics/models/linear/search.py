@@ -1,8 +1,9 @@
 """Hinge, logistic and squared losses of a linear model: closed forms along the paths of its rivals, or a search.
 
-Where no closed form exists (several classes with the logistic loss, whole steps), the relaxed worst case of each row
-at a dual price is brought into the domain and climbed from, by steps that maximise the linearised loss, which for a
-convex loss is never worse. What is found is an upper bound of stability, and the relaxation a certified lower one.
+Where no closed form exists (several classes with the logistic loss, integer steps), the relaxed worst case of each
+row at a dual price is brought into the domain and climbed from, by steps that maximise the linearised loss, which
+for a convex loss is never worse. What is found is an upper bound of stability, and the relaxation a certified lower
+one.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class TorchRoute:
     searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:
-        """Tell whether the model is a torch module, or ends in a network."""
+        """Return True if the model is a torch module, or ends in a network."""
         return is_network(model) or ends_in_network(model)
 
     def answer(self, question: Question) -> Answer | None:

@@ -120,7 +120,7 @@ class GradientAscent(Ascent):
         return dual * loss - question.theta1 * np.square(distance), loss, distance
 
     def _jumps(self, start: FloatArray, dual: float) -> list[FloatArray]:
-        """Return the best single jump from each point, where there are categories or coarse whole numbers."""
+        """Return the best single jump from each point, where there are categories or coarse integers."""
         if not self.space.jumping:
             return []
         jumped = start.copy()
