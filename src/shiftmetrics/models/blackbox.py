@@ -11,7 +11,7 @@ from shiftmetrics.models.climb import Ascent, BestPoints
 from shiftmetrics.models.decision.search import CounterExamples, nearest_counterexamples
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.models.route import Answer
+from shiftmetrics.models.route import Answer, unreached
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STARTS = 4096
@@ -91,16 +91,6 @@ def answer_of_errors(points: FloatArray, distances: FloatArray, *, warnings: tup
     loss = ZeroOneLoss(distances, kind="upper_bound")
     warnings = (*warnings, *unreached(distances))
     return Answer(loss, lambda rows, distances, choices: points[rows], warnings=warnings)
-
-
-def unreached(distances: FloatArray) -> tuple[str, ...]:
-    """Return a warning where a search found no error for some rows."""
-    missing = int(np.isinf(distances).sum())
-    text = (
-        f"No error was found within reach of {missing} of {len(distances)} rows; they count as if they had none. "
-        "More n_queries, or rows of other classes, may find some."
-    )
-    return (text,) if missing else ()
 
 
 class QueryAscent(Ascent):

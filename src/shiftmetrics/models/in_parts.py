@@ -24,13 +24,11 @@ from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.placement import check_rows_fit, placed
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe
-from shiftmetrics.models.blackbox import unreached
 from shiftmetrics.models.checks import column_of, columns_of, known_positions
 from shiftmetrics.models.domain_arguments import domain_of
-from shiftmetrics.models.joined import MappedAnswer, joined
 from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.question import LossName, QueryCount, Question, question_of
-from shiftmetrics.models.route import Answer, answer, fixed_answer
+from shiftmetrics.models.route import Answer, MappedAnswer, answer, fixed_answer, joined, unreached
 from shiftmetrics.models.table import CodedTable, frame_of
 from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Loss, Reach, Transform, ZeroOneLoss
 from shiftmetrics.stability.plan import blocks_of

@@ -15,11 +15,10 @@ from shiftmetrics._core.options import Computing, Resampling, progress_bar
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.in_parts import PUSHES, RowsInParts
-from shiftmetrics.models.joined import MappedAnswer
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, MovedRows, SearchRecord, SearchTrace
-from shiftmetrics.models.route import ROUTES, Answer, answer, fixed_answer
+from shiftmetrics.models.route import ROUTES, Answer, MappedAnswer, answer, fixed_answer
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.problem import Prices, StabilityProblem

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics.models.climb import MoveSpace
 from shiftmetrics.models.decision.steps import (
     IsWrong,
     NearestSoFar,
@@ -27,6 +26,7 @@ from shiftmetrics.models.decision.steps import (
     take_back,
 )
 from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.space import MoveSpace
 
 _BLOCK_BYTES = 1 << 26
 _QUERIES_PER_START = 12

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.climb import MoveSpace
 from shiftmetrics.models.domain import differs
+from shiftmetrics.models.space import MoveSpace
 
 IsWrong = Callable[[FloatArray, IntArray], BoolArray]
 """Tells which coded points are errors, given the positions of the rows that they come from."""
