@@ -118,6 +118,10 @@ class Result(Record):
         """Return figures that a comparison shows beside the value."""
         return {}
 
+    def ranked(self, confidence_level: float) -> Result:
+        """Return what a comparison ranks: a result with ``resampled`` values, or with an ``influence``."""
+        return self
+
     def summary(self) -> str:
         """Say in a few sentences what was found; the first one carries the value."""
         return "\n".join([self.headline(), *self.notes()])

@@ -38,10 +38,6 @@ CONTRADICTION = Status(
     ok=False,
 )
 
-COLLAPSED_BELOW = 0.25
-"""A model has collapsed when it leaves its most frequent class less than this share as often as expected: measured,
-this finds constant models and none of those that are of use."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PosteriorAgreementResult(Drawn, Result):
@@ -227,26 +223,6 @@ class PosteriorAgreementResult(Drawn, Result):
         if self.contributions is not None:
             sentences.extend(self.contributions.sentences(self.beta))
         return [*sentences, *super().notes()]
-
-
-def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> bool:
-    """Tell whether predictions of these shares hardly leave one class, so that their agreement says nothing.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_classes,)
-        How often a model predicts each class.
-    expected : ndarray of shape (n_classes,), optional
-        How often each class occurs, or is predicted by other models on average. Without it only a constant model has
-        collapsed: classes may be as rare as the model says.
-
-    Returns
-    -------
-    bool
-        Whether it leaves its first class less than a quarter as often as expected, or never.
-    """
-    left = 1.0 - float(shares.max())
-    return left < 1e-9 or (expected is not None and left < COLLAPSED_BELOW * (1.0 - float(expected.max())))
 
 
 def _percent(share: float) -> str:

@@ -98,6 +98,25 @@ def _influence_of(results: Sequence[Any]) -> FloatArray:
     return np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
 
 
+def joint_influences(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results of different samples with influences over the rows of all samples.
+
+    Samples are independent of each other, and share the reference: the joint influence of a result is 0 on the rows
+    of other samples. Results of one sample, which have no reference, stay as they are.
+    """
+    if not all(hasattr(result, "reference_influence") for result in results.values()):
+        return dict(results)
+    starts = np.cumsum([0, *(len(result.influence) for result in results.values())])
+    n_reference = max(len(result.reference_influence) for result in results.values())
+    joint = {}
+    for place, (name, result) in enumerate(results.items()):
+        influence = np.zeros(starts[-1] + n_reference)
+        influence[starts[place] : starts[place + 1]] = result.influence
+        influence[starts[-1] :][: len(result.reference_influence)] = result.reference_influence
+        joint[name] = replace(result, influence=influence)
+    return joint
+
+
 def paired_differences(
     names: Sequence[str], paired: PairedValues, pairs: Sequence[tuple[int, int]], confidence_level: float
 ) -> tuple[ModelDifference, ...]:
@@ -172,19 +191,21 @@ def _sides(resamples: FloatArray, gaps: FloatArray, confidence_level: float) -> 
     return np.where(unknown, np.inf, sides[0]), np.where(unknown, np.inf, sides[1])
 
 
+def check_results(results: Mapping[str, Any]) -> None:
+    """Raise a TypeError if one is not a result."""
+    for name, result in results.items():
+        if not isinstance(result, Result):
+            raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
+
+
 def check_paired(results: Mapping[str, Any]) -> list[str]:
     """Check that results are of one measure, of the same rows and settings; return warnings about how far they are.
 
     Raises
     ------
-    TypeError
-        If one is not a result.
     ValueError
         If they are of several measures, rows, resamples or prices, or a model has no finite value.
     """
-    for name, result in results.items():
-        if not isinstance(result, Result):
-            raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
     _check_shared(results, _comparable)
     listed = list(results.values())
     by_resampling = any(map(_is_resampled, listed)) or not all(

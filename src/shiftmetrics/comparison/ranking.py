@@ -3,128 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.confidence import normal_interval
-from shiftmetrics._core.result import Result, settings_of
-from shiftmetrics._core.validation import check_number, seed_of
-from shiftmetrics.agreement.result import has_collapsed
+from shiftmetrics._core.probabilities import has_collapsed
+from shiftmetrics._core.result import settings_of
 from shiftmetrics.comparison.models import model_names
-from shiftmetrics.comparison.paired import PairedValues, check_paired, paired_differences
+from shiftmetrics.comparison.paired import (
+    PairedValues,
+    check_paired,
+    check_results,
+    joint_influences,
+    paired_differences,
+)
 from shiftmetrics.comparison.result import COLLAPSED, SEPARATED, TIED, ComparisonResult, RankedModel
-from shiftmetrics.novelty import NoveltyResult
-from shiftmetrics.stability import worst_case_risk
-from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.result import StabilityResult
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RankedShare(Result):
-    """The share of one sample that is new, with the influence of each row on it: the score is not monotone in it.
-
-    Attributes
-    ----------
-    influence : ndarray of shape (n_rows,)
-        Of the rows of all samples that are compared, one after the other, and of the reference.
-    novelty, p_value, share_low : float
-        The score in nats, the p-value of anything new, and the lower bound of the share.
-    shared : dict
-        What results must share to be compared.
-    """
-
-    measure = "novelty.share"
-    title = "Share that is new"
-    higher_is_better = True
-    ranked_as = ("samples", "most novel", "more novel")
-
-    influence: FloatArray
-    novelty: float
-    p_value: float
-    share_low: float
-    shared: dict[str, tuple[Any, str]]
-
-    @property
-    def comparable(self) -> dict[str, tuple[Any, str]]:
-        """Return what results must share to be compared."""
-        return self.shared
-
-    @property
-    def secondary_metrics(self) -> dict[str, Any]:
-        """Return figures that a comparison shows beside the share."""
-        return {"p_value": self.p_value, "share_low": self.share_low, "novelty": self.novelty}
-
-
-def compare_results(
-    results: Mapping[str, Result], *, confidence_level: float = 0.95, rng: Any = 0
-) -> ComparisonResult:
-    """Rank models by results of one measure on the same rows, paired by their resamples or by influence functions.
-
-    Parameters
-    ----------
-    results : mapping of str to Result
-        By the name of each model. Either results with ``resampled`` values, such as `posterior_agreement` returns
-        with ``resampling``; its seed, groups and number of resamples must be the same for all. Or results with the
-        ``influence`` of each row, such as `stability_criterion` and `worst_case_risk` return; threshold, prices,
-        ``sample_weight`` and groups must be the same for all.
-    confidence_level : float, default 0.95
-        Confidence level of the intervals of differences, and of all ranks together.
-    rng : int, Generator or None, default 0
-        Seed of the resamples behind differences and ranks, where results have influences.
-
-    Returns
-    -------
-    ComparisonResult
-
-    Raises
-    ------
-    TypeError
-        If ``results`` is not a mapping of results.
-    ValueError
-        If there are fewer than two, or they come from other measures, rows, resamples or prices, have neither
-        resamples nor influences, or a value is infinite. Novelty must be of equal numbers of rows, bandwidth, kernel
-        and eta.
-
-    Examples
-    --------
-    >>> from shiftmetrics import HingeLoss, stability_criterion
-    >>> from shiftmetrics.comparison import compare_results
-    >>> margins = [0.5, 1.0, 1.5, 2.0, 2.5]
-    >>> losses = {"flat": HingeLoss(margins, 0.8), "steep": HingeLoss(margins, 2.0)}
-    >>> compare_results({name: stability_criterion(loss, 1.0) for name, loss in losses.items()}).best.name
-    'flat'
-    """
-    model_names(results, "results")
-    confidence_level = check_number(
-        confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
-    )
-    secondary_metrics, settings = {}, {}
-    losses: dict[str, Any] = {
-        name: getattr(result, "loss", None)
-        for name, result in results.items()
-        if isinstance(result, StabilityResult) and result.settings.get("sample_weight") is None
-    }
-    # Results hold no sample weights, and only those of models hold their losses.
-    if len(losses) == len(results) and all(isinstance(loss, Loss) for loss in losses.values()):
-        settings["budget"] = budget = common_budget(results)
-        for name, result in results.items():
-            prices = {price: result.settings[price] for price in ("theta1", "theta2", "divergence")}
-            secondary_metrics[name] = {
-                "worst_case_risk": worst_case_risk(losses[name], budget, **prices).value
-            }
-    return rank_results(
-        results, confidence_level, seed_of(rng), secondary_metrics=secondary_metrics, settings=settings
-    )
-
-
-def common_budget(results: Mapping[str, Any]) -> float:
-    """Return the smallest stability above 0, which is what breaks the least stable model; 0 where there is none."""
-    return min((result.value for result in results.values() if 0.0 < result.value < math.inf), default=0.0)
 
 
 def rank_results(
@@ -137,8 +32,9 @@ def rank_results(
 ) -> ComparisonResult:
     """Rank checked results, with more secondary metrics of each model and more settings than the results have."""
     names = model_names(results, "results")
-    if all(isinstance(result, NoveltyResult) for result in results.values()):
-        results = ranked_shares(results, confidence_level)
+    check_results(results)
+    results = {name: result.ranked(confidence_level) for name, result in results.items()}
+    results = joint_influences(results)
     warnings = check_paired(results)
     first = results[names[0]]
     return rank_models(
@@ -167,50 +63,6 @@ def rank_results(
             *(f"{name}: {warning}" for name, result in results.items() for warning in result.warnings),
         ),
     )
-
-
-def ranked_shares(results: Mapping[str, Any], confidence_level: float) -> dict[str, RankedShare]:
-    """Return the shares of results that are all of novelty, paired by the rows of their common reference.
-
-    The share (a - b) / (1 - b) moves with each row that is a member or not; samples are independent.
-    """
-    sizes = [result.n_samples for result in results.values()]
-    starts, found = np.cumsum([0, *sizes]), {}
-    n_reference = max(result.n_reference for result in results.values())
-    for place, (name, result) in enumerate(results.items()):
-        influence = np.zeros(starts[-1] + n_reference)
-        members, others = _members(result)
-        # Influence of a row on (a - b) / (1 - b): the derivative by a times (member - a) / n, that by b likewise.
-        a = members.mean()
-        b = others.mean()
-        if result.share > 0.0:
-            influence[starts[place] : starts[place + 1]] = (members - a) / (1.0 - b) / len(members)
-            influence[starts[-1] :][: len(others)] = -(1.0 - a) / (1.0 - b) ** 2 * (others - b) / len(others)
-        error = float(np.linalg.norm(influence))
-        found[name] = RankedShare(
-            value=result.share,
-            error_bound=0.0,
-            interval=normal_interval(result.share, error, confidence_level, "influence of rows", least=0.0),
-            status=result.status,
-            n_samples=result.n_samples,
-            settings=result.settings,
-            warnings=result.warnings,
-            influence=influence,
-            novelty=result.value,
-            p_value=result.p_value,
-            share_low=result.share_interval.low,
-            shared=result.comparable,
-        )
-    return found
-
-
-def _members(result: NoveltyResult) -> tuple[FloatArray, FloatArray]:
-    """Return 1.0 for the rows of the sample, and of the reference, that are members of any mode."""
-    sides = np.zeros(result.n_samples), np.zeros(result.n_reference)
-    for mode in result.modes:
-        sides[0][mode.members()] = 1.0
-        sides[1][mode.members(of="reference")] = 1.0
-    return sides
 
 
 def rank_models(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
+from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.models import check_sizes, measure_each, model_names
-from shiftmetrics.comparison.ranking import common_budget, rank_results
+from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.stability import stability_criterion, worst_case_risk
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Loss
+from shiftmetrics.stability.result import StabilityResult
 
 
 def compare_stability(
@@ -115,3 +118,33 @@ def compare_stability(
         secondary_metrics=secondary_metrics,
         settings={"budget": within},
     )
+
+
+def common_budget(results: Mapping[str, Any]) -> float:
+    """Return the smallest stability above 0, which is what breaks the least stable model; 0 where there is none."""
+    return min((result.value for result in results.values() if 0.0 < result.value < math.inf), default=0.0)
+
+
+def risks_within_common_budget(
+    results: Mapping[str, Result],
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """Return the highest risk of each model within the budget that breaks the least stable one, and the budget.
+
+    Both are empty unless all results hold their losses, as those of models do. Results hold no sample weights.
+    """
+    losses: dict[str, Loss] = {}
+    for name, result in results.items():
+        loss = getattr(result, "loss", None)
+        if not isinstance(result, StabilityResult) or not isinstance(loss, Loss):
+            return {}, {}
+        losses[name] = loss
+        if result.settings.get("sample_weight") is not None:
+            return {}, {}
+    budget = common_budget(results)
+    risks = {}
+    for name, result in results.items():
+        prices: dict[str, Any] = {
+            price: result.settings[price] for price in ("theta1", "theta2", "divergence")
+        }
+        risks[name] = {"worst_case_risk": worst_case_risk(losses[name], budget, **prices).value}
+    return risks, {"budget": budget}

@@ -11,6 +11,7 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics.novelty.maps import FeatureMap, Route
 from shiftmetrics.novelty.modes import Mode, percent
+from shiftmetrics.novelty.ranked_share import ranked_share
 from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import near_level
@@ -139,6 +140,10 @@ class NoveltyResult(Drawn, Result):
     def reference_row_scores(self) -> FloatArray:
         """Return how new each row of the reference looks, from 0 to 1."""
         return self._scorer("score rows").rows[self.n_samples :]
+
+    def ranked(self, confidence_level: float) -> Result:
+        """Return the share that is new, which a comparison ranks."""
+        return ranked_share(self, confidence_level)
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
