@@ -128,7 +128,7 @@ def test_names_of_columns_are_classes() -> None:
         ),
         (([0, 1], [0, 1], [0]), ValueError, "labels must be of length 2"),
         (([0.3, -1.2], [0, 1]), ValueError, "predictions must be predicted labels, or scores.*margins > 0"),
-        (([0, 1], ["a", "b"]), TypeError, "texts and numbers"),
+        (([0, 1], ["a", "b"]), TypeError, "strings and numbers"),
         (([], []), ValueError, "predictions must be an array of at least one row"),
         (([[1.0], [2.0]], [0, 0]), ValueError, "predictions must be an array of at least 2 column"),
         (([[np.nan, 1.0]], [0]), ValueError, "predictions must be finite everywhere"),

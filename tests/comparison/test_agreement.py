@@ -92,7 +92,7 @@ def test_a_constant_classifier_never_wins():
         assert comparison.best.probability_best == 1.0
         assert comparison.models[1].collapsed
         assert comparison.models[1].rank_low == 2
-        assert "Collapsed, that is it hardly leaves one class: constant." in comparison.summary()
+        assert "single predicted class: constant." in comparison.summary()
         in_nats = comparison.models[1].secondary_metrics["agreement"]
         assert in_nats == pytest.approx(0.0 if prior else math.log(4))  # what the predicted prior is for
 
@@ -188,7 +188,7 @@ def test_ranks_hold_for_all_models_together():
     [
         ({"scores": [1, 2]}, TypeError, "scores must be a mapping from the names of models, got list"),
         ({"scores": {"a": np.eye(3)}}, ValueError, "scores must be of at least two models, got 1"),
-        ({"scores": {1: np.eye(3), 2: np.eye(3)}}, TypeError, "keys are texts"),
+        ({"scores": {1: np.eye(3), 2: np.eye(3)}}, TypeError, "keys are strings"),
         (
             {"scores": {"a": np.eye(3), "b": np.eye(4)[:, :3]}},
             ValueError,

@@ -27,7 +27,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
 def is_table(value: object) -> bool:
-    """Tell whether ``value`` is a data frame (pandas, polars, ...): it has named columns."""
+    """Return True if ``value`` is a data frame (pandas, polars, ...): it has named columns."""
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
@@ -37,7 +37,7 @@ def is_in_chunks(value: object) -> bool:
 
 
 def is_labelled(value: object) -> bool:
-    """Tell whether ``value`` is a pandas object, whose rows carry labels."""
+    """Return True if ``value`` is a pandas object, whose rows carry labels."""
     return hasattr(value, "index") and hasattr(value, "to_numpy") and not callable(value.index)
 
 
@@ -113,7 +113,7 @@ def to_float64(array: Array) -> FloatArray:
 
 
 def is_floating(array: Array) -> bool:
-    """Tell whether ``array`` holds real floating numbers, torch's half-precision ones included."""
+    """Return True if ``array`` holds real floating numbers, torch's half-precision ones included."""
     if isinstance(array, np.ndarray):
         return bool(array.dtype.kind == "f")
     if hasattr(array, "is_floating_point"):
@@ -168,9 +168,9 @@ def _table_to_numpy(table: Any, argument: str) -> npt.NDArray[Any]:
             raise TypeError(
                 f"{argument} must hold real numbers, got column {name!r} of dtype {column.dtype}."
             )
-        columns.append(
-            _objects_to_float(values, f"{argument}, column {name!r},") if values.dtype == object else values
-        )
+        if values.dtype == object:
+            values = _objects_to_float(values, f"{argument}, column {name!r},")
+        columns.append(values)
     if not columns:
         return np.empty((len(table), 0))
     return np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.float64, copy=False)
@@ -207,7 +207,9 @@ def _sparse_error(value: Any, argument: str) -> TypeError:
 
 def _shortened(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    if len(text) <= 60:
+        return text
+    return text[:57] + "..."
 
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -236,6 +238,7 @@ def log_partition(scores: Array, weights: Array, factor: float) -> tuple[Array, 
     xp = namespace(scores)
     top = xp.max(scores, axis=-1, keepdims=True)
     below = scores - top
+    # log sum_k w_k exp(f s_k) = f max(s) + log sum_k w_k exp(f (s_k - max(s)))
     terms = xp.exp(factor * below)
     total = terms @ weights
     value = factor * top[..., 0] + xp.log(total)

@@ -105,12 +105,13 @@ def map_blocks(
         yield from blocks.run(kernel, False, executor)
         return
     if executor is None:
-        # A kernel that maps blocks itself works them off in its own thread: threads that wait for their own
+        # A kernel that maps blocks itself processes them in its own thread: threads that wait for their own
         # pool would wait for ever.
         if len(blocks) < 2 or cpu_count() < 2 or getattr(_worker, "inside", False):
             yield from map(kernel, blocks)
             return
         executor = _thread_pool(os.getpid())
+    # A few results wait at a time: submitting all blocks at once would hold all of their results in memory.
     waiting: deque[Future[T]] = deque()
     ahead = 4 * cpu_count()
     try:

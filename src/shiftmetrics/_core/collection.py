@@ -92,7 +92,7 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
 
 
 def is_ours(file: Path) -> bool:
-    """Tell whether this package wrote a file: by the marks that all its files carry."""
+    """Return True if this package wrote a file: by the marks that all its files carry."""
     try:
         text = file.read_text(encoding="utf-8")
         if file.suffix != ".json":

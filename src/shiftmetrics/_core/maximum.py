@@ -220,8 +220,11 @@ def upper_bounds(nodes: Nodes, tail: Tail, rates: tuple[float, float]) -> Bounds
 
     # Beyond the last node: plus falls at least as its limiting slope says, minus stays above its tangent and
     # above its limit, which meet `step` further on.
-    above, slope = minus[-1] - tail.minus_limit, -minus_slope[-1]
-    step = above / slope if above > 0.0 and slope > 0.0 else 0.0
+    above = minus[-1] - tail.minus_limit
+    slope = -minus_slope[-1]
+    step = 0.0
+    if above > 0.0 and slope > 0.0:
+        step = above / slope
     beyond = max(value[-1], plus[-1] + tail.plus_slope * step - tail.minus_limit)
     return Bounds(np.append(between, beyond), np.append(x[1:] - back, x[-1] + step))
 
@@ -301,7 +304,7 @@ def next_points(
 
 
 def _known(points: FloatArray, x: FloatArray) -> BoolArray:
-    """Tell which points coincide with a node to rounding."""
+    """Return which points coincide with a node to rounding."""
     after = np.minimum(np.searchsorted(x, points), len(x) - 1)
     near = np.minimum(np.abs(points - x[after]), np.abs(points - x[np.maximum(after - 1, 0)]))
     return np.asarray(near <= 4e-16 * points)
@@ -368,7 +371,8 @@ def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, r
     left = nodes.x[i]
     width = nodes.x[i + 1] - left
     t = np.linspace(0.0, 1.0, 33)
-    rise, fall = nodes.slope[i] * width, nodes.slope[i + 1] * width
+    rise = nodes.slope[i] * width
+    fall = nodes.slope[i + 1] * width
     square, cube = _hermite(nodes.value[i + 1] - nodes.value[i], rise, fall)
     model = nodes.value[i] + t * (rise + t * (square + t * cube))
     room = np.maximum(target - model, 0.0) + 0.9 * slack

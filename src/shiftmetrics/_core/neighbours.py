@@ -19,7 +19,7 @@ TILE_POINTS = 4096
 TILE_BYTES = 1 << 25
 
 _CANCELLED = 1e-6
-"""Share of the squared norms below which a squared distance is taken from differences: a product lost its digits."""
+"""Fraction of the squared norms below which a product has lost its digits, and differences are taken."""
 
 
 def pairwise_distances(rows: Array, points: Array) -> FloatArray:
@@ -29,19 +29,25 @@ def pairwise_distances(rows: Array, points: Array) -> FloatArray:
     """
     xp = namespace(rows, points)
     center = xp.mean(points, axis=0)
-    rows, points = rows - center, points - center
+    # Centred and scaled, so that no square overflows and products lose few digits.
+    rows = rows - center
+    points = points - center
     unit = max(float(xp.max(xp.abs(rows))), float(xp.max(xp.abs(points))))
     if unit == 0.0:
         return np.zeros((int(rows.shape[0]), int(points.shape[0])))
-    rows, points = rows / unit, points / unit
+    rows = rows / unit
+    points = points / unit
     row_norms = to_float64(xp.sum(rows * rows, axis=1))
     point_norms = to_float64(xp.sum(points * points, axis=1))
+    # |x - y|^2 = |x|^2 + |y|^2 - 2 x'y: the product is one matrix product.
     squares = -2.0 * to_float64(rows @ points.T)
     sums = row_norms[:, None] + point_norms
     squares += sums
     close = squares < _CANCELLED * sums
     if close.any():
-        near, far = to_float64(rows), to_float64(points)
+        # The difference has cancelled: take it entry by entry.
+        near = to_float64(rows)
+        far = to_float64(points)
         for row in np.flatnonzero(close.any(axis=1)):
             others = np.flatnonzero(close[row])
             squares[row, others] = ((far[others] - near[row]) ** 2).sum(axis=1)
@@ -93,18 +99,22 @@ def nearest_neighbours(
         Nearest first; the rows of ``reference``.
     """
     shape = (int(features.shape[0]), n_neighbours)
-    distances, indices = np.empty(shape), np.empty(shape, dtype=np.int64)
+    distances = np.empty(shape)
+    indices = np.empty(shape, dtype=np.int64)
 
     def search(rows: slice) -> None:
         best = np.empty((rows.stop - rows.start, 0))
         place = np.empty(best.shape, dtype=np.int64)
+        # Only the nearest so far are kept from tile to tile.
         for tile, found in distance_tiles(features, rows, reference):
             positions = np.broadcast_to(np.arange(tile.start, tile.stop), found.shape)
             best = np.concatenate([best, found], axis=1)
             place = np.concatenate([place, positions], axis=1)
             if best.shape[1] > n_neighbours:
                 kept = np.argpartition(best, n_neighbours - 1, axis=1)[:, :n_neighbours]
-                best, place = (np.take_along_axis(part, kept, axis=1) for part in (best, place))
+                best = np.take_along_axis(best, kept, axis=1)
+                place = np.take_along_axis(place, kept, axis=1)
+        # Ties go to the row that comes first.
         order = np.lexsort((place, best), axis=1)
         distances[rows] = np.take_along_axis(best, order, axis=1)
         indices[rows] = np.take_along_axis(place, order, axis=1)

@@ -58,16 +58,11 @@ class Computing:
 
     def __post_init__(self) -> None:
         if self.executor is not None and not hasattr(self.executor, "submit"):
-            remedy = (
-                f"Pass concurrent.futures.ThreadPoolExecutor({self.executor})."
-                if isinstance(self.executor, int)
-                else ""
-            )
-            raise TypeError(
-                describe(
-                    "executor", "a concurrent.futures.Executor or None", value=self.executor, remedy=remedy
-                )
-            )
+            expected = "a concurrent.futures.Executor or None"
+            remedy = ""
+            if isinstance(self.executor, int):
+                remedy = f"Pass concurrent.futures.ThreadPoolExecutor({self.executor})."
+            raise TypeError(describe("executor", expected, value=self.executor, remedy=remedy))
         checked: dict[str, Any] = {}
         for name in ("atol", "rtol"):
             value = getattr(self, name)
@@ -128,11 +123,11 @@ class Resampling:
     confidence_level : float, default 0.95
         Confidence level, between 0 and 1.
     n_resamples : int, default 1000
-        Draws of the rows, where a measure draws.
+        Number of resamples, where a measure resamples.
     groups : array of shape (n_samples,), optional
-        Labels of rows that belong together, such as the visits of one patient: they are drawn together.
+        Labels of rows that belong together, such as the visits of one patient: they are resampled together.
     rng : int, Generator or None
-        Seed of the draws. The same seed draws the same rows for another model.
+        Seed of the resamples. The same seed gives another model the same resamples.
 
     Raises
     ------
@@ -171,7 +166,7 @@ class Resampling:
 
 
 def resampling_of(value: Resampling | float | None) -> Resampling | None:
-    """Return the options of a call, with a seed drawn where none was given; None where no interval is asked for.
+    """Return the options of a call, with a fresh seed where none was given; None where no interval is asked for.
 
     Raises
     ------
@@ -182,7 +177,7 @@ def resampling_of(value: Resampling | float | None) -> Resampling | None:
 
 
 def always_resampling(value: Resampling | float | None) -> Resampling:
-    """Return the options of a function that cannot do without draws, with a seed; None is the default.
+    """Return the options of a function that cannot do without resamples, with a seed; None is the default.
 
     Raises
     ------
@@ -190,12 +185,10 @@ def always_resampling(value: Resampling | float | None) -> Resampling:
         If ``value`` is neither a Resampling, a level nor None.
     """
     if not isinstance(value, Resampling):
-        confidence_level = (
-            0.95
-            if value is None
-            else check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
-        )
-        value = Resampling(confidence_level=confidence_level)
+        if value is None:
+            value = 0.95
+        level = check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
+        value = Resampling(confidence_level=level)
     return dataclasses.replace(value, rng=seed_of(value.rng))
 
 
@@ -213,8 +206,8 @@ def progress_bar(
 
 def available_memory() -> int:
     """Return the bytes that this process may still take, as far as the system tells (4 GiB where it does not)."""
-    candidates = [_meminfo(), _cgroup()]
-    known = [size for size in candidates if size is not None]
+    # A container may have less than its machine: the smaller figure counts.
+    known = [size for size in (_meminfo(), _cgroup()) if size is not None]
     if known:
         return max(0, min(known))
     try:

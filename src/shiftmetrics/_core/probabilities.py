@@ -31,14 +31,17 @@ Measured, this finds constant models and none of those that are of use."""
 
 
 def look_like_probabilities(array: Array) -> bool:
-    """Tell whether floating scores are probabilities: not negative, and rows of sum 1 (or 1-D up to 1)."""
+    """Return True if floating scores are probabilities: not negative, and rows of sum 1 (or 1-D up to 1)."""
     # Votes and one-hot rows of integers are scores.
     if not is_floating(array):
         return False
     if is_in_chunks(array):
-        some = array.kept if len(array.kept) else array[np.arange(min(len(array), _HEAD))]
+        # Some rows first: where they are no probabilities, a pass over all rows is spared.
+        some = array.kept
+        if not len(some):
+            some = array[np.arange(min(len(array), _HEAD))]
         if _outside(to_float64(some)).any():
-            return False  # a pass over all rows is spared
+            return False
 
     def bad(rows: slice) -> bool:
         outside = _outside(float64_rows(array, rows))
@@ -62,7 +65,7 @@ def kind_of(*samples: Array) -> str:
 
 
 def _are_percentages(array: Array) -> bool:
-    """Tell whether the first rows have the sum 100, and are not one-hot rows on that scale."""
+    """Return True if the first rows have the sum 100, and are not one-hot rows on that scale."""
     if array.ndim != 2 or not is_floating(array):
         return False
     head = to_float64(array[: min(_HEAD, array.shape[0]), ...])
@@ -74,7 +77,8 @@ def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: 
 
     With ``divide`` they are proportions of any positive sum, which rows are divided by.
     """
-    smallest, zeros = math.inf, False
+    smallest = math.inf
+    zeros = False
     for array, argument in named:
         blocks = placed(_blocks(array), (array,))
 
@@ -82,10 +86,11 @@ def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: 
             return _least(array, rows, argument, divide)
 
         for positive, some_zeros in map_blocks(least, blocks):
-            smallest, zeros = min(smallest, positive), zeros or some_zeros
-    if not zeros:
+            smallest = min(smallest, positive)
+            zeros = zeros or some_zeros
+    if floor is not None or not zeros:
         return floor
-    return (smallest / 2 or smallest) if floor is None else floor  # half of the smallest double is 0
+    return smallest / 2 or smallest  # half of the smallest double is 0
 
 
 def _least(array: Array, rows: slice, argument: str, divide: bool) -> tuple[float, bool]:
@@ -108,7 +113,9 @@ def _least(array: Array, rows: slice, argument: str, divide: bool) -> tuple[floa
                     "divides rows by their sum."
                 )
         raise ValueError(describe(argument, expected, got, remedy))
-    block = block / block.sum(axis=1, keepdims=True) if divide else block
+    if divide:
+        block = block / block.sum(axis=1, keepdims=True)
+    # A single column holds the probability of one class of two.
     both = block if array.ndim == 2 else np.stack([block, 1.0 - block])
     positive = both > 0.0
     return float(np.min(both, where=positive, initial=math.inf)), not positive.all()
@@ -119,10 +126,11 @@ def _blocks(array: Array) -> list[slice]:
 
 
 def _outside(block: Array, any_sum: bool = False) -> Array:
-    """Tell which rows of a block are no probabilities, or no proportions of any sum."""
+    """Return which rows of a block are no probabilities, or no proportions of any sum."""
     xp = namespace(block)
     matrix = block if block.ndim == 2 else block[:, None]
-    bad, highest = xp.min(matrix, axis=1) < 0.0, xp.max(matrix, axis=1)
+    bad = xp.min(matrix, axis=1) < 0.0
+    highest = xp.max(matrix, axis=1)
     if any_sum:
         return bad | (highest <= 0.0)
     bad = bad | (highest > 1.0 + SUM_TOLERANCE)

@@ -44,7 +44,7 @@ class Record:
         return self.to_dict()
 
     def equals(self, other: object) -> bool:
-        """Tell whether ``other`` is of the same type with equal fields, arrays compared value by value."""
+        """Return True if ``other`` is of the same type with equal fields, arrays compared value by value."""
         return type(other) is type(self) and _equal(self.to_dict(), other.to_dict())
 
 
@@ -146,6 +146,7 @@ def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(_equal, first, second))
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        a, b = np.asarray(first), np.asarray(second)
+        a = np.asarray(first)
+        b = np.asarray(second)
         return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
     return bool(first == second or (first != first and second != second))

@@ -146,7 +146,8 @@ def resampled_sums(
             sums = np.zeros((units.n_units, values.shape[1])) if sums is None else sums
             np.add.at(sums, units.codes[rows], values)
         assert sums is not None
-        values_of, arrays = sums.__getitem__, ()
+        values_of = sums.__getitem__
+        arrays = ()
 
     # A block of weights times the values of its rows; the blocks of rows never cross those of weights.
     def kernel(rows: slice) -> FloatArray:

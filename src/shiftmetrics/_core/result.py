@@ -156,10 +156,16 @@ class Result(Record):
             for name, part in self.to_dict().items()
             if name != "interval" and (part is None or isinstance(part, bool | int | float | str))
         }
-        low, high = (math.nan, math.nan) if self.interval is None else (self.interval.low, self.interval.high)
-        return pd.DataFrame(
-            [{"measure": self.measure, **scalars, "interval_low": low, "interval_high": high}]
-        )
+        row: dict[str, Any] = {
+            "measure": self.measure,
+            **scalars,
+            "interval_low": math.nan,
+            "interval_high": math.nan,
+        }
+        if self.interval is not None:
+            row["interval_low"] = self.interval.low
+            row["interval_high"] = self.interval.high
+        return pd.DataFrame([row])
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the result as JSON, or write it.
@@ -251,7 +257,8 @@ def write_document(
         raise ValueError(
             f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
         )
-    archive, buffer = path.with_suffix(".npz"), io.BytesIO()
+    archive = path.with_suffix(".npz")
+    buffer = io.BytesIO()
     outdated = names_arrays(path) and not arrays
     if arrays:
         if has_foreign_archive(path):
@@ -266,7 +273,8 @@ def write_document(
     if arrays:
         with atomic_path(archive) as temporary:
             temporary.write_bytes(buffer.getvalue())
-            write_text(path, text + "\n")  # inside: where there is no room for it, no archive stays
+            # Inside the block: where the disk is full, no archive stays.
+            write_text(path, text + "\n")
     else:
         write_text(path, text + "\n")
     if outdated:
@@ -275,12 +283,12 @@ def write_document(
 
 
 def has_foreign_archive(path: Path) -> bool:
-    """Tell whether the ``.npz`` beside a JSON file is someone else's: it exists, and the JSON names no arrays."""
+    """Return True if the ``.npz`` beside a JSON file is someone else's: it exists, and the JSON names no arrays."""
     return path.with_suffix(".npz").exists() and not names_arrays(path)
 
 
 def names_arrays(path: Path) -> bool:
-    """Tell whether a JSON file says that its arrays are in the ``.npz`` beside it."""
+    """Return True if a JSON file says that its arrays are in the ``.npz`` beside it."""
     return path.is_file() and b'"arrays_sha256"' in path.read_bytes()
 
 
@@ -307,12 +315,9 @@ def _result_of(document: Any, path: Path | None) -> Result:
         )
     version = document["schema_version"]
     if version != SCHEMA_VERSION:
-        earlier = isinstance(version, int) and version < SCHEMA_VERSION
-        remedy = (
-            "It was written by an earlier development version: compute it again."
-            if earlier
-            else "Upgrade shiftmetrics to read it."
-        )
+        remedy = "Upgrade shiftmetrics to read it."
+        if isinstance(version, int) and version < SCHEMA_VERSION:
+            remedy = "It was written by an earlier development version: compute it again."
         raise ValueError(f"source must have schema_version {SCHEMA_VERSION}, got {version!r}. {remedy}")
     npz = None if path is None else path.with_suffix(".npz")
     stored = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
@@ -327,7 +332,7 @@ def _result_of(document: Any, path: Path | None) -> Result:
                 )
             return stored[content]
         dtype = np.dtype(stand_in["dtype"])
-        # Infinities are written as strings, and the texts "inf", "-inf" and "nan" as {"text": ...}.
+        # Infinities are written as strings, and the strings "inf", "-inf" and "nan" as {"text": ...}.
         parts = map(float, content) if dtype.kind == "f" else (decode(part, load_array) for part in content)
         return np.asarray(list(parts), dtype=dtype).reshape(stand_in["shape"])
 

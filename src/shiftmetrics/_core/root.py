@@ -95,7 +95,8 @@ class Bracket(Generic[S]):
     @property
     def turn(self) -> float:
         """Where the cubic through both values and slopes is least: the root if the function is smooth."""
-        low, high = self.low.slope, self.high.slope
+        low = self.low.slope
+        high = self.high.slope
         # slope(t) = low (1 - t) + high t + bend t (1 - t), whose mean over the bracket is rise / width
         bend = 6.0 * (self.high.value - self.low.value) / self.width - 3.0 * (low + high)
         if abs(bend) > high - low:

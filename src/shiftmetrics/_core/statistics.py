@@ -25,8 +25,10 @@ class Statistic:
             return NotImplemented
         sums: dict[str, Any] = {}
         for name in self.field_names():
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if np.shape(mine) != np.shape(theirs):  # broadcasting would hide shards of two different runs
+            mine = getattr(self, name)
+            theirs = getattr(other, name)
+            # Broadcasting would hide that shards are of two different runs.
+            if np.shape(mine) != np.shape(theirs):
                 raise ValueError(
                     f"other must be a {type(self).__name__} with {name} of shape {np.shape(mine)}, "
                     f"got shape {np.shape(theirs)}."

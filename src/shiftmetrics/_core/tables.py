@@ -106,14 +106,14 @@ def match_labels(
 
 
 def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt.NDArray[Any]:
-    """Return labels as a one-dimensional NumPy array of numbers or texts, none of them missing.
+    """Return labels as a one-dimensional NumPy array of numbers or strings, none of them missing.
 
     Raises
     ------
     ValueError
         If it has another shape or length, or a label is missing.
     TypeError
-        If labels are neither numbers nor texts.
+        If labels are neither numbers nor strings.
     """
     array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else to_numpy(value))
     if array.ndim != 1:
@@ -126,14 +126,13 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
         got = f"{sum(missing)}, the first at row {missing.index(True)}"
         raise ValueError(describe(argument, "free of missing labels", got))
     if array.dtype == object:
-        texts = [isinstance(part, str) for part in array]
-        if any(texts) and not all(texts):
-            raise TypeError(
-                describe(argument, "all numbers or all texts", "both", "Convert them to one kind.")
-            )
+        strings = [isinstance(part, str) for part in array]
+        if any(strings) and not all(strings):
+            expected = "all numbers or all strings"
+            raise TypeError(describe(argument, expected, "both", "Convert them to one type."))
         array = np.array(array.tolist())
     if array.dtype.kind not in "biufUS":
-        raise TypeError(describe(argument, "labels that are numbers or texts", f"dtype {array.dtype}"))
+        raise TypeError(describe(argument, "labels that are numbers or strings", f"dtype {array.dtype}"))
     return array
 
 
@@ -150,12 +149,12 @@ def label_codes(*named: tuple[npt.NDArray[Any], str]) -> tuple[list[IntArray], n
     Raises
     ------
     TypeError
-        If one array holds texts and another one numbers.
+        If one array holds strings and another one numbers.
     """
     kinds = {"text" if labels.dtype.kind in "US" else "number" for labels, _ in named}
     if len(kinds) > 1:
         names = " and ".join(name for _, name in named)
-        raise TypeError(describe(names, "labels of one kind", "texts and numbers", "Convert one of them."))
+        raise TypeError(describe(names, "labels of one type", "strings and numbers", "Convert one of them."))
     classes, codes = np.unique(np.concatenate([labels for labels, _ in named]), return_inverse=True)
     edges = np.cumsum([len(labels) for labels, _ in named])[:-1]
     return [part.astype(np.int64) for part in np.split(codes.ravel(), edges)], classes

@@ -130,8 +130,10 @@ def check_integer(value: Any, argument: str, *, low: int | None = None, high: in
     if (low is not None and number < low) or (high is not None and number > high):
         if low is None:
             bounds = f"at most {high}"
+        elif high is None:
+            bounds = f"at least {low}"
         else:
-            bounds = f"at least {low}" if high is None else f"between {low} and {high}"
+            bounds = f"between {low} and {high}"
         raise ValueError(describe(argument, f"an integer {bounds}", number))
     return number
 
@@ -161,7 +163,9 @@ def check_keys(
     for key in keys:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            remedy = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+            remedy = f"Known: {', '.join(known)}."
+            if near:
+                remedy = f"Did you mean {near[0]!r}?"
             raise ValueError(describe(argument, expected, value=key, remedy=remedy))
 
 
@@ -270,7 +274,7 @@ def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | Non
 def check_finite(array: Array, argument: str, *, first_row: int = 0) -> None:
     """Raise a ValueError that counts the values of ``array`` that are not finite and names the first.
 
-    ``first_row`` is the position of its first row in the whole sample. Rows in parts are checked as they are read.
+    ``first_row`` is the position of its first row in the whole sample. Out-of-core data are checked as they are read.
     """
     if array.shape[0] == 0 or is_in_chunks(array) or not is_floating(array):
         return
@@ -282,7 +286,8 @@ def check_finite(array: Array, argument: str, *, first_row: int = 0) -> None:
             total = float(namespace(block).sum(block))
         if not math.isfinite(total):
             values = to_float64(block)
-            bad, start = ~np.isfinite(values), rows.start + first_row
+            bad = ~np.isfinite(values)
+            start = rows.start + first_row
             refuse_where(bad, values, argument, "finite everywhere", _IMPUTE, first_row=start, count=True)
 
 
@@ -303,7 +308,7 @@ def check_same_shape(
     if tuple(first.shape) != tuple(second.shape):
         raise ValueError(
             f"{first_name} and {second_name} must have the same shape, "
-            f"got {tuple(first.shape)} and {tuple(second.shape)}." + (f" {remedy}" if remedy else "")
+            f"got {tuple(first.shape)} and {tuple(second.shape)}. {remedy}".rstrip()
         )
 
 
@@ -317,7 +322,8 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
             f"got {type(first).__module__}.{type(first).__name__} and "
             f"{type(second).__module__}.{type(second).__name__}. Convert one of them first."
         ) from error
-    first_device, second_device = (getattr(array, "device", "cpu") for array in (first, second))
+    first_device = getattr(first, "device", "cpu")
+    second_device = getattr(second, "device", "cpu")
     if str(first_device) != str(second_device):
         raise ValueError(
             f"{first_name} and {second_name} must live on the same device, "
@@ -352,16 +358,25 @@ def refuse_where(
     if bad.any():
         place = np.argwhere(bad)[0]
         got = f"{values[tuple(place)]:g} at row {place[0] + first_row}"
-        got += f", column {place[1]}" if len(place) > 1 else ""
-        got += f" ({int(bad.sum())} such value(s) seen)" if count else ""
+        if len(place) > 1:
+            got += f", column {place[1]}"
+        if count:
+            got += f" ({int(bad.sum())} such value(s) seen)"
         raise ValueError(describe(argument, expected, got, remedy))
 
 
 def _range_text(low: float, high: float, open_low: bool, open_high: bool, allow_inf: bool) -> str:
+    """Return an interval in words: ``a number at least 0 and less than 1``."""
     parts = []
     if math.isfinite(low):
-        parts.append(f"{'greater than' if open_low else 'at least'} {low:g}")
+        words = "greater than" if open_low else "at least"
+        parts.append(f"{words} {low:g}")
     if math.isfinite(high):
-        parts.append(f"{'less than' if open_high else 'at most'} {high:g}")
-    text = "a number " + " and ".join(parts) if parts else "a number"
-    return text + (" (inf is allowed)" if allow_inf else "" if parts else " that is finite")
+        words = "less than" if open_high else "at most"
+        parts.append(f"{words} {high:g}")
+    text = f"a number {' and '.join(parts)}".rstrip()
+    if allow_inf:
+        text += " (inf is allowed)"
+    elif not parts:
+        text += " that is finite"
+    return text

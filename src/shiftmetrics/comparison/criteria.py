@@ -40,7 +40,7 @@ def f1_macro(shares: FloatArray) -> float:
 
 
 def kappa(shares: FloatArray) -> float:
-    """Return Cohen's kappa: agreement beyond that of independent draws, as a share of what is possible.
+    """Return Cohen's kappa: agreement beyond that of independent predictions, as a fraction of what is possible.
 
     0 where one side is constant (J. Cohen, Educational and Psychological Measurement 20, 1960,
     doi:10.1177/001316446002000104).

@@ -18,7 +18,7 @@ def model_names(mapping: Any, argument: str) -> list[str]:
         raise ValueError(describe(argument, "of at least two models", len(mapping)))
     for name in mapping:
         if not isinstance(name, str):
-            raise TypeError(describe(argument, "a mapping whose keys are texts", value=name))
+            raise TypeError(describe(argument, "a mapping whose keys are strings", value=name))
     return list(mapping)
 
 

@@ -47,7 +47,7 @@ class PairedValues:
     influence : ndarray of shape (n_units, n_models) or None
         What each row or group adds to each value, where the resamples come from it.
     one_more : ndarray of shape (n_models, n_models)
-        By how much one more row may move each difference.
+        By how much one more row may change each difference.
     """
 
     values: FloatArray
@@ -61,12 +61,14 @@ class PairedValues:
     def of(cls, results: Sequence[Any], seed: int, confidence_level: float, scale: Any = 1.0) -> PairedValues:
         """Return those of checked results, times ``scale`` for each; ``seed`` is that of the normal resamples."""
         factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
-        values, bounds = (np.array([getattr(r, what) for r in results]) for what in ("value", "error_bound"))
+        values = np.array([result.value for result in results])
+        bounds = np.array([result.error_bound for result in results])
         known = [_interval_of(result, confidence_level) for result in results]
         influence = None
         if _is_resampled(results[0]):
             resamples = np.stack([result.resampled for result in results], axis=1)
         else:
+            # Nothing was resampled: normal errors with the correlation of the influences stand for resamples.
             influence = _influence_of(results)
             resamples = values + normal_errors(influence, values, known, seed)
         return cls(
@@ -93,9 +95,14 @@ def _interval_of(result: Any, confidence_level: float) -> Interval:
 
 
 def _influence_of(results: Sequence[Any]) -> FloatArray:
-    n_units = next((len(result.influence) for result in results if result.influence is not None), 1)
-    zero = np.zeros(n_units)
-    return np.stack([zero if r.influence is None else r.influence for r in results], axis=1)
+    """Return what each unit adds to each value; values that are known without error have no influence."""
+    known = [result.influence for result in results if result.influence is not None]
+    n_units = len(known[0]) if known else 1
+    influence = np.zeros((n_units, len(results)))
+    for place, result in enumerate(results):
+        if result.influence is not None:
+            influence[:, place] = result.influence
+    return influence
 
 
 def joint_influences(results: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +131,7 @@ def paired_differences(
     from scipy.special import ndtr, ndtri
 
     normal = float(ndtri(0.5 + 0.5 * confidence_level))
-    first, second = (np.asarray([pair[side] for pair in pairs]) for side in (0, 1))
+    first, second = np.asarray(pairs).T
     # Differences within the numerical error of both values are none.
     floor = paired.bounds[first] + paired.bounds[second]
     gaps = _above(paired.values[first] - paired.values[second], floor)
@@ -132,12 +139,16 @@ def paired_differences(
     with np.errstate(invalid="ignore"):  # inf less inf: nothing is known
         resamples = paired.resamples[:, first] - paired.resamples[:, second]
     if influence is None:
-        resamples, sides = _above(resamples, floor), None
+        resamples = _above(resamples, floor)
         errors = resamples.std(axis=0)
-        down, up = errors, errors
+        down = errors
+        up = errors
+        sides = None
     else:
+        # The influence on a difference is the difference of the influences, and its norm is the standard error.
         errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
-        down, up = sides = _sides(resamples, gaps, confidence_level)
+        down, up = _sides(resamples, gaps, confidence_level)
+        sides = (down, up)
     # Together: the largest deviation over all pairs is compared with each difference.
     together, largest = simultaneous_p_values(gaps, resamples, sides)
     quantile = float(np.quantile(largest, confidence_level, method="higher"))
@@ -146,29 +157,36 @@ def paired_differences(
     method = "studentised maxima over all pairs"
     differences = []
     for p, (i, j) in enumerate(pairs):
-        gap, error, adjusted = float(gaps[p]), float(errors[p]), float(together[p])
-        below, above = float(down[p]), float(up[p])
+        gap = float(gaps[p])
+        adjusted = float(together[p])
+        below = float(down[p])
+        above = float(up[p])
         if influence is None:
-            interval, p_value = _by_resampling(
-                resamples[:, p], float(paired.one_more[i, j]), confidence_level
-            )
+            one_more = float(paired.one_more[i, j])
+            interval, p_value = _by_resampling(resamples[:, p], one_more, confidence_level)
         else:
-            low, high = gap - normal * below, gap + normal * above
             interval = Interval(
-                low=low, high=high, confidence_level=confidence_level, method="paired intervals"
+                low=gap - normal * below,
+                high=gap + normal * above,
+                confidence_level=confidence_level,
+                method="paired intervals",
             )
             p_value = float(alone[p])
             # Resamples cannot resolve p-values below 1 / n_resamples; the bound of Bonferroni can.
             adjusted = min(adjusted, p_value * len(pairs))
         # Alone a difference is known no worse than together with the others.
-        below, above = (quantile * side if side < np.inf else np.inf for side in (below, above))
-        low, high = min(gap - below, interval.low), max(gap + above, interval.high)
+        low = -np.inf
+        if below < np.inf:
+            low = min(gap - quantile * below, interval.low)
+        high = np.inf
+        if above < np.inf:
+            high = max(gap + quantile * above, interval.high)
         differences.append(
             ModelDifference(
                 first=names[i],
                 second=names[j],
                 difference=gap,
-                standard_error=error,
+                standard_error=float(errors[p]),
                 interval=interval,
                 p_value=p_value,
                 p_adjusted=max(p_value, adjusted),
@@ -184,11 +202,14 @@ def _sides(resamples: FloatArray, gaps: FloatArray, confidence_level: float) -> 
     """Return how far each difference reaches down and up, in standard errors of that side; inf where not known."""
     from scipy.special import ndtri
 
-    tail, quantile = 0.5 - 0.5 * confidence_level, float(ndtri(0.5 + 0.5 * confidence_level))
+    # The quantiles of the resampled differences, in units of the normal quantile: standard errors of either side.
+    tail = 0.5 - 0.5 * confidence_level
+    quantile = float(ndtri(0.5 + 0.5 * confidence_level))
     unknown = np.isnan(resamples).any(axis=0)
     low, high = np.quantile(np.where(unknown, 0.0, resamples), (tail, 1.0 - tail), axis=0, method="nearest")
-    sides = (np.maximum(gaps - low, 0.0) / quantile, np.maximum(high - gaps, 0.0) / quantile)
-    return np.where(unknown, np.inf, sides[0]), np.where(unknown, np.inf, sides[1])
+    down = np.maximum(gaps - low, 0.0) / quantile
+    up = np.maximum(high - gaps, 0.0) / quantile
+    return np.where(unknown, np.inf, down), np.where(unknown, np.inf, up)
 
 
 def check_results(results: Mapping[str, Any]) -> None:
@@ -208,9 +229,8 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     """
     _check_shared(results, _comparable)
     listed = list(results.values())
-    by_resampling = any(map(_is_resampled, listed)) or not all(
-        hasattr(result, "influence") for result in listed
-    )
+    with_influence = all(hasattr(result, "influence") for result in listed)
+    by_resampling = any(map(_is_resampled, listed)) or not with_influence
     warnings: list[str] = []
     for name, result in results.items():
         if not by_resampling:
@@ -223,14 +243,17 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     keys = SHARED_BY_RESAMPLES if by_resampling else SHARED_BY_INFLUENCE
 
     def shared(result: Any) -> dict[str, tuple[Any, str]]:
-        resampling = result.settings.get("resampling")
-        options = {**result.settings, **(resampling if isinstance(resampling, Mapping) else {})}
-        influence = None if by_resampling else result.influence
-        return {
-            "number of rows": (result.n_samples, ""),
-            **{"seed rng" if key == "rng" else key: (options.get(key), "") for key in keys},
-            **({} if influence is None else {"number of groups": (len(influence), "")}),
-        }
+        options = dict(result.settings)
+        resampling = options.get("resampling")
+        if isinstance(resampling, Mapping):
+            options.update(resampling)
+        known: dict[str, tuple[Any, str]] = {"number of rows": (result.n_samples, "")}
+        for key in keys:
+            called = "seed rng" if key == "rng" else key
+            known[called] = (options.get(key), "")
+        if not by_resampling and result.influence is not None:
+            known["number of groups"] = (len(result.influence), "")
+        return known
 
     _check_shared(results, shared)
     kinds = {name: getattr(result, "kind", "exact") for name, result in results.items()}
@@ -243,7 +266,8 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
 def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
     """Refuse results that differ in one of the values that ``shared`` returns, each with its remedy."""
     known = {name: shared(result) for name, result in results.items()}
-    for what in {what: None for parts in known.values() for what in parts}:
+    named = dict.fromkeys(what for parts in known.values() for what in parts)  # each once, in order
+    for what in named:
         values = {name: parts[what] for name, parts in known.items() if what in parts}
         if len({value for value, _ in values.values()}) > 1:
             got = ", ".join(f"{value} for {name!r}" for name, (value, _) in values.items())
@@ -260,7 +284,9 @@ def _check_influence(name: str, result: Any) -> list[str]:
     """Refuse a result that cannot be paired; warn of one whose value is known without error."""
     argument = f"results[{name!r}]"
     if not np.isfinite(result.value):
-        remedy = "Choose a lower threshold, or let rows move and be reweighted (finite theta1 and theta2)."
+        remedy = (
+            "Choose a lower threshold, or let samples change and be reweighted (finite theta1 and theta2)."
+        )
         raise ValueError(
             describe(argument, "of finite value", f"{result.value:g} (status {result.status})", remedy)
         )
@@ -287,11 +313,12 @@ def _one_more(first: Any, second: Any) -> float:
     A model that errs in no row may yet err in the next one, as far as any model did: so two models that differ in a
     few rows alone are told apart about as well as by the sign test of these rows.
     """
-    drawn = first.settings.get("resampling") or {}
-    sides = (getattr(first, "per_sample", None), getattr(second, "per_sample", None))
-    if "n_units" not in drawn or sides[0] is None or sides[1] is None:
+    resampling = first.settings.get("resampling") or {}
+    per_sample = getattr(first, "per_sample", None)
+    other = getattr(second, "per_sample", None)
+    if "n_units" not in resampling or per_sample is None or other is None:
         return 0.0
-    return float(np.abs(sides[0] - sides[1]).max()) / int(drawn["n_units"])
+    return float(np.abs(per_sample - other).max()) / int(resampling["n_units"])
 
 
 def _by_resampling(resamples: FloatArray, one_more: float, confidence_level: float) -> tuple[Interval, float]:

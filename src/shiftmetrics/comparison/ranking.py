@@ -106,12 +106,15 @@ def rank_models(
         )
         for place, m in enumerate(order)
     )
-    alone = sum(model.rank_low == 1 for model in models) == 1
+    contenders = [model for model in models if model.rank_low == 1]
+    status = SEPARATED if len(contenders) == 1 else TIED
+    if all(collapsed):
+        status = COLLAPSED
     return ComparisonResult(
         value=models[0].value,
         error_bound=float(paired.bounds.max()),
         interval=models[0].interval,
-        status=COLLAPSED if all(collapsed) else SEPARATED if alone else TIED,
+        status=status,
         models=models,
         differences=differences,
         **fields,
@@ -119,14 +122,16 @@ def rank_models(
 
 
 def collapsed_models(shares: Sequence[Any], labels: Any = None) -> list[bool]:
-    """Tell which models hardly leave one class, against what labels say, or all models on average.
+    """Return which models predict (almost) a single class, against what labels say, or all models on average.
 
     ``shares`` holds how often each model predicts each class, None where that is not known.
     """
     known = [part for part in shares if part is not None]
-    alike = len({len(part) for part in known}) == 1
-    expected = np.mean(known, axis=0) if alike else None
-    expected = expected if labels is None else np.bincount(labels) / len(labels)
+    expected = None
+    if labels is not None:
+        expected = np.bincount(labels) / len(labels)
+    elif len({len(part) for part in known}) == 1:  # all models have the same classes
+        expected = np.mean(known, axis=0)
     return [part is not None and has_collapsed(part, expected) for part in shares]
 
 
@@ -141,10 +146,12 @@ def _rank_ranges(n_models: int, n_fit: int, clear: Sequence[float]) -> list[tupl
     worse = np.zeros(n_models, dtype=int)
     for (i, j), gap in zip(itertools.combinations(range(n_models), 2), clear, strict=True):
         first_leads = i < n_fit <= j  # fit before collapsed, whatever their values
-        if first_leads or gap != 0.0:
-            ahead, behind = (i, j) if first_leads or gap > 0.0 else (j, i)
-            better[behind] += 1
-            worse[ahead] += 1
+        if first_leads or gap > 0.0:
+            worse[i] += 1
+            better[j] += 1
+        elif gap < 0.0:
+            worse[j] += 1
+            better[i] += 1
     return [(int(1 + better[i]), int(n_models - worse[i])) for i in range(n_models)]
 
 

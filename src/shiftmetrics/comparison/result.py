@@ -20,7 +20,7 @@ TIED = Status(
 )
 COLLAPSED = Status(
     "collapsed",
-    "Every model hardly leaves one class, so that its robustness means little.",
+    "Every model predicts (almost) a single class, so that its robustness means little.",
     "Compare models that use their classes.",
     ok=False,
 )
@@ -44,9 +44,9 @@ class RankedModel(Record):
     probability_best : float
         Fraction of the resamples in which it is the best.
     collapsed : bool
-        Whether it hardly leaves one class.
+        Whether it predicts (almost) a single class.
     secondary_metrics : dict of str to float
-        Figures beside its value, such as the share of predictions that stay as they were.
+        Figures beside its value, such as the fraction of predictions that stay as they were.
     """
 
     name: str
@@ -62,8 +62,9 @@ class RankedModel(Record):
     @property
     def ranks(self) -> str:
         """The ranks that the model may have, such as "1" or "2–3"."""
-        low, high = self.rank_low, self.rank_high
-        return str(low) if low == high else f"{low}–{high}"
+        if self.rank_low == self.rank_high:
+            return str(self.rank_low)
+        return f"{self.rank_low}–{self.rank_high}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,25 +167,27 @@ class ComparisonResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the best model and those that may be as good."""
-        best, rivals = self.best, [model.name for model in self.contenders if model is not self.best]
-        unit = f" {self.compared_unit}" if self.compared_unit else ""
+        best = self.best
+        rivals = [model.name for model in self.contenders if model is not best]
         things, first, higher = self.wording
-        clear = f"{_listed(rivals)} cannot be told from it" if rivals else f"{higher} than each of the others"
+        value = f"{format_number(best.value)} {self.compared_unit}".rstrip()
+        clear = f", {higher} than each of the others"
+        if rivals:
+            clear = f"; {_listed(rivals)} cannot be told from it"
         return (
             f"{best.name} is the {first} of {len(self.models)} {things} by {self.criterion}: "
-            f"{format_number(best.value)}{unit}, interval {best.interval}{'; ' if rivals else ', '}{clear}."
+            f"{value}, interval {best.interval}{clear}."
         )
 
     def notes(self) -> list[str]:
         """Return the sentences on what the ranks mean, and those of every measure."""
         ranks = ", ".join(f"{model.name} {model.ranks.replace('–', ' to ')}" for model in self.models)
         confidence_level = f"{100 * self.best.interval.confidence_level:g} %"
-        sentences = [*([self.basis] if self.basis else [])]
+        sentences = [self.basis] if self.basis else []
         sentences.append(f"Ranks at {confidence_level} for all {self.wording[0]} together: {ranks}.")
         collapsed = [model.name for model in self.models if model.collapsed]
         if collapsed:
-            they = "they hardly leave" if len(collapsed) > 1 else "it hardly leaves"
-            sentences.append(f"Collapsed, that is {they} one class: {_listed(collapsed)}.")
+            sentences.append(f"Collapsed, with (almost) a single predicted class: {_listed(collapsed)}.")
         if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.secondary_metrics.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
         return [*sentences, *super().notes()[1:]]
@@ -197,7 +200,8 @@ class ComparisonResult(Drawn, Result):
         )
         if "worst_case_risk" not in figures:
             return text
-        risk, budget = format_number(figures["worst_case_risk"]), format_number(self.settings["budget"])
+        risk = format_number(figures["worst_case_risk"])
+        budget = format_number(self.settings["budget"])
         return f"{text}; risk {risk} at worst within a budget of {budget}"
 
     def to_frame(self) -> Any:
@@ -219,9 +223,12 @@ def _line(record: Record) -> dict[str, Any]:
     for name, part in record.to_dict().items():
         if name.endswith("interval"):
             stem = name.removesuffix("_interval")
-            line |= {f"{stem}_low": part["low"], f"{stem}_high": part["high"]}
+            line[f"{stem}_low"] = part["low"]
+            line[f"{stem}_high"] = part["high"]
+        elif name == "secondary_metrics":
+            line.update(part)
         else:
-            line |= part if name == "secondary_metrics" else {name: part}
+            line[name] = part
     return line
 
 
@@ -230,4 +237,6 @@ def _reversed(interval: Interval) -> Interval:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -31,7 +31,12 @@ SelectionCriterion = Callable[[FloatArray, FloatArray], FloatArray]
 def choose_criterion(criterion: str, n_models: int, *, labels: bool, other_rows: bool) -> str:
     """Return the criterion that follows from what is known, or the one named if that is enough for it."""
     if criterion == "auto":
-        criterion = "accuracy_and_f1" if labels else VOTE if n_models > 2 else OVER_CEILING
+        if labels:
+            criterion = "accuracy_and_f1"
+        elif n_models > 2:
+            criterion = VOTE
+        else:
+            criterion = OVER_CEILING
     if other_rows:
         check_choice(criterion, "criterion", (*LABEL_FREE, *SCORES))
     if not labels and (other_rows or criterion not in LABEL_FREE):
@@ -47,22 +52,30 @@ def selection_criterion(criterion: str, classes: Classes, pairs: Sequence[ScoreP
     """Return a criterion other than agreement."""
     if criterion not in (VOTE, *SCORES):
         return _by_scorer(criterion, classes, pairs)
-    n_classes, score, known = classes.n_classes, SCORES.get(criterion, accuracy_and_f1), classes.labelled
+    n_classes = classes.n_classes
+    score = SCORES.get(criterion, accuracy_and_f1)
+    known = classes.labelled
     chained = criterion != VOTE and known is not None
-    targets = classes.before if chained else [classes.labels] * len(classes.shifted)
+    # What shifted predictions are set against: the vote, own predictions before the shift, or labels.
     if criterion == VOTE:
         vote, _ = weighted_vote(classes.before, n_classes, classes.weights)
         targets = [vote] * len(classes.shifted)
+    elif chained:
+        targets = list(classes.before)
+    else:
+        targets = [classes.labels] * len(classes.shifted)
 
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
-        found = [
-            confusion(*sides, n_classes, weights) for sides in zip(targets, classes.shifted, strict=True)
-        ]
-        if chained:
-            means = (confusion(classes.labels, row, n_classes, others) for row in known)
-            found = [chained_confusion(*parts) for parts in zip(means, found, strict=True)]
-        return np.array([score(part) for part in found])
+        values = []
+        for model, (target, shifted) in enumerate(zip(targets, classes.shifted, strict=True)):
+            found = confusion(target, shifted, n_classes, weights)
+            if chained:
+                # What a prediction means, from the labelled rows, times where the shift takes it.
+                meaning = confusion(classes.labels, known[model], n_classes, others)
+                found = chained_confusion(meaning, found)
+            values.append(score(found))
+        return np.array(values)
 
     return evaluate
 
@@ -73,7 +86,8 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
 
     from shiftmetrics.comparison.scorers import KnownScores
 
-    scorer, estimators = get_scorer(name), []
+    scorer = get_scorer(name)
+    estimators = []
     for part, columns in zip(pairs, classes.columns, strict=True):
         scores = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
         estimators.append(KnownScores(scores, columns if part.classes is None else columns[part.classes]))
@@ -98,6 +112,7 @@ def resampled_values(
     n_labelled = 0 if classes.labelled is None else classes.labelled.shape[1]
     units = ResamplingUnits.of(resampling.groups, len(classes.weights))
     of_units = units.sums(classes.weights)
+    # Kish's effective number of units.
     n_effective = float(of_units.sum() ** 2 / (of_units**2).sum())
     one_more = 1.0 / (min(n_effective, n_labelled) if n_labelled else n_effective)
     resampled: dict[str, list[FloatArray]] = {name: [] for name in criteria}
@@ -105,6 +120,7 @@ def resampled_values(
         weights, others = weights_of_resample(resampling.rng, number, units, n_labelled)
         for name, evaluate in criteria.items():
             resampled[name].append(evaluate(weights, others))
+    # The sample itself: all weights are equal.
     ones = np.ones(len(classes.weights)), np.ones(n_labelled)
     return {
         name: _paired(
@@ -130,8 +146,11 @@ def _paired(
     for value, column in zip(values.tolist(), resamples.T, strict=True):
         low, high = resampled_interval(column - more, column + more, resampling.confidence_level)
         if one_more > 0.0:
-            low, high = max(low, 0.0), min(high, 1.0)
-        method = f"{len(resamples)} resamples of the rows" + (" with one more" if one_more > 0.0 else "")
+            low = max(low, 0.0)
+            high = min(high, 1.0)
+        method = f"{len(resamples)} resamples of the rows"
+        if one_more > 0.0:
+            method += " with one more"
         intervals.append(
             Interval(
                 low=min(low, value),

@@ -94,7 +94,7 @@ def test_it_reads_and_travels(sample):
         ([0, 1], ValueError, "labels must be of length 120, got length 2"),
         ([None] * 120, ValueError, "labels must be free of missing labels"),
         (np.zeros((120, 2)), ValueError, "labels must be one label for each row"),
-        ([0, "a"] * 60, TypeError, "labels must be all numbers or all texts"),
+        ([0, "a"] * 60, TypeError, "labels must be all numbers or all strings"),
     ],
 )
 def test_bad_labels_are_named(sample, labels, error, message):
