@@ -61,12 +61,14 @@ class Summary:
         count = (~missing).sum(axis=0).astype(np.float64)
         mean = np.where(missing, 0.0, codes).sum(axis=0) / np.maximum(count, 1.0)
         squares = np.square(np.where(missing, 0.0, codes - mean)).sum(axis=0)
-        low, high = (np.where(missing, end, codes) for end in (math.inf, -math.inf))
+        low = np.where(missing, math.inf, codes).min(axis=0)
+        high = np.where(missing, -math.inf, codes).max(axis=0)
         whole = ((codes == np.rint(codes)) | missing).all(axis=0)
         held = tuple(_held(codes[:, columns], first_row) for columns in groups)
-        return cls(count, mean, squares, low.min(axis=0), high.max(axis=0), whole, held)
+        return cls(count, mean, squares, low, high, whole, held)
 
     def __add__(self, other: Self) -> Self:
+        # Means and squared differences of two samples together, by Chan, Golub and LeVeque's update.
         count = self.count + other.count
         gap = other.mean - self.mean
         share = other.count / np.maximum(count, 1.0)
@@ -78,22 +80,27 @@ class Summary:
                 joined[cells] = known + times, min(start, first)
             held.append(joined)
         return type(self)(
-            count,
-            self.mean + share * gap,
-            self.squares + other.squares + gap * gap * self.count * share,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.whole & other.whole,
-            tuple(held),
+            count=count,
+            mean=self.mean + share * gap,
+            squares=self.squares + other.squares + gap * gap * self.count * share,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            whole=self.whole & other.whole,
+            held=tuple(held),
         )
 
 
 def _held(cells: FloatArray, first_row: int) -> _Held:
+    """Return what rows hold in some columns: how many times, and in which row first."""
     filled = np.where(np.isnan(cells), math.inf, cells)  # NaN differs from itself
-    filled = filled[:, 0] if filled.shape[1] == 1 else filled
+    if filled.shape[1] == 1:
+        filled = filled[:, 0]
     different, first, count = np.unique(filled, axis=0, return_index=True, return_counts=True)
-    rows = map(tuple, different.reshape(len(different), -1).tolist())
-    return dict(zip(rows, zip(count.tolist(), (first + first_row).tolist(), strict=True), strict=True))
+    different = different.reshape(len(different), -1)
+    held: _Held = {}
+    for k, values in enumerate(different.tolist()):
+        held[tuple(values)] = (int(count[k]), int(first[k]) + first_row)
+    return held
 
 
 def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False) -> Domain:
@@ -117,6 +124,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         none of the patterns of its group.
     """
     names = table.names
+    # What flips together: columns of categories, and one-hot groups with the patterns that they hold.
     groups = list(_groups(names, table.n_categories, perturbation.one_hot))
     summary = Summary.of(table.codes, [columns for _, columns in groups])
     patterns = [
@@ -131,6 +139,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
             raise ValueError(describe("one_hot", "groups of distinct columns", f"{some} in two of them"))
         flipping[columns] = True
         empty[columns] = all(math.inf in cells for cells in held)
+    # Numbers: the unit is the move that costs 1, a price in its place 1 / unit^2.
     prices = _prices(perturbation.cost, names)
     scale = perturbation.cost if isinstance(perturbation.cost, str) else "std"
     unit, constant = _units(summary, table.codes, scale)
@@ -140,12 +149,14 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     for column in np.flatnonzero(priced & ~flipping).tolist():
         price = prices.pop(names[column])
         movable[column] = math.isfinite(price)
-        unit[column] = 1.0 / math.sqrt(price) if math.isfinite(price) else unit[column]
+        if movable[column]:
+            unit[column] = 1.0 / math.sqrt(price)
+    # Categories: by default two random rows are a squared distance of 2 apart on average, as in a number.
     flips = []
     for (name, columns, states), held in zip(patterns, summary.held, strict=True):
-        flip = Flip(name, columns, states, 1.0, _with_missing_cells(held))
         counts = np.array([count for cells, (count, _) in held.items() if math.inf not in cells])
-        chance = 1.0 - float(np.square(counts / max(counts.sum(), 1)).sum())
+        shares = counts / max(counts.sum(), 1)
+        chance = 1.0 - float(np.square(shares).sum())
         if scale in ("range", "unit"):
             default = 1.0
         elif chance > 0.0:
@@ -154,7 +165,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
             default = math.inf
         price = _price_of_flip(prices, name, [names[column] for column in columns], default)
         movable[columns] = math.isfinite(price)
-        flips.append(replace(flip, distance=math.sqrt(price)))
+        flips.append(Flip(name, columns, states, math.sqrt(price), _with_missing_cells(held)))
     if prices:
         expected = "for columns of X or groups of one_hot"
         raise ValueError(describe("cost", expected, f"unknown {first_few(prices)}"))
@@ -178,6 +189,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         integer = summary.whole & (table.row_shape is None)
     else:
         integer = domain.mask(perturbation.integer or (), "integer")
+    # A constant column within the range of the data has nowhere to go.
     pinned = constant & (lower == upper)
     domain = replace(domain, movable=movable & ~empty & ~pinned, integer=integer & ~flipping)
     unscaled = constant & ~priced & domain.sliding
@@ -194,12 +206,13 @@ def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:
             name = names[int(np.argmax(vector == 0.0))]
             raise ValueError(describe("cost", "positive (inf freezes a column)", f"0 for column {name!r}"))
         return dict(zip(names, vector.tolist(), strict=True))
-    return {
-        key if isinstance(key, str) else names[int(positions_of(key, names, "cost")[0])]: check_number(
-            price, f"cost[{key!r}]", low=0.0, open_low=True, allow_inf=True
-        )
-        for key, price in cost.items()
-    }
+    prices = {}
+    for key, price in cost.items():
+        name = key  # of a column, or of a group
+        if not isinstance(key, str):
+            name = names[int(positions_of(key, names, "cost")[0])]
+        prices[name] = check_number(price, f"cost[{key!r}]", low=0.0, open_low=True, allow_inf=True)
+    return prices
 
 
 def _price_of_flip(prices: dict[str, float], name: str, columns: list[str], default: float) -> float:
@@ -292,7 +305,8 @@ def _bounds(
     if bounds is None:
         return lower, upper
     if isinstance(bounds, str | Mapping):  # "data"
-        lower, upper = (np.where(summary.count > 0.0, end, 0.0) for end in (summary.low, summary.high))
+        lower = np.where(summary.count > 0.0, summary.low, 0.0)
+        upper = np.where(summary.count > 0.0, summary.high, 0.0)
         if table.row_shape is not None:
             lower[:] = lower.min()
             upper[:] = upper.max()

@@ -94,14 +94,18 @@ def nearest_counterexamples(
     points = rows.copy()
     distances = np.full(len(rows), np.inf)
     queries = np.zeros(len(rows), dtype=np.int64)
-    wide = 8 * max(rows.shape[1], 1) * max(64, min(rows.shape[1], n_queries)) + 16 * len(pool)
+    # Bytes of a row: its trial points, and its distances to the pool.
+    n_columns = rows.shape[1]
+    n_trials = max(64, min(n_columns, n_queries))
+    wide = 8 * max(n_columns, 1) * n_trials + 16 * len(pool)
     size = int(np.clip(_BLOCK_BYTES // wide, 16, 4096))
     with progress_bar(progress, "counter-examples", len(rows), unit=" rows") as bar:
         for start in range(0, len(rows), size):
             block = np.arange(start, min(start + size, len(rows)))
             nearest = NearestSoFar(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)
             other = pool_labels[None, :] != labels[block][:, None]
-            _search(nearest, pool, other, None if known is None else known[block], rng)
+            known_here = None if known is None else known[block]
+            _search(nearest, pool, other, known_here, rng)
             points[block] = nearest.point
             distances[block] = nearest.distance
             queries[block] = nearest.queries
@@ -116,11 +120,12 @@ def _search(
     known: FloatArray | None,
     rng: np.random.Generator,
 ) -> None:
-    """Search for one block of rows."""
+    """Search for one block of rows: a first error, then nearer ones."""
     space = nearest.space
     everyone = np.arange(len(nearest.rows))
     if space.domain.immovable:
         return
+    # First errors: on the lines to points that are predicted otherwise, one jump off, or in random directions.
     crossings = np.empty((len(everyone), 0, space.origin.shape[1]))
     if known is not None:
         crossings = cross(nearest, known[:, None], n_steps=0)
@@ -130,12 +135,14 @@ def _search(
     budget = nearest.n_queries
     jump(nearest, everyone, rng, n_queries=budget // 8)
     search_outwards(nearest, everyone[~np.isfinite(nearest.distance)], rng, budget // 4)
+    # Nearer ones: shorter moves, fewer columns, one jump more or less.
     shorten(nearest, nearest.unsettled(), leap=0.5)
     _look_at_columns(nearest, budget // 6)
     _polish(nearest, nearest.unsettled())
     if space.jumping:
         jump(nearest, nearest.unsettled(), rng, n_queries=budget // 8)
         _polish(nearest, nearest.unsettled())
+    # What is left of the budget goes along the boundary.
     _walk(nearest, crossings, rng)
     _polish(nearest, nearest.unsettled())
 
@@ -213,6 +220,7 @@ def other_points(space: MoveSpace, pool: FloatArray, other: BoolArray, most: int
     array of shape (n_rows, n_starts, n_columns)
         The row itself where it has fewer.
     """
+    # The nearest points of the pool that are errors, in the order of their distance.
     squared = space.domain.squared_gaps(space.origin, pool)
     squared[~other] = np.inf
     n_starts = min(len(pool), _RANKS[-1] + 1)
@@ -224,7 +232,8 @@ def other_points(space: MoveSpace, pool: FloatArray, other: BoolArray, most: int
     points = pool[chosen]
     none = ~np.isfinite(np.take_along_axis(squared, chosen, axis=1))
     points[none] = space.origin[np.nonzero(none)[0]]
-    flat = space.allowed(points.reshape(-1, pool.shape[1]), np.repeat(np.arange(len(points)), len(ranks)))
+    owner = np.repeat(np.arange(len(points)), len(ranks))
+    flat = space.allowed(points.reshape(-1, pool.shape[1]), owner)
     return flat.reshape(points.shape)
 
 
@@ -241,6 +250,7 @@ def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatAr
     start = space.origin[:, None]
     wrong = nearest.evaluate(which, starts)
     moves = np.nan_to_num((starts - start)[:, :, space.numeric] / space.unit)
+    # The error is between the parts low, which is right, and high of the way.
     low = np.zeros(wrong.shape)
     high = np.ones(wrong.shape)
     owner = np.repeat(which, starts.shape[1])
@@ -261,8 +271,8 @@ def look_around(nearest: NearestSoFar, which: IntArray, directions: FloatArray, 
     """Evaluate points at distances (n_rows, n_radii) in directions (n_directions, n_numeric)."""
     space = nearest.space
     moves = radii[:, :, None, None] * directions[None, None]
-    moves = moves.reshape(len(which), -1, space.n_numeric)
-    nearest.evaluate(which, space.points(space.origin[which], which, space.clip(moves, which)))
+    moves = space.clip(moves.reshape(len(which), -1, space.n_numeric), which)
+    nearest.evaluate(which, space.points(space.origin[which], which, moves))
 
 
 def search_outwards(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, n_queries: int) -> None:
@@ -277,6 +287,7 @@ def search_outwards(nearest: NearestSoFar, which: IntArray, rng: np.random.Gener
         left = which[~np.isfinite(nearest.distance[which])]
         if not left.size:
             return
+        # Half of the directions are sparse, and those along columns among them.
         dense = rng.standard_normal((each, p))
         dense[: each // 2] *= rng.random((each // 2, p)) < max(0.2, 1.0 / p)
         axes = np.concatenate([np.eye(p), -np.eye(p)])
@@ -285,4 +296,5 @@ def search_outwards(nearest: NearestSoFar, which: IntArray, rng: np.random.Gener
         else:
             dense[: each // 4] = axes[rng.permutation(2 * p)[: each // 4]]
         dense /= np.maximum(lengths(dense), 1e-300)[:, None]
-        look_around(nearest, left, dense, np.full((len(left), 1), 0.5 * 4.0**level))
+        radius = 0.5 * 4.0**level
+        look_around(nearest, left, dense, np.full((len(left), 1), radius))

@@ -61,7 +61,9 @@ class NearestSoFar:
         n_which, n_points, n_columns = points.shape
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(points.reshape(-1, n_columns), owner)
-        new = differs(flat, self.space.origin[owner]).any(axis=1).reshape(n_which, n_points)
+        # Points that are not the row itself cost a query each, the first ones within the budget.
+        differ = differs(flat, self.space.origin[owner]).any(axis=1)
+        new = differ.reshape(n_which, n_points)
         room = (self.n_queries - self.queries[which])[:, None]
         new &= np.cumsum(new, axis=1) <= room
         self.queries[which] += new.sum(axis=1)
@@ -77,8 +79,11 @@ class NearestSoFar:
     def keep(self, owner: IntArray, points: FloatArray) -> None:
         """Keep errors that are nearer than the best of their row; a row may have several."""
         distance = self.space.distance(points, owner)
+        # Sorted by row and distance, the nearest error of a row is the first of its own.
         order = np.lexsort((distance, owner))
-        first = order[np.r_[True, owner[order][1:] != owner[order][:-1]]]
+        sorted_owner = owner[order]
+        is_first = np.r_[True, sorted_owner[1:] != sorted_owner[:-1]]
+        first = order[is_first]
         better = first[distance[first] < self.distance[owner[first]]]
         self.distance[owner[better]] = distance[better]
         self.point[owner[better]] = points[better]
@@ -124,10 +129,12 @@ def shorten(nearest: NearestSoFar, which: IntArray, columns: BoolArray | None = 
     wrong = np.ones(len(which))
     active = np.flatnonzero(moving.any(axis=1))
     for step in range(_SHORTENINGS):
-        factor = (0.5 * (right + wrong) if step else wrong - leap)[active]
+        factors = 0.5 * (right + wrong) if step else wrong - leap
+        factor = factors[active]
         moves = best[active] * np.where(moving[active], factor[:, None], 1.0)
         rows = which[active]
-        answer = nearest.evaluate(rows, nearest.space.points(nearest.point[rows], rows, moves[:, None]))[:, 0]
+        points = nearest.space.points(nearest.point[rows], rows, moves[:, None])
+        answer = nearest.evaluate(rows, points)[:, 0]
         wrong[active] = np.where(answer, factor, wrong[active])
         right[active] = np.where(answer, right[active], factor)
         if step == 0 and columns is not None:  # a single column is not worth more
@@ -157,6 +164,7 @@ def take_back(nearest: NearestSoFar, which: IntArray) -> None:
             break
         rows = which[paid]
         parts = part[paid]
+        # Each row takes back another part: a number, or the columns of a jump.
         points = nearest.point[rows].copy()
         slides = np.flatnonzero(parts < space.n_numeric)
         columns = space.numeric[parts[slides]]
@@ -171,6 +179,7 @@ def shorten_columns(nearest: NearestSoFar, which: IntArray) -> None:
     """Shorten the move of each column alone, the longest first."""
     n_numeric = nearest.space.n_numeric
     order = np.argsort(-np.abs(nearest.move(which)), axis=1, kind="stable")
+    # One column of each row at a time: the moves are read again, since those before have changed them.
     for place in range(n_numeric):
         columns = np.arange(n_numeric) == order[:, place, None]
         squared = np.square(nearest.move(which)[columns])
@@ -232,6 +241,7 @@ def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, w
     length = length[moving]
     if not which.size:
         return
+    # Each direction takes a bisection of a few bits: as many directions as the budget allows.
     n_bits = 3 if p > _MANY else 4
     left = int(np.median((nearest.n_queries - nearest.queries)[which])) - _FOR_TRIALS
     n_directions = int(np.clip(left // n_bits, 1, p))
@@ -249,9 +259,11 @@ def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, w
     displaced = best[:, None, :] + delta[:, :, None] * directions[None]
     for _ in range(n_bits):
         middle = 0.5 * (low + high)
-        answer = nearest.evaluate(which, space.points(base, which, displaced / (1.0 + middle)[:, :, None]))
+        moves = displaced / (1.0 + middle)[:, :, None]
+        answer = nearest.evaluate(which, space.points(base, which, moves))
         low = np.where(answer, middle, low)
         high = np.where(answer, high, middle)
+    # The plane normal . m = 1 holds the best point, and (best + delta direction) / (1 + middle).
     slopes = 0.5 * (low + high) / delta
     normal = slopes @ directions
     # the normal is known along the move itself: there it is 1
@@ -262,21 +274,21 @@ def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, w
     rest[spanned] = length[spanned] ** 2
     missing = 1.0 - np.einsum("ij,ij->i", normal, best)
     normal += outside * (missing / rest)[:, None]
+    # Try the nearest point of the plane, a little beyond it, and points on the way there.
     target = nearest_on_plane(normal, space.low[which], space.high[which])
-    trials = np.concatenate(
-        [
-            target[:, None, :] * np.array([1.01, 1.06, 1.15])[None, :, None],
-            _shorter(best, target, np.array([0.7, 0.4, 0.15]), 0.985 * nearest.distance[which]),
-        ],
-        axis=1,
-    )
+    beyond = target[:, None, :] * np.array([1.01, 1.06, 1.15])[None, :, None]
+    length = 0.985 * nearest.distance[which]
+    between = _shorter(best, target, np.array([0.7, 0.4, 0.15]), length)
+    trials = np.concatenate([beyond, between], axis=1)
     nearest.evaluate(which, space.points(base, which, trials))
 
 
 def _shorter(start: FloatArray, target: FloatArray, shares: FloatArray, length: FloatArray) -> FloatArray:
     """Return moves on the way from ``start`` to ``target``, scaled to ``length``."""
-    ways = start[:, None, :] + shares[None, :, None] * (target - start)[:, None, :]
-    scaled: FloatArray = ways * (length[:, None] / np.maximum(lengths(ways), _TINY))[:, :, None]
+    change = target - start
+    ways = start[:, None, :] + shares[None, :, None] * change[:, None, :]
+    factor = length[:, None] / np.maximum(lengths(ways), _TINY)
+    scaled: FloatArray = ways * factor[:, :, None]
     return scaled
 
 
@@ -284,11 +296,14 @@ def nearest_on_plane(normal: FloatArray, low: FloatArray, high: FloatArray) -> F
     """Return the shortest moves m with ``normal . m = 1`` in a box that holds 0; its corner where none is."""
     target = np.zeros_like(normal)
     free = np.ones_like(normal, dtype=bool)
+    # Among free columns the shortest move is along the normal. Those that leave the box stay at its edge; the others
+    # then close the gap that remains. Each pass fixes a column at least.
     for _ in range(normal.shape[1] + 1):
         part = np.where(free, normal, 0.0)
         gain = np.einsum("ij,ij->i", part, part)
         gap = 1.0 - np.einsum("ij,ij->i", normal, np.where(free, 0.0, target))
-        step = part * (np.maximum(gap, 0.0) / np.maximum(gain, _TINY))[:, None]
+        factor = np.maximum(gap, 0.0) / np.maximum(gain, _TINY)
+        step = part * factor[:, None]
         target = np.where(free, step, target)
         over = free & ((target > high) | (target < low))
         if not over.any():

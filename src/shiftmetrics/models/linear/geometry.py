@@ -124,27 +124,31 @@ class Geometry:
 
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
         """Lay out what raises ``signs . scores``."""
-        unit = np.where(self.sliding, self.question.domain.unit, 0.0)
-        slopes = np.where(self.missing, 0.0, signs @ (self.scores.weights * unit[:, None]).T)
+        domain = self.question.domain
+        # Numbers: the slope of the gap for a move of one unit, and how far there is room in its direction.
+        unit = np.where(self.sliding, domain.unit, 0.0)
+        weights = self.scores.weights * unit[:, None]
+        slopes = np.where(self.missing, 0.0, signs @ weights.T)
         room = np.where(slopes > 0.0, self.up, self.down)
         moving = self.sliding
-        limited = np.isfinite(self.question.domain.lower) | np.isfinite(self.question.domain.upper)
+        limited = np.isfinite(domain.lower) | np.isfinite(domain.upper)
         path = ScorePath.of(np.abs(slopes[:, moving]), room[:, moving], limited[moving])
         smooth = path
         if self.whole.any():
             rest = moving & ~self.whole
             smooth = ScorePath.of(np.abs(slopes[:, rest]), room[:, rest], limited[rest])
+        # Categories: the state that raises the gap most, if any does.
         gains = np.full((self.n_samples, len(self.flips)), -math.inf)
         states = np.zeros((self.n_samples, len(self.flips)), dtype=np.int64)
-        for g, (flip, table, now, stuck) in enumerate(
-            zip(self.flips, self._tables, self._now, self._stuck, strict=True)
-        ):
-            lead = signs @ table.T
-            row = np.arange(self.n_samples)
-            more = lead[:, : len(flip.states)] - lead[row, now][:, None]
+        row = np.arange(self.n_samples)
+        for g, flip in enumerate(self.flips):
+            lead = signs @ self._tables[g].T
+            now = lead[row, self._now[g]]
+            more = lead[:, : len(flip.states)] - now[:, None]
             states[:, g] = more.argmax(axis=1)
             best = more[row, states[:, g]]
-            gains[:, g] = np.where((best > 0.0) & ~stuck, best, -math.inf)
+            helps = (best > 0.0) & ~self._stuck[g]
+            gains[:, g] = np.where(helps, best, -math.inf)
         return Rival(gap, slopes, path, smooth, gains, states)
 
     def whole_slopes(self, rival: Rival) -> tuple[FloatArray, FloatArray]:
@@ -152,42 +156,50 @@ class Geometry:
         unit = self.question.domain.unit[self.whole]
         slopes = rival.slopes[:, self.whole]
         room = np.where(slopes > 0.0, self.up[:, self.whole], self.down[:, self.whole]) * unit
-        return np.abs(slopes) / unit, np.where(np.isfinite(room), np.rint(room), np.inf)
+        n_steps = np.where(np.isfinite(room), np.rint(room), np.inf)
+        return np.abs(slopes) / unit, n_steps
 
     def plans(self, rival: Rival) -> Iterator[FlipPlan]:
         """Yield all numbers of flips, none first."""
+        # Among flips of one price, those that gain most come first: sort them, and sum up what they gain.
         sorted_gains = []
         orders = []
         sums = []
+        none = np.zeros((self.n_samples, 1))
         for groups, _ in self.price_classes:
             order = np.argsort(-rival.gains[:, groups], axis=1, kind="stable")
             gains = np.take_along_axis(rival.gains[:, groups], order, axis=1)
-            orders.append(np.array(groups)[order])
-            sums.append(np.concatenate([np.zeros((self.n_samples, 1)), gains.cumsum(axis=1)], axis=1))
             sorted_gains.append(gains)
-        distances = np.array([flip.distance for flip in self.flips])
+            orders.append(np.array(groups)[order])
+            sums.append(np.concatenate([none, gains.cumsum(axis=1)], axis=1))
+        # A plan is a number of flips at each price.
+        choices = [range(len(groups) + 1) for groups, _ in self.price_classes]
+        squares = np.array([flip.distance for flip in self.flips]) ** 2
         row = np.arange(self.n_samples)[:, None]
-        for counts in itertools.product(*(range(len(groups) + 1) for groups, _ in self.price_classes)):
+        for counts in itertools.product(*choices):
             gain = np.zeros(self.n_samples)
             least = 0.0
             ratio = np.zeros(self.n_samples)
             flipped = np.zeros((self.n_samples, len(self.flips)), dtype=np.bool_)
-            chosen = zip(counts, orders, sums, sorted_gains, self.price_classes, strict=True)
-            for count, order, total, gains, (_, price) in chosen:
-                gain = gain + total[:, count]
+            for k, count in enumerate(counts):
+                price = self.price_classes[k][1]
+                gain = gain + sums[k][:, count]
                 least += count * price**2
                 if count:
+                    # The last flip of these gains least: it is the one least worth its price.
+                    last = sorted_gains[k][:, count - 1]
                     with np.errstate(divide="ignore", invalid="ignore"):
-                        ratio = np.maximum(ratio, price**2 / gains[:, count - 1])
-                flipped[row, order[:, :count]] = True
-            squared = flipped @ distances**2 if self.flips else np.zeros(self.n_samples)
+                        ratio = np.maximum(ratio, price**2 / last)
+                flipped[row, orders[k][:, :count]] = True
+            squared = flipped @ squares if self.flips else np.zeros(self.n_samples)
+            # Rows without so many flips that help have no such plan.
             never = np.isneginf(gain)
             yield FlipPlan(
-                gain,
-                np.where(never, np.inf, np.sqrt(squared)),
-                np.where(never, np.inf, math.sqrt(least)),
-                np.where(never, np.inf, ratio),
-                flipped,
+                gain=gain,
+                distance=np.where(never, np.inf, np.sqrt(squared)),
+                least_distance=np.where(never, np.inf, math.sqrt(least)),
+                from_ratio=np.where(never, np.inf, ratio),
+                flipped=flipped,
             )
 
     def place(
@@ -204,10 +216,14 @@ class Geometry:
         """
         points = self.question.codes[rows].copy()
         slopes = rival.slopes[rows]
-        moving = self.sliding if steps is None else self.sliding & ~self.whole
+        moving = self.sliding
+        if steps is not None:
+            moving = self.sliding & ~self.whole
+        # On the path each number moves in proportion to its slope, as far as there is room.
         room = np.where(slopes > 0.0, self.up[rows], self.down[rows])
         with np.errstate(invalid="ignore"):
-            step = np.sign(slopes) * np.minimum(np.abs(slopes) * place[:, None], room)
+            length = np.minimum(np.abs(slopes) * place[:, None], room)
+            step = np.sign(slopes) * length
         points += np.where(moving & (slopes != 0.0), step * self.question.domain.unit, 0.0)
         if steps is not None:
             points[:, self.whole] += np.sign(slopes[:, self.whole]) * steps
@@ -223,13 +239,19 @@ def _price_classes(distances: list[float]) -> tuple[list[tuple[list[int], float]
 
     Returns the groups of each class with the least distance among them, and whether any were joined.
     """
-    classes = [
-        ([g for g, other in enumerate(distances) if other == distance], distance)
-        for distance in sorted(set(distances))
-    ]
+    classes: list[tuple[list[int], float]] = []
+    for distance in sorted(set(distances)):
+        groups = [g for g, other in enumerate(distances) if other == distance]
+        classes.append((groups, distance))
     joined = False
-    while len(classes) > 1 and math.prod(len(groups) + 1 for groups, _ in classes) > _MOST_ALTERNATIVES:
+    while len(classes) > 1:
+        n_plans = math.prod(len(groups) + 1 for groups, _ in classes)
+        if n_plans <= _MOST_ALTERNATIVES:
+            break
+        # The two neighbours whose distances differ by the smallest factor become one class.
+        ratios = [classes[k + 1][1] / classes[k][1] for k in range(len(classes) - 1)]
+        k = ratios.index(min(ratios))
+        groups, distance = classes[k]
+        classes[k : k + 2] = [(groups + classes[k + 1][0], distance)]
         joined = True
-        k = min(range(len(classes) - 1), key=lambda k: classes[k + 1][1] / classes[k][1])
-        classes[k : k + 2] = [(classes[k][0] + classes[k + 1][0], classes[k][1])]
     return classes, joined

@@ -54,15 +54,18 @@ class AdditiveScores:
         codes = question.codes
         flipping = domain.flipping
         numbers = np.flatnonzero(~flipping)
+        # The centre: means of numbers, the first state of categories.
         gone = np.isnan(codes)
         held = np.where(gone.all(axis=0), 0.0, codes)
         centre = np.nanmean(held, axis=0)
-        spread = np.nanstd(held, axis=0)
         for flip in domain.flips:
             centre[flip.columns] = flip.patterns[0]
-        step = np.where(
-            spread > 0.0, 2.0 ** np.round(np.log2(np.where(spread > 0.0, spread, 1.0) * _STEP)), 1.0
-        )
+        # Steps are powers of 2, by which differences are divided without rounding.
+        spread = np.nanstd(held, axis=0)
+        varies = spread > 0.0
+        exponent = np.round(np.log2(np.where(varies, spread, 1.0) * _STEP))
+        step = np.where(varies, 2.0**exponent, 1.0)
+        # Probes: the centre, a step to both sides in each number, without each number, in each state.
         sides = np.repeat(centre[None], 2 * len(numbers), axis=0)
         for k, column in enumerate(numbers):
             sides[2 * k, column] += step[column]
@@ -76,10 +79,13 @@ class AdditiveScores:
             flip.put(states, np.arange(len(flip.patterns)))
             probes.append(states)
         edges = np.cumsum([len(probe) for probe in probes])[:-1]
-        origin, both, absent, *flipped = np.split(question.scores(np.concatenate(probes)), edges)
+        found = question.scores(np.concatenate(probes))
+        origin, both, absent, *flipped = np.split(found, edges)
+        # weight = (s(centre + step) - s(centre - step)) / (2 step), with the steps as they were rounded
         weights = np.zeros((domain.n_features, origin.shape[1]))
         widths = sides[0::2, numbers].diagonal() - sides[1::2, numbers].diagonal()
         weights[numbers] = (both[0::2] - both[1::2]) / widths[:, None]
+        # Without a number the score lacks its term and has that of a missing cell.
         missing = np.zeros_like(weights)
         missing[lost] = absent - origin + centre[lost, None] * weights[lost]
         start = origin[0] - np.where(flipping, 0.0, centre) @ weights
@@ -106,6 +112,7 @@ class AdditiveScores:
             return False
         if question.classes is None:
             return True
+        # The highest score must be the prediction, where it is higher by more than rounding.
         ordered = np.sort(got, axis=1)
         clear = ordered[:, -1] - ordered[:, -2] > _TOLERANCE * scale
         return bool((got.argmax(axis=1) == question.predict(points))[clear].all())
@@ -114,15 +121,20 @@ class AdditiveScores:
 def points_to_check(question: Question) -> FloatArray:
     """Return coded points at which a formula must hold: rows, points between them, and points far away."""
     rng = np.random.default_rng(0)
-    incomplete = np.isnan(question.codes).any(axis=1)
-    rows = np.concatenate([_some(np.flatnonzero(part), rng) for part in (~incomplete, incomplete)])
-    near = question.codes[rows]
     flipping = question.domain.flipping
+    # Some complete rows, and some with missing cells.
+    incomplete = np.isnan(question.codes).any(axis=1)
+    complete_rows = _some(np.flatnonzero(~incomplete), rng)
+    incomplete_rows = _some(np.flatnonzero(incomplete), rng)
+    near = question.codes[np.concatenate([complete_rows, incomplete_rows])]
+    # Points between two rows each.
     share = np.where(flipping, 0.0, rng.random((len(near), 1)))
     others = rng.permutation(near)
     between = near + share * np.where(np.isnan(others), 0.0, others - near)
+    # Points some standard deviations off, in random states.
     spread = np.nanstd(np.where(np.isnan(near).all(axis=0), 0.0, near), axis=0)
-    far = near + rng.standard_t(2.0, near.shape) * np.where(flipping, 0.0, 3.0 * spread + 1e-3)
+    width = np.where(flipping, 0.0, 3.0 * spread + 1e-3)
+    far = near + rng.standard_t(2.0, near.shape) * width
     for flip in question.domain.flips:
         if len(flip.states):
             whole = np.flatnonzero(~flip.is_stuck(far))
