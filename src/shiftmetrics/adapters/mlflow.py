@@ -103,18 +103,21 @@ def metrics_of(result: Result) -> dict[str, float]:
     """
     found = {key: getattr(result, key) for key in public_names(type(result))}
     if result.interval is not None:
-        found |= {"interval_low": result.interval.low, "interval_high": result.interval.high}
+        found["interval_low"] = result.interval.low
+        found["interval_high"] = result.interval.high
     if isinstance(result, ComparisonResult):
-        found |= {f"model/{_name(model.name)}": model.value for model in result.models}
-    return {
-        key: float(number)
-        for key, number in found.items()
-        if isinstance(number, numbers.Real) and not isinstance(number, bool) and math.isfinite(number)
-    }
+        for model in result.models:
+            found[f"model/{_name(model.name)}"] = model.value
+    metrics = {}
+    for key, value in found.items():
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if is_number and math.isfinite(value):
+            metrics[key] = float(value)
+    return metrics
 
 
 def params_of(result: Result) -> dict[str, str]:
-    """Return the settings of a result as short texts; parts of a setting after a dot, as in ``versions.numpy``.
+    """Return the settings of a result as short strings; parts of a setting after a dot, as in ``versions.numpy``.
 
     Examples
     --------

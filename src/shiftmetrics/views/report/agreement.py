@@ -59,7 +59,9 @@ class Predictions:
             return None
         labels = [str(label) for label in rows.labels]
         numbers = [str(k) for k in range(self.n_classes)]
-        for names in (numbers if rows.class_names is None else list(rows.class_names), numbers):
+        # names of the columns first, then their numbers
+        candidates = [numbers] if rows.class_names is None else [list(rows.class_names), numbers]
+        for names in candidates:
             places = {str(name): place for place, name in enumerate(names)}
             if set(labels) <= set(places):
                 return np.array([places[label] for label in labels])
@@ -130,16 +132,15 @@ def _add_least(entry: Entry, known: Predictions) -> None:
             return text
         return thumbnail(np.asarray(images[side][i]), value_range=ranges[side], alt=f"row {i}") + text
 
-    lines = [
-        {
-            "Row": rows.name(i),
-            **({} if rows.labels is None else {"Label": str(rows.labels[i])}),
-            "Before": cell("Before", i, known.reference, known.reference_confidence),
-            "After": cell("After", i, known.shifted, known.shifted_confidence),
-            "Agreement (nats)": number(float(per_sample[i])),
-        }
-        for i in np.argsort(per_sample, kind="stable")[: entry.detail]
-    ]
+    lines = []
+    for i in np.argsort(per_sample, kind="stable")[: entry.detail]:
+        line: dict[str, Any] = {"Row": rows.name(i)}
+        if rows.labels is not None:
+            line["Label"] = str(rows.labels[i])
+        line["Before"] = cell("Before", i, known.reference, known.reference_confidence)
+        line["After"] = cell("After", i, known.shifted, known.shifted_confidence)
+        line["Agreement (nats)"] = number(float(per_sample[i]))
+        lines.append(line)
     entry.add_table(lines, "The pairs that agree least: predictions, with the model's confidence.")
 
 
@@ -148,15 +149,13 @@ def _add_changes(entry: Entry, known: Predictions) -> None:
     changed = known.changed
     counts = Counter(zip(known.reference[changed].tolist(), known.shifted[changed].tolist(), strict=True))
     common = counts.most_common(min(entry.detail, MOST_CHANGES))
-    bar = '<span class="bar new" style="width: {:.2f}rem"></span>'
-    lines = [
-        {
-            "Change of prediction": f"{_class_name(entry.rows, before)} → {_class_name(entry.rows, after)}",
-            "Samples": Number(f"{count:,}"),
-            "In proportion": Markup(bar.format(6.0 * count / common[0][1])),
-        }
-        for (before, after), count in common
-    ]
+    lines = []
+    for (before, after), count in common:
+        # the longest bar is six letters wide
+        width = 6.0 * count / common[0][1]
+        change = f"{_class_name(entry.rows, before)} → {_class_name(entry.rows, after)}"
+        bar = Markup(f'<span class="bar new" style="width: {width:.2f}rem"></span>')
+        lines.append({"Change of prediction": change, "Samples": Number(f"{count:,}"), "In proportion": bar})
     entry.add_table(lines, "The most frequent changes.")
 
 

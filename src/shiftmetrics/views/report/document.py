@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -103,6 +102,7 @@ def render_report(
     """Return the page that `write_report` writes; see there for the parameters."""
     named = _named(results)
     context = context if context is not None else Context()
+    # fewer pictures and rows until the page is small enough
     for detail in DETAILS:
         page = _page(named, title, context, detail)
         if len(page.encode("utf-8")) <= MAXIMUM_BYTES:
@@ -118,8 +118,12 @@ def _named(results: Any) -> dict[str, Result]:
     else:
         for result in [results] if isinstance(results, Result) else list(results):
             title = getattr(result, "title", "")
-            names = itertools.chain([title], (f"{title} {number}" for number in itertools.count(2)))
-            named[next(name for name in names if name not in named)] = result
+            name = title
+            number = 2
+            while name in named:
+                name = f"{title} {number}"
+                number += 1
+            named[name] = result
     for result in named.values():
         if not isinstance(result, Result):
             raise TypeError(describe("results", "results of a measure", type(result).__name__))
@@ -175,9 +179,14 @@ def _gate(checked: Any) -> dict[str, Any] | None:
     """Return how rules ended: a sentence, and a line for each outcome, failures first."""
     if checked is None:
         return None
+    ended = "failed"
+    if checked.passed:
+        ended = "passed"
+    elif checked.errors:
+        ended = "error"
     return {
         "says": checked.headline().partition(": ")[2],
-        "ended": "passed" if checked.passed else "error" if checked.errors else "failed",
+        "ended": ended,
         "lines": sorted(checked.outcomes, key=lambda outcome: OUTCOMES.index(outcome.ended)),
         "most": MOST_OUTCOMES,
         "unchecked": ", ".join(checked.unchecked),
@@ -186,8 +195,11 @@ def _gate(checked: Any) -> dict[str, Any] | None:
 
 def _foot(result: Result) -> str:
     """Return what stands under the headline on the card of a result, unless the headline holds it."""
-    headline, value = result.headline(), format_number(result.value)
-    figures = [] if value in headline else [f"{result.title}: {value} {result.unit}".strip()]
+    headline = result.headline()
+    value = format_number(result.value)
+    figures = []
+    if value not in headline:
+        figures.append(f"{result.title}: {value} {result.unit}".strip())
     if result.interval is not None and str(result.interval) not in headline:
         figures.append(f"interval {result.interval}")
     foot = "; ".join([*figures, direction_of(result)])
@@ -198,7 +210,9 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
     """Return the warnings and failures of all results, each with the name of its result."""
     warnings = []
     for name, result in named.items():
-        texts = [*([] if result.status.ok else [result.status.text]), *result.warnings]
+        texts = list(result.warnings)
+        if not result.status.ok:
+            texts.insert(0, result.status.text)
         warnings += [f"{_full_name(name, result)}: {text}" for text in texts]
     return warnings
 
@@ -209,7 +223,7 @@ def _methods(named: Mapping[str, Result], sections: Sequence[str]) -> str:
     settings = {}
     for name, result in named.items():
         settings[_full_name(name, result)] = {
-            "rows": f"{result.n_samples:,}",
+            "samples": f"{result.n_samples:,}",
             "status": f"{result.status}: {result.status.text}",
             "numerical error": f"{result.error_bound:.1e}",
             **{key: _short(value) for key, value in result.settings.items()},

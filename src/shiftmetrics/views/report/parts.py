@@ -33,7 +33,7 @@ def number(value: float | None, unit: str = "") -> Number:
 
 
 def percent(value: float | None, *, digits: int = 1) -> Number:
-    """Print a share as a percentage, with more digits where it is small."""
+    """Print a fraction as a percentage, with more digits where it is small."""
     if value is None or math.isnan(value):
         return Number("–")
     if 0.0 < abs(value) < 10.0 ** -(digits + 2):
@@ -99,7 +99,7 @@ class Figure:
 class Entry:
     """What the page says about one result. ``detail`` is how many rows and pictures to show, 0 for none.
 
-    On its card: ``meter``, a share of 1 with its words, and ``pictures`` of some rows. ``compared`` is its line in a
+    On its card: ``meter``, a fraction with its words, and ``pictures`` of some rows. ``compared`` is its line in a
     table of several results.
     """
 
@@ -191,13 +191,13 @@ def direction_of(result: Result) -> str:
 def plain_facts(result: Result) -> list[Fact]:
     """Return the numbers among the fields of a result that no other result has."""
     common = {part.name for part in dataclasses.fields(Result)}
-    names = [part.name for part in dataclasses.fields(result) if part.repr and part.name not in common]
-    values = {name: getattr(result, name) for name in names}
-    return [
-        Fact(name.replace("_", " "), number(float(value)))
-        for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
+    facts = []
+    for part in dataclasses.fields(result):
+        value = getattr(result, part.name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if part.repr and part.name not in common and is_number:
+            facts.append(Fact(part.name.replace("_", " "), number(float(value))))
+    return facts
 
 
 @reports("other", Result)
