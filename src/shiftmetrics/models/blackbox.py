@@ -167,8 +167,11 @@ class QueryAscent(Ascent):
             directions = np.eye(p)
         else:
             directions = np.linalg.qr(rng.standard_normal((p, _MOST_DIRECTIONS)))[0].T
+        # Both ends of a step in each direction, and jumps.
         step = self.step[which][:, None, None]
-        both = np.concatenate([here[:, None] + step * directions, here[:, None] - step * directions], axis=1)
+        ahead = here[:, None] + step * directions
+        behind = here[:, None] - step * directions
+        both = np.concatenate([ahead, behind], axis=1)
         trials = space.points(base, which, space.clip(both, which))
         trials = np.concatenate([trials, space.some_jumps(base, rng, _MOST_JUMPS)], axis=1)
         loss = self._evaluate(which, trials, dual, best)
@@ -177,10 +180,13 @@ class QueryAscent(Ascent):
             slope = (loss[:, :k] - loss[:, k : 2 * k]) / (2.0 * step[:, :, 0])
             # where the first-order gain is greatest
             target = (dual / (2.0 * self.question.theta1)) * (slope @ directions)
-            ways = np.stack([target, 0.5 * (here + target), *[part * target for part in _SHARES]], axis=1)
+            shorter = [part * target for part in _SHARES]
+            ways = np.stack([target, 0.5 * (here + target), *shorter], axis=1)
             self._evaluate(which, space.points(base, which, space.clip(ways, which)), dual, best)
+        # Steps grow where they gain, and shrink elsewhere.
         gained = best.values[which] > before + 1e-3 * np.abs(before)
-        self.step[which] = np.minimum(np.where(gained, 1.2, 0.4) * self.step[which], _LONGEST)
+        factor = np.where(gained, 1.2, 0.4)
+        self.step[which] = np.minimum(factor * self.step[which], _LONGEST)
 
     def _evaluate(self, which: IntArray, trials: FloatArray, dual: float, best: BestPoints) -> FloatArray:
         """Evaluate several points of each row, keep the best, and return the losses."""
@@ -190,7 +196,8 @@ class QueryAscent(Ascent):
         loss = self.question.losses(flat, owner).reshape(n_which, n_points)
         loss = np.nan_to_num(loss, nan=0.0, posinf=0.0)  # far off, where the model overflows
         self.queries_left[which] -= n_points
-        cost = self.question.theta1 * np.square(self.space.distance(flat, owner)).reshape(n_which, n_points)
+        distance = self.space.distance(flat, owner).reshape(n_which, n_points)
+        cost = self.question.theta1 * np.square(distance)
         points = flat.reshape(trials.shape)
         everyone = np.arange(n_which)
         value = dual * loss - cost

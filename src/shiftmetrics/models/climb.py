@@ -61,8 +61,9 @@ class Columns:
         warnings: tuple[str, ...] = (),
     ) -> Answer:
         """Return the answer of a search, which goes on by ``refine`` while there is memory."""
+        # Is there memory for three more points of each row?
         held = sum(points.nbytes for _, points in self.places[1:])
-        full = held + 3 * self.places[0][1].nbytes > self.memory_limit  # three more points for each row
+        full = held + 3 * self.places[0][1].nbytes > self.memory_limit
         if full:
             text = (
                 f"The search ended when its points took {format_bytes(self.memory_limit)} of memory, so the bound "

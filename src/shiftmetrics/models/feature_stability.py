@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -148,8 +149,10 @@ def feature_stability(
     found: list[FeatureStability] = []
     by_subgroup: list[FeatureStability] = []
     warnings: dict[str, None] = dict.fromkeys((*question.domain.warnings, *too_small))
-    still = ((part, fixed) for part in parts)
-    answers = still if math.isinf(theta1) else answers_of(question, parts, search.method, solver.weights)
+    # Where moves have no price that can be paid, every feature stays: one answer for all.
+    answers: Iterable[tuple[FeatureGroup, Answer]] = [(part, fixed) for part in parts]
+    if math.isfinite(theta1):
+        answers = answers_of(question, parts, search.method, solver.weights)
     with progress_bar(search.progress, "features", len(parts) + bool(subgroups)) as bar:
         for part, first in answers:
             final, whole, *of_subgroups = solver.records(part, first)
@@ -158,10 +161,14 @@ def feature_stability(
             by_subgroup += of_subgroups
             bar.update()
         if subgroups:
+            # Subgroups are compared with all columns free, too.
             everything = FeatureGroup(EVERYTHING, question.domain.names)
-            first = fixed if math.isinf(theta1) else answer(question, search.method)[1]
+            first = fixed
+            if math.isfinite(theta1):
+                _, first = answer(question, search.method)
             by_subgroup += solver.records(everything, first)[2:]
             bar.update()
+    # The most harmful first; equal ones by their stability, then in the order of the columns.
     names = [part.name for part in parts]
     found.sort(key=lambda part: (-round(part.worst_case_risk, 12), part.value, names.index(part.feature)))
     order = {part.feature: place for place, part in enumerate(found)}
@@ -203,8 +210,10 @@ class _Solver:
         n_samples = self.question.n_samples
         given = self.options["sample_weight"]
         weights = np.zeros((1 + len(self.subgroups), n_samples))
-        for place, rows in enumerate((np.arange(n_samples), *self.subgroups.values())):
-            weights[place, rows] = 1.0 if given is None else given[rows]
+        everyone = np.ones(n_samples) if given is None else given
+        weights[0] = everyone
+        for place, rows in enumerate(self.subgroups.values(), 1):
+            weights[place, rows] = everyone[rows]
         weights /= weights.sum(axis=1, keepdims=True)
         return weights
 
@@ -214,16 +223,21 @@ class _Solver:
         interval = self.options["resampling"]
         if interval is not None and interval.groups is not None:
             clusters = interval.groups[rows]
-            several = len(np.unique(clusters)) > 1  # one cluster has no sampling variance
-            interval = replace(interval, groups=clusters) if several else None
-        weights = None if weights is None else weights[rows]
+            # One cluster has no sampling variance.
+            if len(np.unique(clusters)) > 1:
+                interval = replace(interval, groups=clusters)
+            else:
+                interval = None
+        if weights is not None:
+            weights = weights[rows]
         return {**self.options, "sample_weight": weights, "resampling": interval}
 
     def records(self, part: FeatureGroup, found: Answer) -> tuple[Any, ...]:
         """Return the answer with all points that were found, what they say of all rows, and of each subgroup."""
         everyone = np.arange(self.question.n_samples)
         rounds = solve_in_rounds(self.question, found, self.threshold, self.options_of(everyone))
-        found, redraws = rounds.found, found.redraws
+        redraws = found.redraws
+        found = rounds.found
         shifted_rows(self.question, rounds.solved, found, self.options["sample_weight"])
         if redraws is None:
             redraws = redrawn(self.question, self.question.domain.positions(part.columns), self.weights)
@@ -238,8 +252,10 @@ class _Solver:
             if found.lower is not None:
                 lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
             record = self._record(part, solved, redraws, place, subgroup=name, lower_bound=lower)
-            unknown = interval is not None and options["resampling"] is None
-            records.append(replace(record, standard_error=None) if unknown else record)
+            # An interval was asked for, and these rows are of one cluster.
+            if interval is not None and options["resampling"] is None:
+                record = replace(record, standard_error=None)
+            records.append(record)
         return found, whole, *records
 
     def _record(
@@ -250,13 +266,15 @@ class _Solver:
         values = {name: getattr(solved, name) for name in shared}
         assert solved.moved_distances is not None
         farther = () if solved.splits is None else solved.splits.distances
+        # Permutation importance: the risk with the values of all rows shuffled, over the risk as it is.
+        base_risk = float(self.weights[place] @ self.base_losses)
         return FeatureStability(
             feature=part.name,
             columns=part.columns,
             moves=part.moves,
             unit=part.unit,
             worst_case_risk=redraws.worst(place),
-            permutation_importance=redraws.average(place) - float(self.weights[place] @ self.base_losses),
+            permutation_importance=redraws.average(place) - base_risk,
             largest_move=float(max(*solved.moved_distances, *farther, 0.0)),
             **{**values, **more},
         )
@@ -324,25 +342,25 @@ def least_changes(
     points = question.codes.copy()
     parts = parts_of(question, perturbation.features)
     which = np.full(n_samples, -1)
+    # The nearest error of each row over all features.
     for part, found in answers_of(question, parts, search.method):
         distances, choices = _nearest_error(found.loss)
         nearer = np.flatnonzero(distances < best)
         best[nearer] = distances[nearer]
         which[nearer] = parts.index(part)
         points[nearer] = found.points(nearer, distances[nearer], choices[nearer])
-    before, after = (
-        np.asarray(question.table.decode(codes), dtype=object) for codes in (question.codes, points)
-    )
-    names = {-1: None} | {number: part.name for number, part in enumerate(parts)}
-    frame = pd.DataFrame({"feature": pd.Series([names[k] for k in which.tolist()], dtype=object)})
+    before = np.asarray(question.table.decode(question.codes), dtype=object)
+    after = np.asarray(question.table.decode(points), dtype=object)
+    names = [parts[k].name if k >= 0 else None for k in which.tolist()]
+    frame = pd.DataFrame({"feature": pd.Series(names, dtype=object)})
     for name, cells in (("value", before), ("changed_to", after)):
         frame[name] = pd.Series([None] * n_samples, dtype=object)
         for number, part in enumerate(parts):
             rows = np.flatnonzero(which == number)
             columns = question.domain.positions(part.columns)
-            held = [
-                line[0] if len(line) == 1 else tuple(line) for line in cells[np.ix_(rows, columns)].tolist()
-            ]
+            # The cell of a single column, a tuple for a group of them.
+            lines = cells[np.ix_(rows, columns)].tolist()
+            held = [line[0] if len(line) == 1 else tuple(line) for line in lines]
             frame.loc[rows, name] = pd.Series(held, index=rows, dtype=object)
     assert question.classes is not None
     told = pd.Series(question.classes[question.predict(points)], dtype=object)

@@ -1,4 +1,4 @@
-"""The parts of a question: features that move alone, their values drawn anew, and subgroups of rows."""
+"""The parts of a question: features that change alone, their values resampled, and subgroups of rows."""
 
 from __future__ import annotations
 
@@ -40,17 +40,22 @@ def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
     """Return the features to look at, one by one or in the named groups of a dict."""
     domain = question.domain
     if isinstance(features, Mapping):
-        wanted: dict[str, IntArray] = {
-            str(name): domain.positions(group, f"features[{name!r}]") for name, group in features.items()
-        }
+        wanted: dict[str, IntArray] = {}
+        for name, group in features.items():
+            wanted[str(name)] = domain.positions(group, f"features[{name!r}]")
     else:
+        # A column by itself; one of a one-hot group stands for the group.
         flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
         wanted = {}
-        for column in range(domain.n_features) if features is None else domain.positions(features).tolist():
-            flip = flip_of.get(column)
-            columns = np.array([column]) if flip is None else flip.columns
+        chosen = range(domain.n_features) if features is None else domain.positions(features).tolist()
+        for column in chosen:
+            name = domain.names[column]
+            columns = np.array([column])
+            if column in flip_of:
+                name = flip_of[column].name
+                columns = flip_of[column].columns
             if features is not None or not domain.restricted(columns).immovable:
-                wanted[domain.names[column] if flip is None else flip.name] = columns
+                wanted[name] = columns
     for name, columns in wanted.items():
         if not len(columns) or domain.restricted(columns).immovable:
             remedy = "They are immutable, or have one category."
@@ -68,9 +73,8 @@ def _part(domain: Domain, name: str, columns: IntArray) -> FeatureGroup:
     if not sliding.size:
         return FeatureGroup(name, names, "category")
     column = sliding[0]
-    return FeatureGroup(
-        name, names, "whole steps" if domain.integer[column] else "number", float(domain.unit[column])
-    )
+    moves: MoveKind = "whole steps" if domain.integer[column] else "number"
+    return FeatureGroup(name, names, moves, float(domain.unit[column]))
 
 
 def answers_of(
@@ -92,8 +96,11 @@ def answers_of(
 
 def _by_grid(route: Route, question: Question) -> Answer | None:
     """Try a grid along a single column in place of a search."""
-    along = answer_along_column(question) if route.searches else None
-    return route.answer(question) if along is None else along
+    if route.searches:
+        along = answer_along_column(question)
+        if along is not None:
+            return along
+    return route.answer(question)
 
 
 def redrawn(question: Question, columns: IntArray, parts: FloatArray) -> Redraws:
@@ -124,6 +131,7 @@ def _values(held: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArr
     shares: FloatArray = np.bincount(codes.ravel(), weights).astype(np.float64)
     most = _MOST_VALUES if held.shape[1] == 1 else 4 * _MOST_VALUES
     if len(values) > most:
+        # Quantiles of the values, in the middle of as many equal parts of the rows.
         levels = (np.arange(most) + 0.5) / most
         if held.shape[1] > 1:  # which have no order
             mixed = np.random.default_rng(0).permutation(len(values))
@@ -157,20 +165,23 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
         by = X[by]
     column = getattr(by, "name", None)
     labels = check_labels(by, "by", length=n_samples)
+    # One subgroup for each label, or for each quarter of many numbers.
     found = {str(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
     if labels.dtype.kind in "iuf" and len(found) > _MOST_LABELS:
         found = _ranges(labels)
     if column is not None:
         found = {f"{column} = {label}": rows for label, rows in found.items()}
-    small = {name: rows for name, rows in found.items() if len(rows) < _FEWEST_ROWS}
-    if len(small) == len(found):
+    kept = {name: rows for name, rows in found.items() if len(rows) >= _FEWEST_ROWS}
+    if not kept:
         got = f"at most {max(map(len, found.values()))} rows in each of {len(found)}"
         raise ValueError(
             describe("by", f"subgroups of at least {_FEWEST_ROWS} rows", got, "Join some of them.")
         )
-    listed = first_few([f"{name} ({len(rows)})" for name, rows in small.items()], show=str)
-    warning = f"Subgroups of fewer than {_FEWEST_ROWS} rows are left out: {listed}."
-    return {name: rows for name, rows in found.items() if name not in small}, (warning,) if small else ()
+    small = [f"{name} ({len(rows)})" for name, rows in found.items() if name not in kept]
+    if not small:
+        return kept, ()
+    listed = first_few(small, show=str)
+    return kept, (f"Subgroups of fewer than {_FEWEST_ROWS} rows are left out: {listed}.",)
 
 
 def _ranges(values: FloatArray) -> dict[str, IntArray]:
@@ -178,5 +189,9 @@ def _ranges(values: FloatArray) -> dict[str, IntArray]:
     n_ranges = max(1, min(_RANGES, len(values) // _FEWEST_ROWS))
     edges = np.unique(np.quantile(values, np.arange(1, n_ranges) / n_ranges, method="inverted_cdf"))
     place = np.searchsorted(edges, values, side="left")
-    parts = (np.flatnonzero(place == k) for k in range(len(edges) + 1))
-    return {f"{values[rows].min():g} to {values[rows].max():g}": rows for rows in parts if rows.size}
+    found = {}
+    for k in range(len(edges) + 1):
+        rows = np.flatnonzero(place == k)
+        if rows.size:
+            found[f"{values[rows].min():g} to {values[rows].max():g}"] = rows
+    return found

@@ -58,10 +58,13 @@ class _ChunkReading:
         import pandas as pd
 
         part = frame_of(part)
-        frame = (
-            part if is_table(part) else pd.DataFrame(np.reshape(part, (len(part), math.prod(part.shape[1:]))))
-        )
-        wanted = np.arange(len(part)) % max(1, -(-len(part) // self.most)) == 0
+        frame = part
+        if not is_table(part):
+            n_columns = math.prod(part.shape[1:])
+            frame = pd.DataFrame(np.reshape(part, (len(part), n_columns)))
+        # Every so many rows; the first of each pattern of missing cells, and of each string.
+        step = max(1, -(-len(part) // self.most))
+        wanted = np.arange(len(part)) % step == 0
         if len(part):
             wanted |= ~frame.isna().duplicated().to_numpy(dtype=bool)
         for place in range(frame.shape[1]):
@@ -81,7 +84,9 @@ class _Codes:
         part = frame_of(part)
         if not len(part):
             return np.empty((0, len(self.table.columns)))
-        return self.table.coded(part if self.columns is None else part[self.columns])
+        if self.columns is not None:
+            part = part[self.columns]
+        return self.table.coded(part)
 
 
 @dataclass(frozen=True)
@@ -144,10 +149,12 @@ class RowsInParts:
         MemoryError
             If parts and results exceed the memory limit.
         """
+        # Some rows of each chunk, in memory.
         looks = source.map(_ChunkReading(-(-LOOKED_AT // max(source.n_chunks, 1))))
         sizes = [size for size, _, _ in looks]
         places = [place for _, place, _ in looks]
         some = _joined_rows([rows for size, _, rows in looks if size] or [source.empty])
+        # Their labels, wherever these are.
         some_y = None
         labels = None if y is None else chunks_of(y, "y")
         if labels is not None and labels.delayed is None:  # one number of each row
@@ -160,9 +167,9 @@ class RowsInParts:
             starts = np.cumsum([0, *sizes])
             if len(y) != starts[-1]:
                 raise ValueError(describe("y", f"of length {starts[-1]}", f"length {len(y)}"))
-            some_y = y[
-                np.concatenate([start + place for start, place in zip(starts[:-1], places, strict=True)])
-            ]
+            shifted = [start + place for start, place in zip(starts[:-1], places, strict=True)]
+            some_y = y[np.concatenate(shifted)]
+        # These rows are validated as in memory; the codes of all rows follow from their table.
         inside = replace(perturbation, bounds=None)  # of all rows, not of these
         looked_at = question_of(
             model, some, some_y, loss=loss, theta1=theta1, theta2=theta2, perturbation=inside, search=search
@@ -221,6 +228,7 @@ class RowsInParts:
 
     def found(self) -> MappedAnswer | None:
         """Map the route over all rows; None where its search needs all of them at once."""
+        # A few rows, with all patterns of missing cells, tell which route answers, and how.
         codes = self.looked_at.codes
         _, rows = np.unique(np.isnan(codes), axis=0, return_index=True)
         rows = np.union1d(rows, np.linspace(0, len(codes) - 1, PROBED).astype(int))
@@ -234,7 +242,9 @@ class RowsInParts:
                 lower = MappedLoss(self.question.codes, self.targets, self, first.lower, lower=True)
             none = np.zeros(0)
             return MappedAnswer(route, loss, lower, none, none, self.looked_at.count.rows, first.warnings)
-        arrays = [self.question.codes, *([] if self.targets is None else [self.targets])]
+        arrays = [self.question.codes]
+        if self.targets is not None:
+            arrays.append(self.targets)
         blocks = placed(row_blocks(len(self.question.codes), self.row_bytes), arrays)
         with ThreadPoolExecutor(1) as one:  # threads would share modes of a network
             return joined(list(map_blocks(self.find, blocks, executor=one)))
@@ -249,6 +259,7 @@ class RowsInParts:
         """Map a block of rows."""
         question = self.ask(rows)
         route, found = self.answer(question)
+        # Points do not leave the block, so that nobody can ask the model about them later: some are asked now.
         unconfirmed = np.zeros(question.n_samples)
         warnings = found.warnings
         if isinstance(found.loss, ZeroOneLoss):
@@ -259,9 +270,8 @@ class RowsInParts:
             left = left[::step]
             places = found.points(left, distances[left], None)
             origins = question.codes[left]
-            unconfirmed[left] = (
-                question.domain.distances(places, origins) > (1.0 + PUSHES[-1]) * distances[left]
-            )
+            farther = question.domain.distances(places, origins)
+            unconfirmed[left] = farther > (1.0 + PUSHES[-1]) * distances[left]
             for push in (0.0, *PUSHES):
                 moved = question.domain.clip(origins + (1.0 + push) * (places - origins), origins)
                 right = ~question.is_wrong(places if push == 0.0 else moved, left)

@@ -140,14 +140,15 @@ def answer(
         return "weights", fixed_answer(question)
     model = question.model
     loss = question.loss
-    for name in ROUTES if method == "auto" else (method,):
+    names = list(ROUTES) if method == "auto" else [method]
+    for name in names:
         module, attribute = ROUTES[name].split(":")
         route = cast(Route, getattr(importlib.import_module(module), attribute)())
         if route.accepts(model, loss):
             if route.searches and grows_faster(question):
-                return name, replace(
-                    fixed_answer(question), loss=EndlessLoss(question.losses(question.codes, slice(None)))
-                )
+                losses = question.losses(question.codes, slice(None))
+                return name, replace(fixed_answer(question), loss=EndlessLoss(losses))
+            # Routes know errors only; what they cost comes after.
             found = by(route, replace(question, costs=None))
             if found is not None:
                 return name, with_costs(question, found)
@@ -200,7 +201,8 @@ class EndlessLoss(FixedLoss):
         return math.inf if math.isinf(theta1) else 0.0
 
     def _reach(self, rows: slice) -> Reach:
-        return Reach(np.full_like(self.base(rows), math.inf), np.zeros_like(self.base(rows)))
+        losses = self.base(rows)
+        return Reach(np.full_like(losses, math.inf), np.zeros_like(losses))
 
 
 def grows_faster(question: Question) -> bool:
@@ -213,10 +215,12 @@ def grows_faster(question: Question) -> bool:
     free = np.flatnonzero(domain.sliding & (np.isinf(domain.lower) | np.isinf(domain.upper)))
     if question.loss != "squared" or not free.size:
         return False
-    ways = np.zeros((2 * len(free) + _MOST_WAYS, domain.n_features))
-    ways[np.arange(2 * len(free)), np.tile(free, 2)] = np.repeat([1.0, -1.0], len(free))
+    # Directions: along each free column, both ways, and along random diagonals; some of these at random.
+    n_axes = 2 * len(free)
+    ways = np.zeros((n_axes + _MOST_WAYS, domain.n_features))
+    ways[np.arange(n_axes), np.tile(free, 2)] = np.repeat([1.0, -1.0], len(free))
     rng = np.random.default_rng(0)
-    ways[2 * len(free) :, free] = rng.choice([1.0, -1.0], size=(_MOST_WAYS, len(free)))
+    ways[n_axes:, free] = rng.choice([1.0, -1.0], size=(_MOST_WAYS, len(free)))
     ways = rng.permutation(ways)[:_MOST_WAYS]
     chosen: IntArray = np.linspace(0, question.n_samples - 1, _MOST_ROWS).astype(int)
     start = np.repeat(question.codes[chosen], len(ways), axis=0)
@@ -224,8 +228,10 @@ def grows_faster(question: Question) -> bool:
     with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         far = [question.predict(domain.clip(start + step * moves, start)) for step in _STEPS]
-        sizes = [np.abs(values - question.predict(start)) for values in far]
-        return bool((np.isinf(far[1]) | (sizes[1] > _LINEAR * sizes[0]) & (sizes[0] > 0.0)).any())
+        near_size, far_size = (np.abs(values - question.predict(start)) for values in far)
+        # 16 times as far a linear function grows 16 times as much; half as much again is faster.
+        faster = (far_size > _LINEAR * near_size) & (near_size > 0.0)
+        return bool((np.isinf(far[1]) | faster).any())
 
 
 class MappedAnswer(NamedTuple):
