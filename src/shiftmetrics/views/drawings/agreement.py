@@ -17,6 +17,7 @@ from shiftmetrics.views.drawings.style import (
     MUTED,
     REFERENCE,
     TEST,
+    integer_ticks,
     line_at,
     mark,
     name_rows,
@@ -58,7 +59,7 @@ def draw_pairs(result: Any, ax: Any = None) -> Any:
     values = values[np.isfinite(values)]
     counts, *_ = ax.hist(values, bins=BINS, color=TEST, alpha=0.85, rwidth=0.92)
     ax.set(xlabel="agreement of the pair (nats)", ylabel="pairs")
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    integer_ticks(ax.yaxis)
     filled = counts[counts > 0]
     # one bar would dwarf all others
     if filled.size > 3 and filled.max() > 30 * np.median(filled):
@@ -79,6 +80,7 @@ def draw_beta(result: Any, ax: Any = None) -> Any:
     bound = np.full(len(beta), np.nan)
     if result.curve_bound is not None:
         bound = np.asarray(result.curve_bound)
+    # a logarithmic axis has no place for 0 and infinity
     shown = np.isfinite(beta) & (beta > 0) & np.isfinite(value)
     beta = beta[shown]
     value = value[shown]
@@ -119,11 +121,12 @@ def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_score
     ax = new_axes(ax)
     _, after, n_classes = predictions(scores, result)
     _, before, _ = predictions(reference_scores, result)
+    # the largest of n probabilities is at least 1/n
     edges = np.linspace(1.0 / n_classes, 1.0, 31)
     ax.hist(before, bins=edges, histtype="step", linewidth=1.8, color=REFERENCE, label="reference")
     ax.hist(after, bins=edges, color=TEST, alpha=0.45, label="shifted")
     ax.set(xlim=(edges[0], 1.0), xlabel="probability of the predicted class", ylabel="samples")
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    integer_ticks(ax.yaxis)
     ax.legend(loc="upper left")
     ax.set_title("Confidence before and after")
     return ax
@@ -135,6 +138,7 @@ def predictions(scores: Any, result: Any) -> tuple[IntArray, FloatArray, int]:
     n_classes = int(values.shape[1]) if values.ndim == 2 else 2
     predicted = np.empty(len(values), dtype=np.int64)
     confidence = np.empty(len(values))
+    # block by block, because the scores may be a memory map
     for rows in row_blocks(len(values), 8 * n_classes):
         probabilities = _probabilities(to_float64(values[rows]), result)
         predicted[rows] = probabilities.argmax(axis=1)

@@ -12,6 +12,7 @@ from shiftmetrics.views.drawings.style import (
     MUTED,
     REFERENCE,
     TEST,
+    integer_ticks,
     name_rows,
     new_axes,
     percent_axes,
@@ -34,7 +35,7 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
     ax.axhline(0, color=MUTED, linewidth=0.8)
     ax.set_xlim(0.3, max(len(new), len(missing), 1) + 0.7)
     ax.set(xlabel="rank of the mode", ylabel="eigenvalue")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    integer_ticks(ax.xaxis)
     # room for the legend above the bars
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.5 * (high - low))
@@ -50,6 +51,7 @@ def draw_frequencies(result: Any, ax: Any = None) -> Any:
     ax = new_axes(ax)
     modes = (*result.modes, *result.lost_modes)
     place = name_rows(ax, [f"missing {mode.index + 1}" if mode.lost else mode.index + 1 for mode in modes])
+    # a line from one frequency to the other shows the difference
     test = np.array([mode.share for mode in modes])
     reference = np.array([mode.reference_share for mode in modes])
     ax.hlines(place, np.minimum(test, reference), np.maximum(test, reference), color=MUTED, linewidth=1.2)

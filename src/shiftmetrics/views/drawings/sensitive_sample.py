@@ -86,6 +86,7 @@ def draw_sample(
     rows = frame_of(table, "table", result.n_samples).reset_index(drop=True)
     if hasattr(moved, "reset_index"):
         moved = moved.reset_index(drop=True)
+    # one line for each place that a row takes; after six columns of figures stand the changed values
     sample = most_sensitive_sample(result, rows, moved=moved)
     ends = sample.iloc[:, 6 : 6 + rows.shape[1]].set_axis(rows.columns, axis=1)
     position = sample.index.to_numpy()
@@ -93,12 +94,14 @@ def draw_sample(
     start = np.stack([_codes(rows[name], rows[name]) for name in names], axis=1)[position]
     end = np.stack([_codes(ends[name], rows[name]) for name in names], axis=1)
     colours, legend = _colours(labels, result, sample, position)
+    # evenly spaced rows, without those that miss a number
     drawn = np.unique(np.linspace(0, len(rows) - 1, max_rows).round().astype(int))
     kept = np.isin(position, drawn) & np.isfinite(start).all(axis=1)
     ax = new_axes(ax, width=5.6, height=4.6)
     _draw_points(ax, start[kept], end[kept], sample[kept], colours[kept])
     if predict is not None:
         _draw_boundary(ax, names, rows, predict, is_array=is_array)
+    # empty clouds of one size, because points differ in theirs
     for text, colour in legend:
         ax.scatter([], [], s=28, color=colour, label=text)
     ax.scatter([], [], s=SIZE, color=MUTED, alpha=0.3, label="as it was")
@@ -123,7 +126,8 @@ def _columns_to_draw(rows: Any, ends: Any, position: Any, columns: Sequence[Any]
     if len(numeric) < 2:
         expected = "of at least two columns of numbers"
         raise ValueError(describe("table", expected, f"{len(numeric)}", "Give columns=."))
-    # the root mean square of the changes, in standard deviations of the column
+    # by the root of the summed squares of the changes, in standard deviations of the column; a heuristic:
+    # weights do not count, and without any change the first two columns are drawn
     sizes = []
     for name in numeric:
         start = numbers_of(rows[name])
@@ -204,6 +208,7 @@ def _draw_boundary(
         raise ValueError("predict draws its boundary over columns of numbers only. Choose two such columns.")
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
+    # the model predicts at a grid over the axes as they are
     x = np.linspace(float(left), float(right), GRID)
     y = np.linspace(float(bottom), float(top), GRID)
     across, up = np.meshgrid(x, y)

@@ -11,7 +11,16 @@ from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.drawings.kinds import drawing
-from shiftmetrics.views.drawings.style import MUTED, REFERENCE, TEST, heat_map, mark, name_rows, new_axes
+from shiftmetrics.views.drawings.style import (
+    MUTED,
+    REFERENCE,
+    TEST,
+    band,
+    heat_map,
+    mark,
+    name_rows,
+    new_axes,
+)
 
 MODEL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7b5ea7")
 """One for each model, then again with another marker: the colours of Okabe and Ito for colour-blind readers."""
@@ -53,7 +62,7 @@ def draw_curves(result: Any, ax: Any = None, *, x: str = "auto", y: str = "norma
         if y in WITH_INTERVALS:
             low = _curve(result, f"{y}_low", place, over_powers)
             high = _curve(result, f"{y}_high", place, over_powers)
-            ax.fill_between(where, low, high, color=colour, alpha=0.13, linewidth=0)
+            band(ax, where, low, high, colour)
         values = _curve(result, y, place, over_powers)
         ax.plot(where, values, color=colour, marker=marker, markersize=4, label=model)
     quantity = "Agreement" if y in ("normalized", "agreement") else QUANTITIES[y]

@@ -22,6 +22,8 @@ from shiftmetrics.views.drawings.style import (
     REFERENCE,
     TEST,
     THIRD,
+    band,
+    integer_ticks,
     line_at,
     mark,
     name_rows,
@@ -53,7 +55,7 @@ def draw_weights(result: Any, ax: Any = None) -> Any:
     """Draw the fraction of the weight that the heaviest samples hold."""
     _check_rows(result)
     ax = new_axes(ax)
-    # a Lorenz curve, from the heaviest sample on, thinned to a few hundred points
+    # a Lorenz curve from the heaviest sample on, thinned to a few hundred points; equal weights give the diagonal
     weights = np.sort(np.asarray(result.weights, dtype=np.float64))[::-1]
     held = np.concatenate([[0.0], np.cumsum(weights) / max(weights.sum(), 1e-300)])
     rows = np.linspace(0.0, 1.0, held.size)
@@ -61,8 +63,9 @@ def draw_weights(result: Any, ax: Any = None) -> Any:
     rows = rows[kept]
     held = held[kept]
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=DASHED)
-    ax.fill_between(rows, rows, held, color=TEST, alpha=0.12, linewidth=0)
+    band(ax, rows, rows, held, TEST)
     ax.plot(rows, held, color=TEST)
+    # how few samples hold half of the weight
     half = float(np.interp(0.5, held, rows))
     ax.plot([half], [0.5], marker="o", markersize=6, color=INK)
     ax.text(0.98, 0.05, f"half of the weight\non {100 * half:.0f} % of the samples", ha="right", fontsize=9)
@@ -84,7 +87,7 @@ def draw_moves(result: Any, ax: Any = None) -> Any:
     ax.text(0.02, 0.97, text, transform=ax.transAxes, va="top", fontsize=9)
     ax.set(xlim=(0, None), xlabel="distance of the perturbation", ylabel="samples that change")
     ax.set_ylim(0, 1.18 * ax.get_ylim()[1])
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    integer_ticks(ax.yaxis)
     ax.set_title("How far the worst case perturbs samples")
     return ax
 
@@ -102,6 +105,7 @@ def draw_search(result: Any, ax: Any = None) -> Any:
     mapping of results by name.
     """
     named = dict(result) if isinstance(result, Mapping) else {"": result}
+    # steps of a gradient method count from 0, rounds of a search from 1
     steps = all("trace_risk" in getattr(one, "parts", {}) for one in named.values())
     first = 0 if steps else 1
     ax = new_axes(ax)
@@ -112,7 +116,7 @@ def draw_search(result: Any, ax: Any = None) -> Any:
         ax.plot(first + np.arange(len(values)), values, line, markersize=4.5, color=colour, label=name)
     for threshold in sorted({float(one.settings["threshold"]) for one in named.values()}):
         line_at(ax, "y", threshold, f"threshold {threshold:.3g}", zorder=1)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    integer_ticks(ax.xaxis)
     ax.set(xlabel="step" if steps else "round of the search", ylabel="risk of the worst case")
     ax.set_title("How the search comes to the threshold")
     if len(named) > 1:
@@ -138,6 +142,7 @@ def _risks(result: Any) -> FloatArray:
 def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True) -> Any:
     """Draw the stability over thresholds or over prices, with its interval; a ``threshold`` is marked."""
     ax = new_axes(ax)
+    # thresholds that no shift reaches have infinite stability, and are left out
     finite = np.isfinite(curve.points.stability)
     over_prices = curve.points.shares is not None
     x = curve.points.shares[finite] if over_prices else curve.points.thresholds[finite]
@@ -145,7 +150,7 @@ def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, in
     highest = float(y.max(initial=0.0))
     if interval:
         high = curve.points.highs[finite]
-        ax.fill_between(x, curve.points.lows[finite], high, color=REFERENCE, alpha=0.15, linewidth=0)
+        band(ax, x, curve.points.lows[finite], high, REFERENCE)
         highest = max(highest, float(np.nan_to_num(high, posinf=0.0).max(initial=0.0)))
     ax.plot(x, y, color=REFERENCE)
     ax.set_ylim(0, 1.12 * highest or 1.0)
@@ -156,6 +161,7 @@ def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, in
         return ax
     line_at(ax, "x", curve.base_risk, "current risk")
     if threshold is not None and x.size:
+        # between the points that were solved the curve is a line
         at = float(np.interp(threshold, x, y))
         ax.plot([threshold], [at], marker="o", markersize=6, color=TEST)
         mark(ax, f"R({threshold:g}) = {at:.3g}", (threshold, at), shift=(-8, 6), ha="right")
@@ -195,6 +201,7 @@ def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
     parts = result.features[: check_integer(top, "top", low=1)]
     ax = new_axes(ax, height=1.5 + 0.28 * len(parts))
     places = name_rows(ax, [part.feature for part in parts])
+    # each bar begins at the current risk, so that its length is what resampling adds
     start = parts[0].base_risk
     risks = np.array([part.worst_case_risk for part in parts])
     average = [part.base_risk + part.permutation_importance for part in parts]
@@ -224,6 +231,7 @@ def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20, feature: str =
         remedy = "Compute it with perturbation=Perturbation(by=...)."
         raise ValueError(describe("result", f"one with subgroups for {feature!r}", "none", remedy))
     ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
+    # the axis ends beyond the largest finite value or end of an interval; infinite bars fill it
     highs = [part.value for part in parts]
     highs += [part.interval.high for part in parts if part.interval is not None]
     reach = 1.05 * max(1e-12, *(high for high in highs if np.isfinite(high)), 0.0)

@@ -50,6 +50,16 @@ def new_axes(ax: Any | None, *, width: float = 6.4, height: float = 3.6) -> Any:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def band(ax: Any, x: FloatArray, low: FloatArray, high: FloatArray, color: str) -> None:
+    """Shade an interval around a curve."""
+    ax.fill_between(x, low, high, color=color, alpha=0.14, linewidth=0)
+
+
+def integer_ticks(axis: Any) -> None:
+    """Put the ticks of an axis of counts at integers."""
+    axis.get_major_locator().set_params(integer=True)
+
+
 def mark(ax: Any, text: str, at: tuple[float, float], *, shift: tuple[float, float], **options: Any) -> None:
     """Write a few words beside a point, ``shift`` points away from it."""
     options = {"color": INK, "fontsize": 9, **options}

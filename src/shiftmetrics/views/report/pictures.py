@@ -56,6 +56,7 @@ def inline_figure(result: Any, kind: str | None, *, name: str, height: float, **
 
 def _inline_svg(text: str, alt: str) -> str:
     """Make a stand-alone SVG file fit to stand inside HTML, next to others of its kind."""
+    # ids are unique in the page, because a drawing refers to its clips and glyphs by id
     prefix = f"f{next(_COUNTER)}-"
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
@@ -68,6 +69,7 @@ def _inline_svg(text: str, alt: str) -> str:
     text = text.replace("xlink:href=", "href=")
     text = re.sub(r"font: ([^;\"]*?[\d.]+px) [^;\"]+", r"font: \1 var(--sans)", text)
     text = re.sub(r"font-family: [^;\"]+", "font-family: var(--sans)", text)
+    # colours become variables of the stylesheet, which has a dark theme too
     for colour, variable in _THEMED.items():
         text = text.replace(colour, variable)
     text = re.sub(r">\s+<", "><", text)
@@ -96,6 +98,7 @@ def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt:
     """
     from PIL import Image
 
+    # the range of all pictures of the sample, so that they compare
     low, high = value_range
     scaled = (np.asarray(image, dtype=np.float64) - low) / ((high - low) or 1.0)
     pixels = (255.0 * np.clip(np.nan_to_num(scaled), 0.0, 1.0)).round().astype(np.uint8)

@@ -42,6 +42,7 @@ def add_row_tables(entry: Entry) -> None:
             entry, base, weights * (moves > 0.0), "Of the rows that change", "Who changes, by column."
         )
     if moving:
+        # the rows nearest to an error break first
         nearest = np.flatnonzero((moves > 0.0) & (weights > 0.0))
         nearest = nearest[np.argsort(moves[nearest], kind="stable")]
         if result.places()[0] is None:

@@ -109,6 +109,7 @@ def _draw_curves(entry: Entry) -> None:
         searched = (
             "The search was for the marked threshold: elsewhere its perturbations are not the best ones."
         )
+    # evenly from the current risk to as far beyond the threshold, which is solved itself
     thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
     entry.draw(
         "stability",
@@ -122,6 +123,7 @@ def _draw_curves(entry: Entry) -> None:
         return
     over_prices = trade_off(rows.loss, threshold, shares=np.linspace(0.05, 0.95, 10), **options)
     if over_prices.points.corruption.any():
+        # the marked place: how much of 1/theta1 + 1/theta2 perturbing takes
         share = 1.0 / theta1 / (1.0 / theta1 + 1.0 / theta2)
         entry.draw("excess_risk", searched, result=over_prices, share=share)
 

@@ -82,6 +82,7 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
     Each comes with the mean of these rows, or the value that they have more often than all do; that of all rows in
     brackets. Differences are in standard deviations.
     """
+    # all rows against the members alone, as weights of the same table
     members = np.zeros(len(table))
     members[positions] = 1.0
     if not members.any():
