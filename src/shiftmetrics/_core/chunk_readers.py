@@ -54,7 +54,9 @@ def in_chunks(value: Any, argument: str) -> Any:
     chunks = chunks_of(value, argument)
     if chunks is not None:
         return chunks
-    return of_batches(value, argument) if is_batches(value) else value
+    if is_batches(value):
+        return of_batches(value, argument)
+    return value
 
 
 def pair_in_chunks(first: Any, second: Any, first_name: str, second_name: str, *, paired: bool) -> Any:
@@ -79,22 +81,30 @@ def check_cut_alike(
     first: Any, second: Any, first_name: str, second_name: str, *, paired: bool = True
 ) -> None:
     """Refuse one collection of Dask without another, and pairs whose partitions differ."""
-    if any(isinstance(side, Chunks) and side.delayed is not None for side in (first, second)):
-        for side, name in ((first, first_name), (second, second_name)):
-            if not isinstance(side, Chunks) or side.delayed is None:
-                expected = f"a Dask collection like {first_name if name == second_name else second_name}"
-                remedy = "Make one with dask.array.from_array, or compute the other."
-                raise TypeError(describe(name, expected, type(side).__name__, remedy))
-        if paired and not np.array_equal(first.edges, second.edges):
-            expected = f"in {len(first.edges) - 1} partitions of rows like {first_name}, of the same sizes"
-            sizes = np.diff(second.edges).tolist()
-            got = f"{len(sizes)} of sizes {sizes[:5]}"
-            raise ValueError(describe(second_name, expected, got, "Rechunk or repartition one of them."))
+    first_is_dask = isinstance(first, Chunks) and first.delayed is not None
+    second_is_dask = isinstance(second, Chunks) and second.delayed is not None
+    if not first_is_dask and not second_is_dask:
+        return
+    # A worker needs the rows of both, so both must be where workers can get at them.
+    remedy = "Make one with dask.array.from_array, or compute the other."
+    if not first_is_dask:
+        expected = f"a Dask collection like {second_name}"
+        raise TypeError(describe(first_name, expected, type(first).__name__, remedy))
+    if not second_is_dask:
+        expected = f"a Dask collection like {first_name}"
+        raise TypeError(describe(second_name, expected, type(second).__name__, remedy))
+    if paired and not np.array_equal(first.edges, second.edges):
+        expected = f"in {first.n_chunks} partitions of rows like {first_name}, of the same sizes"
+        sizes = np.diff(second.edges).tolist()
+        got = f"{len(sizes)} of sizes {sizes[:5]}"
+        raise ValueError(describe(second_name, expected, got, "Rechunk or repartition one of them."))
 
 
 def is_batches(value: Any) -> bool:
     """Return True if ``value`` is an iterable of batches rather than one array, table or list of rows."""
-    if is_table(value) or any(hasattr(value, name) for name in ("shape", "__array__", "to_numpy", "keys")):
+    if is_table(value):
+        return False
+    if any(hasattr(value, name) for name in ("shape", "__array__", "to_numpy", "keys")):
         return False
     if isinstance(value, list | tuple):
         return bool(value) and getattr(value[0], "ndim", 0) == 2
@@ -113,7 +123,12 @@ def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None
         remedy = "Pass a list of batches, a data loader, or an object whose __iter__ starts anew."
         expected = "an iterable of batches that can be read more than once"
         raise TypeError(describe(argument, expected, type(batches).__name__, remedy))
-    reader = _Reader(batches, argument, convert or (lambda batch: to_numpy(as_array(batch, argument))))
+    if convert is None:
+
+        def convert(batch: Any) -> Any:
+            return to_numpy(as_array(batch, argument))
+
+    reader = _Reader(batches, argument, convert)
     kept, step, sizes = reader.survey()
     chunks = Chunks(argument, reader.read, kept[:0], sizes=sizes, sequential=True)
     chunks.kept = kept
@@ -139,13 +154,17 @@ class _Reader:
         kept = None
         step = 1
         for array in map(self._convert, self._batches):
-            kept = array[:0] if kept is None else kept
+            if kept is None:
+                kept = array[:0]
             if array.shape[1:] != kept.shape[1:] or array.ndim != kept.ndim:
                 expected = "of batches with as many columns each"
                 raise ValueError(
                     describe(self._argument, expected, f"{kept.shape[1:]} and {array.shape[1:]}")
                 )
-            kept = np.concatenate([kept, array[-sum(self._sizes) % step :: step]])
+            # Rows 0, step, 2 step, ... of all batches: where n rows came before, the first of them here is at
+            # -n mod step.
+            first = -sum(self._sizes) % step
+            kept = np.concatenate([kept, array[first::step]])
             # Too many rows are kept: drop every second one, and keep half as many of the rows to come.
             while len(kept) > KEPT_ROWS or kept.nbytes > max(KEPT_BYTES, 2 * kept[:1].nbytes):
                 kept = kept[::2].copy()
@@ -171,6 +190,7 @@ class _Reader:
             array = self._convert(batch)
             self._mark += _mark(array)
             self._next += 1
+            # At the last batch, compare the marks of this reading with those of the first one.
             differs = abs(self._mark - self._first_mark) > SAME * self._first_mark
             if self._next == len(self._sizes) and differs:
                 remedy = "Shift and shuffle the data before, or keep the batches in a list."
@@ -189,7 +209,8 @@ def _mark(array: npt.NDArray[Any]) -> float:
     """
     if array.ndim == 1 or not array.size:
         return float(np.abs(array).sum(dtype=np.float64))
-    array = array[..., :: max(1, array.shape[-1] // 64)] if array.ndim > 2 else array
+    if array.ndim > 2:
+        array = array[..., :: max(1, array.shape[-1] // 64)]
     with np.errstate(over="ignore"):
         return float(np.abs(np.subtract(array[:, 0], array[:, -1], dtype=np.float64)).sum())
 
@@ -199,6 +220,7 @@ def _of_store(stored: Any, argument: str) -> Chunks:
     row_bytes = max(1, stored.dtype.itemsize * int(np.prod(stored.shape[1:])))
     size = max(1, CHUNK_BYTES // row_bytes)
     if stored.chunks:
+        # Whole chunks of the file: each is decompressed once.
         size = max(int(stored.chunks[0]), size - size % int(stored.chunks[0]))
     starts = [*range(0, stored.shape[0], size), stored.shape[0]]
     empty = np.empty((0, *stored.shape[1:]), dtype=stored.dtype)
@@ -215,7 +237,7 @@ def _of_files(dataset: Any, argument: str) -> Chunks:
     for file in dataset.get_fragments():
         with _naming(argument, file.path):
             missing = set(dataset.schema.names) - set(file.physical_schema.names)
-            if missing:  # it would be read as cells that are
+            if missing:  # the column would be read as missing cells
                 raise KeyError(f"no column {min(missing)!r}")
             groups += file.split_by_row_group()
 

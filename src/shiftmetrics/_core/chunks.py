@@ -66,7 +66,7 @@ class Chunks:
         self._all_names = names
         self._order: list[int] | None = None
         self.finite = True
-        # For each thread: the first row that it still holds, and the rows from there on.
+        # For each thread: the position of the first row that it still holds, and the rows from there on.
         self._window = threading.local()
 
     @property
@@ -143,9 +143,13 @@ class Chunks:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a worker has to know of this array beside one of its chunks."""
-        known = {"edges": self.edges, "kept": self.kept}
-        left_here = {"delayed": None, "read": None, "empty": None, "_window": None}
-        return {**self.__dict__, **known, **left_here}
+        state = dict(self.__dict__)
+        # What is computed on first access is computed here, where chunks can be read.
+        state["edges"] = self.edges
+        state["kept"] = self.kept
+        for name in ("delayed", "read", "empty", "_window"):
+            state[name] = None
+        return state
 
     def select(self, order: list[int]) -> Chunks:
         """Return the same rows with other columns."""
@@ -226,6 +230,7 @@ class Chunks:
             number = max(0, int(np.searchsorted(self.edges, start, side="right")) - 1)
             first = int(self.edges[min(number, len(self.edges) - 2)])
             held = np.empty((0, *self.shape[1:]))
+        # Chunks are read until the last row is there; rows before the first one are dropped.
         end = first + len(held)
         pieces = []
         if end > start:
@@ -242,8 +247,9 @@ class Chunks:
     def _at(self, positions: IntArray) -> npt.NDArray[Any]:
         """Return rows anywhere: each chunk that holds some of them is read once."""
         found = np.empty((len(positions), *self.shape[1:]), dtype=self.dtype)
+        # The chunk of each position, and the chunks that hold any.
         numbers = np.searchsorted(self.edges, positions, side="right") - 1
-        wanted = [int(number) for number in np.unique(numbers)]
+        wanted = np.unique(numbers).tolist()
         places = [np.flatnonzero(numbers == number) for number in wanted]
         rows = [positions[place] - self.edges[number] for number, place in zip(wanted, places, strict=True)]
         for place, chunk in zip(places, self._rows_of_chunks(wanted, rows), strict=True):
@@ -255,6 +261,7 @@ class Chunks:
             for number, inside in zip(wanted, rows, strict=True):
                 yield self._chunk(number)[inside]
             return
+        # Workers send the rows that are asked for, not their chunks.
         take = dask().delayed(rows_of, pure=False)
         tasks = [take(self.delayed[number], inside) for number, inside in zip(wanted, rows, strict=True)]
         for chunk in computed(tasks, self.argument):

@@ -60,17 +60,20 @@ def pairwise_distances(rows: Array, points: Array) -> FloatArray:
 def distance_tiles(features: Array, rows: slice, reference: Array) -> Iterator[tuple[slice, FloatArray]]:
     """Yield slices of ``reference`` with the distances of a block of ``features`` to them."""
     block = float64_rows(features, rows)
-    columns = int(reference.shape[1])
-    size = max(1, min(TILE_POINTS, TILE_BYTES // (8 * max(1, columns))))
+    size = _tile_rows(reference, TILE_POINTS)
     for tile in row_blocks(int(reference.shape[0]), 1, block_bytes=size):
         yield tile, pairwise_distances(block, float64_rows(reference, tile))
 
 
 def distance_blocks(features: Array) -> list[slice]:
     """Cut a sample into the blocks of rows that `distance_tiles` works on."""
-    columns = int(features.shape[1])
-    size = max(1, min(TILE_ROWS, TILE_BYTES // (8 * max(1, columns))))
-    return row_blocks(int(features.shape[0]), 1, block_bytes=size)
+    return row_blocks(int(features.shape[0]), 1, block_bytes=_tile_rows(features, TILE_ROWS))
+
+
+def _tile_rows(sample: Array, most: int) -> int:
+    """Return how many rows of a sample make a tile: at most so many rows, and so many bytes."""
+    row_bytes = 8 * max(1, int(sample.shape[1]))
+    return max(1, min(most, TILE_BYTES // row_bytes))
 
 
 def nearest_neighbours(

@@ -33,6 +33,7 @@ def check_rows_fit(arrays: Sequence[Any], row_bytes: int, computing: Computing, 
     """Raise a MemoryError if the chunks of all threads, and ``row_bytes`` for each row, exceed a limit given."""
     if computing.memory_limit is None:
         return
+    # Each thread holds a few copies of a chunk of each array.
     threads = getattr(computing.executor, "_max_workers", cpu_count())
     if _any_sequential(arrays):
         threads = 1
@@ -118,7 +119,8 @@ def _run(
     shipped: bytes, blocks: IntArray, reduce: bool, number: int, keys: list[str], data: list[Any]
 ) -> list[Any]:
     """Map a kernel over blocks of one partition, on a worker."""
-    kernel = _Unpickler(shipped, number, dict(zip(keys, data, strict=True))).load()
+    here = dict(zip(keys, data, strict=True))
+    kernel = _Unpickler(shipped, number, here).load()
     found = (kernel(slice(start, stop)) for start, stop in blocks.tolist())
     if reduce:
         return [functools.reduce(operator.add, found)]
@@ -129,6 +131,8 @@ def _pack(kernel: Callable[[slice], Any]) -> bytes:
     """Pickle a kernel without the rows that it reads: `_run` puts in those of the partition."""
     import cloudpickle
 
+    # Arrays of chunks travel by their description: pickle calls `persistent_id` for each object, and what it returns
+    # takes the place of the object.
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def persistent_id(self, value: Any) -> bytes | None:
             return pickle.dumps(value) if isinstance(value, Chunks) else None

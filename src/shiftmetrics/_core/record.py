@@ -35,9 +35,8 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain Python values and (read-only) NumPy arrays, nested parts as dicts."""
-        return {
-            field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self) if field.repr
-        }
+        shown = [field.name for field in dataclasses.fields(self) if field.repr]
+        return {name: _plain(getattr(self, name)) for name in shown}
 
     def to_plain(self) -> Any:
         """Return what stands for the record inside the `to_dict` of another one."""
@@ -74,8 +73,9 @@ def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+        return str(value)  # "nan", "inf" or "-inf", which JSON has no numbers for
     if isinstance(value, str) and value in _NON_FINITE:
+        # A string that looks like one of these numbers is marked, so that it is read back as a string.
         return {"text": value}
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -99,7 +99,9 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
             return value["text"]
         parts = {key: decode(part, load_array) for key, part in value.items()}
         cls = Record._registry.get(str(value.get("type")))
-        return parts if cls is None else _build(cls, parts)
+        if cls is None:
+            return parts
+        return _build(cls, parts)
     if isinstance(value, list):
         return tuple(decode(part, load_array) for part in value)
     if isinstance(value, str):
@@ -108,9 +110,11 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
 
 
 def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
+    # A document says more than the fields: its type, its measure, the version of its schema.
     names = {field.name for field in dataclasses.fields(cls) if field.init}
+    fields = {name: part for name, part in parts.items() if name in names}
     try:
-        return cls(**{name: part for name, part in parts.items() if name in names})
+        return cls(**fields)
     except TypeError as error:
         raise ValueError(f"The JSON of a {cls.__name__} must hold all its fields ({error}).") from error
 

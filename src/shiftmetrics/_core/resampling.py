@@ -63,6 +63,7 @@ class BootstrapWeights:
     def weights(self, block: int) -> FloatArray:
         """Return the weights of the units of one of the `blocks`, of shape (n_resamples, n_units)."""
         units = self.blocks[block]
+        # Each block has a stream of its own, so that blocks can be generated in any order, and again.
         rng = np.random.default_rng([self.seed, 1, block])
         return rng.standard_exponential((self.n_resamples, units.stop - units.start))
 
@@ -141,9 +142,11 @@ def resampled_sums(
     blocks = resamples.blocks
     if units.codes is not None:
         slices = placed(row_blocks(units.n_rows, 1, block_bytes=1 << 10), arrays)
+        # Rows of a group are resampled together, wherever they are: their values are added up first.
         sums: FloatArray | None = None
         for rows, values in zip(slices, map_blocks(values_of, slices, executor=executor), strict=True):
-            sums = np.zeros((units.n_units, values.shape[1])) if sums is None else sums
+            if sums is None:
+                sums = np.zeros((units.n_units, values.shape[1]))
             np.add.at(sums, units.codes[rows], values)
         assert sums is not None
         values_of = sums.__getitem__
@@ -153,7 +156,8 @@ def resampled_sums(
     def kernel(rows: slice) -> FloatArray:
         number = rows.start // blocks[0].stop
         first = blocks[number].start
-        return resamples.weights(number)[:, rows.start - first : rows.stop - first] @ values_of(rows)
+        weights = resamples.weights(number)
+        return weights[:, rows.start - first : rows.stop - first] @ values_of(rows)
 
     return map_reduce(kernel, placed(blocks, arrays), executor=executor)
 

@@ -88,6 +88,7 @@ def match_labels(
                 f"{name} must have {what} with distinct labels, got repeated {repeated}. "
                 f"Make them distinct{by_place}."
             )
+    # Labels of each side that the other one lacks.
     places = {label: position for position, label in enumerate(second)}
     known = set(first)
     only_first = [label for label in first if label not in places]
@@ -121,6 +122,7 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
         raise ValueError(describe(argument, expected, f"shape {array.shape}", "Give class labels."))
     if length is not None and len(array) != length:
         raise ValueError(describe(argument, f"of length {length}", f"length {len(array)}"))
+    # NaN is not equal to itself; pandas has NA besides.
     missing = [part is None or part != part or type(part).__name__ == "NAType" for part in array.tolist()]
     if any(missing):
         got = f"{sum(missing)}, the first at row {missing.index(True)}"
@@ -155,6 +157,7 @@ def label_codes(*named: tuple[npt.NDArray[Any], str]) -> tuple[list[IntArray], n
     if len(kinds) > 1:
         names = " and ".join(name for _, name in named)
         raise TypeError(describe(names, "labels of one type", "strings and numbers", "Convert one of them."))
+    # One sort for all arrays; the codes are then split where they were joined.
     classes, codes = np.unique(np.concatenate([labels for labels, _ in named]), return_inverse=True)
     edges = np.cumsum([len(labels) for labels, _ in named])[:-1]
     return [part.astype(np.int64) for part in np.split(codes.ravel(), edges)], classes

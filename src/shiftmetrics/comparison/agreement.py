@@ -151,6 +151,7 @@ def compare_agreement(
             raise ValueError(describe(argument, f"a mapping with the names {names}", f"{list(given)}"))
     tables = same_rows("scores", scores, pairing)
     drawn = always_resampling(resampling)
+    # Only agreement needs an interval of its own; all other criteria are resampled together.
     robust = criterion in (AGREEMENT, OVER_CEILING)
     options: dict[str, Any] = {
         "kind": kind, "prior": prior, "sample_weight": sample_weight, "floor": floor, "pairing": pairing,
@@ -178,6 +179,7 @@ def compare_agreement(
         check_paired(results)
     paired = evaluated.get(criterion)
     if paired is None:
+        # By agreement: its own resamples, of each model over the most that its predictions allow.
         ceilings = [result.ceiling or math.inf for result in results.values()]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)

@@ -63,27 +63,30 @@ def read_classes(
     TypeError, ValueError
         If labels are missing, or no class of the scores, or models have other rows or kinds of classes.
     """
+    # One numbering of the classes of all models, from the names of their columns.
     named = [(class_names(scores[name], part.n_classes), name) for name, part in pairs.items()]
     columns, classes = label_codes(*named)
-    both = [
-        codes[np.stack(predicted_columns(part))] for codes, part in zip(columns, pairs.values(), strict=True)
-    ]
+    both = []
+    for codes, part in zip(columns, pairs.values(), strict=True):
+        both.append(codes[np.stack(predicted_columns(part))])
     shifted, before = np.stack(both, axis=1)
-    first, part = next(iter(scores.values())), next(iter(pairs.values()))
+    first = next(iter(scores.values()))
     labelled = None
     if labelled_scores is not None:
         others = same_rows("labelled_scores", labelled_scores, pairing)
         first = others[next(iter(scores))]
-        found = (_columns_of(others[name], name, scores[name], part) for name, part in pairs.items())
-        labelled = np.stack([codes[columns] for codes, columns in zip(columns, found, strict=True)])
+        predicted = []
+        for codes, (name, part) in zip(columns, pairs.items(), strict=True):
+            predicted.append(codes[_columns_of(others[name], name, scores[name], part)])
+        labelled = np.stack(predicted)
     if labels is not None:
-        widest = max(range(len(columns)), key=lambda m: len(columns[m]))
-        labels = columns[widest][
-            label_columns(
-                align_rows(first, labels, "labels", pairing), "labels", list(scores.values())[widest],
-                len(columns[widest]), len(first),
-            )
-        ]  # fmt: skip
+        # Labels are classes of the model with most of them.
+        widest = int(np.argmax([len(codes) for codes in columns]))
+        codes = columns[widest]
+        table = list(scores.values())[widest]
+        labels = align_rows(first, labels, "labels", pairing)
+        labels = codes[label_columns(labels, "labels", table, len(codes), len(first))]
+    part = next(iter(pairs.values()))
     weights = np.ones(part.n_samples) if part.weights is None else part.weights
     return Classes(
         n_classes=len(classes), columns=columns, shifted=shifted, before=before, weights=weights,
@@ -92,12 +95,13 @@ def read_classes(
 
 
 def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[str, Any]:
-    """Bring the rows of labelled tables into the order of the first model's; what is not in memory is in parts."""
+    """Bring the rows of labelled tables into the order of the first model's; out-of-core data become `Chunks`."""
     ordered = {name: in_chunks(table, f"{argument}[{name!r}]") for name, table in tables.items()}
     name_first, first = next(iter(tables.items()))
     for name, table in tables.items():
         if pairing == "labels" and is_labelled(first) and is_labelled(table):
-            called, called_first = (f"{argument}[{one!r}]" for one in (name, name_first))
+            called = f"{argument}[{name!r}]"
+            called_first = f"{argument}[{name_first!r}]"
             order = match_labels(
                 list(first.index), list(table.index), called_first, called, "rows", "pairing"
             )

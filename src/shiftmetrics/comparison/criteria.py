@@ -29,14 +29,16 @@ def balanced_accuracy(shares: FloatArray) -> float:
     """Return the mean recall of the classes of the first side."""
     of_class = shares.sum(axis=1)
     seen = of_class > 0.0
-    return float(np.mean(np.diagonal(shares)[seen] / of_class[seen]))
+    recall = np.diagonal(shares)[seen] / of_class[seen]
+    return float(recall.mean())
 
 
 def f1_macro(shares: FloatArray) -> float:
     """Return the mean of ``2 hits / (rows of the class on one side + on the other)`` over classes on either side."""
     of_class = shares.sum(axis=0) + shares.sum(axis=1)
     seen = of_class > 0.0
-    return float(np.mean(2.0 * np.diagonal(shares)[seen] / of_class[seen]))
+    f1 = 2.0 * np.diagonal(shares)[seen] / of_class[seen]
+    return float(f1.mean())
 
 
 def kappa(shares: FloatArray) -> float:
@@ -47,7 +49,9 @@ def kappa(shares: FloatArray) -> float:
     """
     # (observed - expected) / (1 - expected)
     by_chance = float(shares.sum(axis=0) @ shares.sum(axis=1))
-    return (accuracy(shares) - by_chance) / (1.0 - by_chance) if by_chance < 1.0 - 1e-12 else 0.0
+    if by_chance >= 1.0 - 1e-12:
+        return 0.0
+    return (accuracy(shares) - by_chance) / (1.0 - by_chance)
 
 
 def accuracy_and_f1(shares: FloatArray) -> float:
@@ -100,11 +104,14 @@ def weighted_vote(predictions: IntArray, n_classes: int, weights: FloatArray) ->
 
     # One model at a time is set against the vote of the others, so that none votes for itself.
     others = [[other for other in models if other != model] for model in models]
-    trust = np.array(
-        [np.mean([agreed(predictions[m], predictions[k]) for k in others[m]]) ** 2 for m in models]
-    )
+    # Start: the mean kappa with each other model.
+    trust = np.zeros(len(predictions))
+    for model in models:
+        kappas = [agreed(predictions[model], predictions[other]) for other in others[model]]
+        trust[model] = np.mean(kappas) ** 2
+    # Each round: the kappa with the vote of the others, by the trust of the round before.
     for _ in range(4):
-        trust = np.array([agreed(predictions[m], vote(others[m])) ** 2 for m in models])
+        trust = np.array([agreed(predictions[model], vote(others[model])) ** 2 for model in models])
     return vote(list(models)), trust
 
 
@@ -128,7 +135,7 @@ def chained_confusion(labelled: FloatArray, moved: FloatArray) -> FloatArray:
     """
     # P(y | b): the columns of the labelled confusion, each over its sum.
     predicted = labelled.sum(axis=0)
-    means = np.where(
-        predicted > 0.0, labelled / np.where(predicted > 0.0, predicted, 1.0), labelled.sum(axis=1)[:, None]
-    )
-    return means @ moved
+    seen = predicted > 0.0
+    of_prediction = labelled / np.where(seen, predicted, 1.0)
+    of_average = labelled.sum(axis=1)[:, None]
+    return np.where(seen, of_prediction, of_average) @ moved

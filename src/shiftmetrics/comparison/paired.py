@@ -113,6 +113,7 @@ def joint_influences(results: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not all(hasattr(result, "reference_influence") for result in results.values()):
         return dict(results)
+    # The rows of all samples one after the other, then those of the reference.
     starts = np.cumsum([0, *(len(result.influence) for result in results.values())])
     n_reference = max(len(result.reference_influence) for result in results.values())
     joint = {}
@@ -240,6 +241,7 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
             raise ValueError(
                 describe(f"results[{name!r}]", "resampled", "a result without resamples", remedy)
             )
+    # Resamples are paired where seed and groups are the same, influences where prices and weights are.
     keys = SHARED_BY_RESAMPLES if by_resampling else SHARED_BY_INFLUENCE
 
     def shared(result: Any) -> dict[str, tuple[Any, str]]:
@@ -323,6 +325,7 @@ def _one_more(first: Any, second: Any) -> float:
 
 def _by_resampling(resamples: FloatArray, one_more: float, confidence_level: float) -> tuple[Interval, float]:
     """Return the interval of a difference and the p-value of 0, with half a row more against either model."""
+    # Half a unit more, with the largest difference that any row has, once against either model.
     more = one_more * np.random.default_rng(0).standard_gamma(HALF, len(resamples))
     low, high = resampled_interval(resamples - more, resamples + more, confidence_level)
     interval = Interval(

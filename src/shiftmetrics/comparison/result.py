@@ -183,6 +183,7 @@ class ComparisonResult(Drawn, Result):
         """Return the sentences on what the ranks mean, and those of every measure."""
         ranks = ", ".join(f"{model.name} {model.ranks.replace('–', ' to ')}" for model in self.models)
         confidence_level = f"{100 * self.best.interval.confidence_level:g} %"
+        # What the values rest on comes first, then what the ranks mean.
         sentences = [self.basis] if self.basis else []
         sentences.append(f"Ranks at {confidence_level} for all {self.wording[0]} together: {ranks}.")
         collapsed = [model.name for model in self.models if model.collapsed]
@@ -190,6 +191,7 @@ class ComparisonResult(Drawn, Result):
             sentences.append(f"Collapsed, with (almost) a single predicted class: {_listed(collapsed)}.")
         if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.secondary_metrics.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
+        # Without the first general note: the direction is said by the ranks.
         return [*sentences, *super().notes()[1:]]
 
     def _shift_in_words(self, model: RankedModel) -> str:
@@ -219,6 +221,7 @@ class ComparisonResult(Drawn, Result):
 
 def _line(record: Record) -> dict[str, Any]:
     """Return the fields of a record, each interval as two of them, the secondary metrics one by one."""
+    # Flat: a table has a column for either end of an interval, and for each secondary metric.
     line: dict[str, Any] = {}
     for name, part in record.to_dict().items():
         if name.endswith("interval"):

@@ -108,6 +108,7 @@ def compare_stability(
             "worst_case_risk": worst_case_risk(losses[name], within, **options, computing=computing).value
         }
 
+    # All models get the same budget: what breaks the least stable one.
     results = measure_each(names, stability, computing)
     within = common_budget(results)
     secondary_metrics = measure_each(names, risk, computing)
@@ -140,6 +141,7 @@ def risks_within_common_budget(
         losses[name] = loss
         if result.settings.get("sample_weight") is not None:
             return {}, {}
+    # Each model at its worst within the same budget.
     budget = common_budget(results)
     risks = {}
     for name, result in results.items():
