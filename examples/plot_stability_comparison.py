@@ -30,8 +30,9 @@ for name, model in models.items():
     print(f"{name}: accuracy {model.fit(X_train, y_train).score(X, y):.3f}")
 
 # %%
-# Beside each stability stand its secondary metrics: how far the least shift moves the rows, how many, and what it leaves of
-# the effective sample size; and the risk of each model within one budget, the cost that breaks the least stable.
+# Beside each stability stand its secondary metrics: how far the least shift moves the rows, how many, and what it
+# leaves of the effective sample size; and the risk of each model within one budget, the cost that breaks the
+# least stable.
 results = {name: model_stability(model, X, y, threshold=1 / 3) for name, model in models.items()}
 comparison = compare_results(results)
 print(comparison.summary())

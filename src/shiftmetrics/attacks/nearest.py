@@ -1,4 +1,4 @@
-"""The nearest error of each row, by one attack or by several from several starts."""
+"""The nearest error of each sample, by one attack or by several from several starts."""
 
 from __future__ import annotations
 
@@ -58,30 +58,30 @@ def nearest_error(
     refine: bool | None = None,
     options: AttackOptions | None = None,
 ) -> AttackResult:
-    """Find the nearest error of each row by one attack, or by several from several starts.
+    """Find the nearest error of each sample by one attack, or by several from several starts.
 
-    Steps of fixed length in the papers are shares of the distance here, so that nothing depends on the scale of
+    Steps of fixed length in the papers are fractions of the distance here, so that nothing depends on the scale of
     the inputs, and go along the gradient of a smooth margin, which does not vanish where the model is sure.
 
     Parameters
     ----------
     model, X, y
-        The model and its rows; see `pgd`.
+        The model, the samples, and their labels; see `shiftmetrics.lab.attacks.pgd`.
     method : {"all", "fmn", "ddn", "deepfool", "fab"}, default "all"
         "fmn": the fast minimum-norm attack (arXiv:2102.12827), whose radius follows the boundary while steps get
         shorter. "ddn": decoupled direction and norm (arXiv:1811.09600), in l2. "deepfool": a few steps to the
         nearest linearised boundary (arXiv:1511.04599). "fab": the fast adaptive boundary attack
         (arXiv:1907.02044), one gradient for each of 10 candidate classes and step. "all": DeepFool, FMN and (in
-        l2) DDN, then random moves shorter than the best.
+        l2) DDN, then random perturbations shorter than the best.
     norm : {"l2", "linf"}, default "l2"
         Norm of the distance.
     n_steps : int, optional
         Gradient steps from each start. Default: 100, and 50 for "deepfool" (which takes no more) and "fab".
     restarts : int, optional
-        Starts: the rows themselves, then in turn the nearest rows of the batch that are predicted otherwise and
-        random moves. Default: 3 for "all", else 1.
+        Starts: the samples themselves, then in turn the nearest samples of the batch that are predicted otherwise and
+        random perturbations. Default: 3 for "all", else 1.
     refine : bool, optional
-        Whether each move slides along the boundary to its nearest point at the end. Default: for "all" and
+        Whether each perturbation slides along the boundary to its nearest point at the end. Default: for "all" and
         "deepfool"; without it, DeepFool is as published.
     options : AttackOptions, optional
         Bounds, feature costs, frozen features, batch size, seed and progress bar.
@@ -94,7 +94,7 @@ def nearest_error(
     Raises
     ------
     TypeError, ValueError
-        As in `pgd`.
+        As in `shiftmetrics.lab.attacks.pgd`.
 
     Examples
     --------
@@ -127,12 +127,13 @@ def nearest_error(
 
 
 def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, refine: bool) -> Search:
-    """Return the search that runs the method's attacks one after the other on the rows not wrong yet.
+    """Return the search that runs the method's attacks one after the other on the samples not wrong yet.
 
-    The first start is the rows themselves; the others are in turn the nearest rows of the batch that are predicted
-    otherwise and random moves about as long as the best so far. Then random moves shorter than the best are tried:
-    where few features may move, they find parts of the boundary that no gradient led to. In the end each best move
-    is shortened along its line until it meets the boundary, and slides along it where ``refine`` says so.
+    The first start is the samples themselves; the others are in turn the nearest samples of the batch that are
+    predicted otherwise and random moves about as long as the best so far. Then random moves shorter than the best
+    are tried: where few features may move, they find parts of the boundary that no gradient led to. In the end
+    each best move is shortened along its line until it meets the boundary, and slides along it where ``refine``
+    says so.
     """
     runs = [run for run in method.runs if norm == "l2" or run is not ddn]
 

@@ -1,8 +1,8 @@
-"""Options of attacks, and rows under attack, checked, in coordinates where the cost of a move is a plain norm.
+"""Options of attacks, and samples under attack, checked, in coordinates where the cost of a move is a plain norm.
 
-A row x moves to ``x + move / scale``, with ``scale = sqrt(feature_costs)``, so that the weighted distance
+A sample x becomes ``x + move / scale``, with ``scale = sqrt(feature_costs)``, so that the weighted distance
 ``sqrt(sum_j cost_j (x'_j - x_j)^2)`` is the length of the move. Bounds become a box of moves, and a frozen
-feature is a box of width 0. The attacks see rows of shape ``(n_features,)``, whatever the shape of an input.
+feature is a box of width 0. A move has shape ``(n_features,)``, whatever the shape of an input.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from shiftmetrics.attacks.model import RowLoss, margin_loss
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AttackOptions:
-    """Where inputs may move, what moves cost, and how an attack runs.
+    """Which perturbations are allowed, what they cost, and how an attack runs.
 
     Parameters
     ----------
     bounds : (low, high), optional
-        Range of the inputs: numbers, or arrays in the shape of a row for bounds of each feature. Default: none.
-    feature_costs : array in the shape of a row, optional
+        Range of the inputs: numbers, or arrays in the shape of a sample for bounds of each feature. Default: none.
+    feature_costs : array in the shape of a sample, optional
         Cost weights c > 0: distances are ``sqrt(sum_j c_j move_j^2)`` (l2) or ``max_j sqrt(c_j) |move_j|``
         (linf). An infinite cost freezes a feature. Default: 1.
-    frozen : array of bool in the shape of a row, optional
-        Features that may not move.
+    frozen : array of bool in the shape of a sample, optional
+        Features that may not change.
     batch_size : int, default 256
-        Rows attacked at a time.
+        Samples attacked at a time.
     rng : int, Generator or None, default 0
-        Seed of random starts and moves; None for another seed in each call.
+        Seed of random starts and perturbations; None for another seed in each call.
     progress : bool, default True
         Whether to show a progress bar for work of more than two seconds.
 
@@ -256,20 +256,23 @@ def problem_of(
     """
     x = _check_x(X, like)
     lower, upper = _check_bounds(options.bounds, x)
-    cost = _row_array(1.0 if options.feature_costs is None else options.feature_costs, "feature_costs", x)
+    costs = 1.0 if options.feature_costs is None else options.feature_costs
+    cost = _row_array(costs, "feature_costs", x)
     if not bool((cost > 0).all()):
-        got, remedy = f"{float(cost.min()):g}", "An infinite cost freezes a feature."
-        raise ValueError(describe("feature_costs", "positive", got, remedy))
-    mask = _row_array(False if options.frozen is None else options.frozen, "frozen", x)
+        remedy = "An infinite cost freezes a feature."
+        raise ValueError(describe("feature_costs", "positive", f"{float(cost.min()):g}", remedy))
+    frozen = False if options.frozen is None else options.frozen
+    mask = _row_array(frozen, "frozen", x)
     if not bool(((mask == 0) | (mask == 1)).all()):
         raise ValueError(
             describe("frozen", "a mask of True and False", f"values up to {float(mask.max()):g}")
         )
+    # a feature of infinite cost is frozen; its cost is 1, so that no product with it is NaN
     still = (mask > 0) | torch.isinf(cost)
     cost = cost.where(~still, 1.0).flatten()
     if bool(still.all()):
-        expected, got = "a mask that leaves a feature free", "all features frozen"
-        raise ValueError(describe("frozen", expected, got, "Free one of them."))
+        expected = "a mask that leaves a feature free"
+        raise ValueError(describe("frozen", expected, "all features frozen", "Free one of them."))
     # the longest perturbation goes from corner to corner of the bounds
     width = (upper - lower).where(~still, 0.0).flatten() * cost.sqrt()
     furthest = float(row_norm(width[None], norm))
@@ -331,7 +334,8 @@ def _check_y(y: Any, x: Tensor) -> Tensor:
 
 
 def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
-    lowest, highest = float(x.min()), float(x.max())
+    lowest = float(x.min())
+    highest = float(x.max())
     if bounds is None:
         if x.ndim == 4 and lowest >= 0.0 and highest <= 255.0:
             _warn(
@@ -343,9 +347,11 @@ def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
         return -end, end
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ValueError(describe("bounds", "a pair (lowest, highest) or None", value=bounds))
-    lower, upper = _row_array(bounds[0], "bounds[0]", x), _row_array(bounds[1], "bounds[1]", x)
+    lower = _row_array(bounds[0], "bounds[0]", x)
+    upper = _row_array(bounds[1], "bounds[1]", x)
     if not bool((lower <= upper).all()):
         raise ValueError(describe("bounds", "a pair with lowest <= highest everywhere", value=bounds))
+    # inputs may lie beyond a bound by a rounding of their units
     slack = 1e-6 * (upper - lower).clamp_max(1e6)
     outside = (x < lower - slack) | (x > upper + slack)
     limits = f"from {float(lower.min()):g} to {float(upper.max()):g}"

@@ -35,10 +35,10 @@ class AttackResult(Record):
     Attributes
     ----------
     x_adv : torch.Tensor or ndarray, shape of ``X``
-        Where each row was moved; a tensor when ``X`` was one. A row that a minimum-norm attack could not turn
-        into an error stays where it was.
+        The perturbed samples; a tensor when ``X`` was one. A sample for which a minimum-norm attack found no error is
+        unchanged.
     distance : ndarray of shape (n_samples,)
-        Unsquared distance from each row to ``x_adv`` in the norm of the attack, with its feature costs.
+        Unsquared distance from each sample to ``x_adv`` in the norm of the attack, with its feature costs.
     success : ndarray of bool, shape (n_samples,)
         Whether the model's prediction at ``x_adv`` differs from the label.
     attack : str
@@ -58,23 +58,23 @@ class AttackResult(Record):
 
     @property
     def robust_accuracy(self) -> float:
-        """Share of rows that are still predicted as labelled (higher is better)."""
+        """Fraction of the samples that are still predicted as labelled (higher is better)."""
         return float(1.0 - np.mean(self.success))
 
     @property
     def distance_to_error(self) -> FloatArray:
-        """Distance where the attack succeeded, inf elsewhere; 0 where a row was wrong without being moved."""
+        """Distance where the attack succeeded, inf elsewhere; 0 where a prediction was wrong already."""
         return np.where(self.success, self.distance, np.inf)
 
     @property
     def median_distance(self) -> float:
-        """Median of `distance_to_error`: inf when fewer than half of the rows could be turned."""
+        """Median of `distance_to_error`: inf when fewer than half of the samples became errors."""
         return float(np.median(self.distance_to_error))
 
     def summary(self) -> str:
-        """Return one sentence: how many rows became errors, and how far they were moved."""
+        """Return one sentence: how many samples became errors, and at which distance."""
         reached = self.distance[self.success]
-        text = f"{self.attack}: {int(self.success.sum())} of {self.success.size} rows are errors after the attack"
+        text = f"{self.attack}: {int(self.success.sum())} of {self.success.size} samples are errors after the attack"
         if reached.size:
             text += f", at a median {self.norm} distance of {format_number(float(np.median(reached)))}"
         return text + "."
