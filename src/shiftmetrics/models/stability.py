@@ -189,8 +189,11 @@ def _result_of_parts(
     """Solve from what a route found for out-of-core data; the rows after their moves stay unknown."""
     solved = stability_criterion(mapped.loss, threshold, **options)
     if solved.weights is not None and solved.moved_distances is not None and mapped.unconfirmed.any():
+        # The risk that moved rows lose where the model, asked again, takes their nearest error for right.
+        lost = mapped.unconfirmed * (solved.moved_distances > 0.0)
         share = check_weights(options["sample_weight"], "sample_weight", question.n_samples)
-        lost = mapped.unconfirmed * (solved.moved_distances > 0.0) * (1.0 if share is None else share)
+        if share is not None:
+            lost = lost * share
         _refuse_lost(float(solved.weights @ lost) / question.n_samples, 0.0, solved)
     lower = None
     if mapped.lower is not None:
@@ -250,7 +253,9 @@ def _neighbour_distance(question: Question) -> float | None:
     rows = np.random.default_rng(0).permutation(question.n_samples)
     gaps = question.domain.squared_gaps(question.codes[rows[:n]], question.codes[rows[n : 2 * n]])
     nearest = np.sqrt(gaps.min(axis=1))
-    return float(nearest.mean()) if nearest.max() < FAR else None  # there are changes that no price buys
+    if nearest.max() >= FAR:  # there are changes that no price buys
+        return None
+    return float(nearest.mean())
 
 
 def shifted_rows(
@@ -285,6 +290,7 @@ def shifted_rows(
     choices = solved.choices
     losses = solved.moved_losses
     distances = solved.moved_distances
+    # Rows that are split between two places stand twice, each time with a part of their weight.
     second = solved.splits
     if second is not None:
         own = np.concatenate([own, second.rows])
@@ -298,23 +304,28 @@ def shifted_rows(
     places = question.codes[rows]
     away = np.flatnonzero(distances > 0.0)
     if away.size:
-        places[away] = found.points(rows[away], distances[away], None if choices is None else choices[away])
+        chosen = None if choices is None else choices[away]
+        places[away] = found.points(rows[away], distances[away], chosen)
     if not (away.size and solved.status.ok and 0.0 < solved.value < math.inf):
         return places
+    # The model predicts the moved rows again: what risk do they lose by rounding?
+    weights = weights[away] / n
     share = check_weights(sample_weight, "sample_weight", n)
-    weights = weights[away] / n * (1.0 if share is None else share[own[away]])
+    if share is not None:
+        weights = weights * share[own[away]]
     origins = question.codes[rows[away]]
     allowed = _SLACK * (solved.risk - solved.base_risk)
     short = losses[away] - question.losses(places[away], rows[away])
     for push in PUSHES:  # past a boundary that rounding moves
         if weights @ short <= allowed:
             break
-        pushed = question.domain.clip(origins + (1.0 + push) * (places[away] - origins), origins)
+        farther = origins + (1.0 + push) * (places[away] - origins)
+        pushed = question.domain.clip(farther, origins)
         places[away] = np.where((short > 0.0)[:, None], pushed, places[away])
         short = losses[away] - question.losses(places[away], rows[away])
     lost = float(weights @ short)
-    farther = question.domain.distances(places[away], origins) ** 2 - distances[away] ** 2
-    extra_cost = question.theta1 * float(weights @ farther)
+    added = question.domain.distances(places[away], origins) ** 2 - distances[away] ** 2
+    extra_cost = question.theta1 * float(weights @ added)
     _refuse_lost(lost, extra_cost, solved)
     return places
 

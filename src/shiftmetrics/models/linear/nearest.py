@@ -63,14 +63,15 @@ def nearest_errors(geometry: Geometry) -> Answer:
     exact = not geometry.joined
     for number, rival in enumerate(rivals):
         for plan in geometry.plans(rival):
+            # What numbers must add to the gap once these categories have changed, and how far that is.
             possible = np.isfinite(plan.gain)
-            need = np.where(
-                possible, np.maximum(-(rival.gap + np.where(possible, plan.gain, 0.0)), 0.0), np.inf
-            )
+            gap = rival.gap + np.where(possible, plan.gain, 0.0)
+            need = np.where(possible, np.maximum(-gap, 0.0), np.inf)
             relaxed = rival.path.squared_of_gain(need)
             floor = np.minimum(floor, np.sqrt(relaxed + plan.least_distance**2))
             if not geometry.whole.any():
-                best.improve(number, plan, rival.path.place_of_gain(need), relaxed, best.steps * 0.0)
+                place = rival.path.place_of_gain(need)
+                best.improve(number, plan, place, relaxed, best.steps * 0.0)
             else:
                 exact &= _whole_steps(best, geometry, number, rival, plan, need)
     wrong = question.is_wrong(question.codes, slice(None))
@@ -82,18 +83,19 @@ def nearest_errors(geometry: Geometry) -> Answer:
     lower = np.where(wrong, 0.0, np.maximum(np.minimum(floor, best.distance), _NEAR))
     if exact or (distances <= lower * (1.0 + 1e-12)).all():
         return Answer(ZeroOneLoss(distances), points)
-    return Answer(
-        ZeroOneLoss(distances, kind="upper_bound"), points, lower=ZeroOneLoss(lower, kind="lower_bound")
-    )
+    upper_loss = ZeroOneLoss(distances, kind="upper_bound")
+    lower_loss = ZeroOneLoss(lower, kind="lower_bound")
+    return Answer(upper_loss, points, lower=lower_loss)
 
 
 def _whole_steps(
     best: NearestPlan, geometry: Geometry, number: int, rival: Rival, plan: FlipPlan, need: FloatArray
 ) -> bool:
-    """Improve by ways that respect integer steps; tell whether all ways were seen."""
+    """Improve by ways that respect integer steps; return True if all ways were tried."""
     slopes, room = geometry.whole_slopes(rival)
     length = 1.0 / geometry.question.domain.unit[geometry.whole]  # distance of one step
     alone = not rival.smooth.slopes.any()
+    # One number, or two where nothing else moves: all its steps can be tried.
     if slopes.shape[1] == 1 or (slopes.shape[1] == 2 and alone):
         seen = True
         for steps in _enumerated(best, slopes, room, length, need, alone=alone):
@@ -106,18 +108,19 @@ def _whole_steps(
     # Round the relaxed move in several ways, and let the other numbers make up for the rest.
     relaxed = rival.path.place_of_gain(need)
     with np.errstate(invalid="ignore", over="ignore"):
-        ideal = np.minimum(np.where(slopes > 0.0, slopes * relaxed[:, None] / length**2, 0.0), room)
+        ideal = np.where(slopes > 0.0, slopes * relaxed[:, None] / length**2, 0.0)
+        ideal = np.minimum(ideal, room)
     ideal = np.where(np.isfinite(ideal), ideal, 0.0)
     for shift in _roundings(ideal):
         steps = np.clip(np.floor(ideal + 1e-9) + shift, 0.0, room)
         if not alone:
             _improve(best, number, rival, plan, need, steps, slopes, length)
             continue
+        # Nothing moves smoothly: one number makes up for the rest, each in turn.
         missing = np.maximum(need - (steps * slopes).sum(axis=1), 0.0)
-        for column in range(slopes.shape[1]):  # one number makes up for the rest
-            more = np.divide(
-                missing, slopes[:, column], out=np.zeros_like(missing), where=slopes[:, column] > 0.0
-            )
+        for column in range(slopes.shape[1]):
+            slope = slopes[:, column]
+            more = np.divide(missing, slope, out=np.zeros_like(missing), where=slope > 0.0)
             full = steps.copy()
             full[:, column] += np.ceil(np.where(np.isfinite(more), more, 0.0) * (1.0 - 1e-12))
             _improve(best, number, rival, plan, need, np.minimum(full, room), slopes, length)
@@ -175,7 +178,8 @@ def _enumerated(
     moves: that one then takes as few steps as reach the error.
     """
     first = int(np.argmax(length))  # the number of which fewer steps fit into a distance
-    for column in {first, slopes.shape[1] - 1 - first}:  # each alone, so that there is a way to compare with
+    # Each alone first, so that there is a way to compare with.
+    for column in {first, slopes.shape[1] - 1 - first}:
         steps = np.zeros_like(slopes)
         steps[:, column] = _enough(need, slopes[:, column], room[:, column])
         yield steps
@@ -183,7 +187,9 @@ def _enumerated(
     other = 1 - first if slopes.shape[1] == 2 else None
     if alone and other is None:
         return
-    most = np.minimum(_enough(need, slopes[:, first], np.full_like(need, np.inf)), room[:, first])
+    # Then ever more steps of the first, while they are nearer than the best way.
+    enough = _enough(need, slopes[:, first], np.full_like(need, np.inf))
+    most = np.minimum(enough, room[:, first])
     for count in range(_MOST_STEPS + 2):
         open_rows = (count <= most) & (count * length[first] < best.distance)
         if not open_rows.any():
@@ -217,13 +223,13 @@ def _beyond(geometry: Geometry, rivals: list[Rival], best: NearestPlan, rows: In
             if not mine.size:
                 continue
             chosen = rows[mine]
+            steps = best.steps[chosen] if whole else None
+            # A little past the boundary: relative to the move, and absolute where it is tiny.
             place = best.place[chosen] * (1.0 + nudge)
             if nudge:
                 steepest = np.maximum(np.abs(rival.slopes[chosen]).max(axis=1, initial=0.0), 1e-300)
                 place = place + nudge * nudge / steepest
-            points[mine] = geometry.place(
-                chosen, rival, best.flipped[chosen], place, best.steps[chosen] if whole else None
-            )
+            points[mine] = geometry.place(chosen, rival, best.flipped[chosen], place, steps)
         left = left[~geometry.question.is_wrong(points[left], rows[left])]
         if not left.size:
             break

@@ -129,12 +129,15 @@ class _LinearSearch:
         """Add the candidates for one dual price; return whether a row gains by them."""
         question = self.geometry.question
         theta1 = question.theta1
-        known = self.columns.loss.transform(dual, theta1, slice(0, question.n_samples)).value
-        relaxed = self.relaxed.loss.transform(dual, theta1, slice(0, question.n_samples))
+        everyone = slice(0, question.n_samples)
+        known = self.columns.loss.transform(dual, theta1, everyone).value
+        # Start from the relaxed worst case, brought into the domain.
+        relaxed = self.relaxed.loss.transform(dual, theta1, everyone)
         rows = np.arange(question.n_samples)
         start = self.relaxed.points(rows, np.sqrt(relaxed.squared_distance), relaxed.choice)
         best = point = question.domain.clip(start, question.codes)
         best_value = self._value(best, dual)
+        # Climb while a row gains.
         for _ in range(_CLIMBS):
             point = self._climb(point, dual)
             value = self._value(point, dual)
@@ -143,7 +146,9 @@ class _LinearSearch:
                 break
             best = np.where(better[:, None], point, best)
             best_value = np.maximum(value, best_value)
-        worth = best_value > known + _WORTH * np.maximum(np.abs(known), 1e-3 * float(np.abs(known).mean()))
+        # Rows that do better than among the candidates known so far get one more.
+        size = np.maximum(np.abs(known), 1e-3 * float(np.abs(known).mean()))
+        worth = best_value > known + _WORTH * size
         if worth.any():
             losses = losses_of(question, self.geometry.scores(best, question))
             distances = np.where(worth, question.domain.distances(best, question.codes), np.inf)
@@ -162,6 +167,7 @@ class _LinearSearch:
         domain = self.geometry.question.domain
         scores = self.geometry.scores(points, question)
         row = np.arange(len(scores))
+        # The slope of the loss in each score.
         if question.loss == "squared":
             slope = 2.0 * (scores - np.asarray(question.y)[:, None])
         else:
@@ -175,6 +181,7 @@ class _LinearSearch:
                 slope = np.zeros_like(gaps)
                 slope[row, gaps.argmax(axis=1)] = 1.0
                 slope[row, question.y] = -1.0
+        # The linearised loss less the price of the move is highest at dual / (2 theta1) gradient unit^2.
         gradient = slope @ self.geometry.scores.weights.T
         step = dual / (2.0 * question.theta1) * gradient * domain.unit**2
         target = np.where(self.geometry.sliding, question.codes + step, points)

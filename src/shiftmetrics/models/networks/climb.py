@@ -159,20 +159,26 @@ class GradientAscent(Ascent):
     def _leaps(self, dual: float) -> list[FloatArray]:
         """Return points far from the rows, where the loss is no longer saturated: other places to climb from."""
         rows = np.arange(len(self.slopes))
+        # Where the loss is linear with this slope, the best move is dual slope / (2 theta1).
         moves = self.slopes[:, None] * (dual / (2.0 * self.theta1))
-        if (
-            self.question.loss == "squared"
-        ):  # it grows as the square: a move of length 1 to either side will do
-            ways = self.slopes / np.maximum(np.linalg.norm(self.slopes, axis=1, keepdims=True), 1e-12)
+        if self.question.loss == "squared":
+            # It grows as the square: a move of length 1 to either side will do.
+            size = np.linalg.norm(self.slopes, axis=1, keepdims=True)
+            ways = self.slopes / np.maximum(size, 1e-12)
             moves = np.stack([ways, -ways], axis=1)
-        return list(self.space.points(self.question.codes, rows, self.space.clip(moves, rows)).swapaxes(0, 1))
+        points = self.space.points(self.question.codes, rows, self.space.clip(moves, rows))
+        return list(points.swapaxes(0, 1))
 
     def _ascent(self, rows: slice, base: Tensor, move: Tensor, dual: float) -> Tensor:
+        """Return better moves, by a few steps towards the fixed point ``move = dual slope(move) / (2 theta1)``.
+
+        The best move inside the box is such a point. Steps that do not raise ``dual loss - theta1 move^2`` are taken
+        back, and the next ones are shorter.
+        """
         reach = dual / (2.0 * self.theta1)
         loss, slope = self._value(rows, base, move, LOSSES[self.question.loss])
         value = dual * loss - self.theta1 * move.square().sum(dim=1)
         step = torch.ones_like(value)
-        # where the loss is concave enough, the row's best place is a fixed point: move = h slope / (2 theta1)
         heading = self._clip(rows, reach * slope) - move
         for _ in range(_N_STEPS):
             trial = self._clip(rows, move + step[:, None] * heading)
@@ -183,9 +189,10 @@ class GradientAscent(Ascent):
             change = trial - move
             turn = heading - ahead
             curved = (change * turn).sum(dim=1)
-            # Barzilai and Borwein: the step that a straight line through both headings would have wanted
+            # Barzilai and Borwein: the step that a straight line through both headings would have wanted.
             secant = change.square().sum(dim=1) / curved.clamp_min(1e-300)
-            step = torch.where(better & (curved > 0.0), secant, torch.where(better, 2.0 * step, 0.25 * step))
+            step = torch.where(better, 2.0 * step, 0.25 * step)
+            step = torch.where(better & (curved > 0.0), secant, step)
             step = step.clamp(_SHORTEST, _LONGEST)
             move = torch.where(better[:, None], trial, move)
             heading = torch.where(better[:, None], ahead, heading)
@@ -213,14 +220,15 @@ def attack_network(question: Question, network: Network) -> Answer:
     points = _attacked(question, network)
     domain = question.domain
     codes = question.codes
-    # errors and distances are those of the model at the points in its own precision
+    # Errors and distances are those of the model at the points in its own precision.
     wrong = question.is_wrong(codes, slice(None))
     success = question.is_wrong(points, slice(None))
     distances = np.where(success, domain.distances(points, codes), np.inf)
     distances[wrong] = 0.0
     left = np.isinf(distances)
-    if left.any() or domain.movable_flips or (domain.sliding & domain.integer).any():
-        # jumps have no gradient, and a gradient may lead nowhere
+    # Jumps have no gradient, and a gradient may lead nowhere: then a search that only predicts goes on.
+    jumps = domain.movable_flips or (domain.sliding & domain.integer).any()
+    if left.any() or jumps:
         found = find_counterexamples(question, n_queries=question.n_queries, known=points)
         nearer = found.distances < distances
         points = np.where(nearer[:, None], found.points, points)
@@ -258,4 +266,6 @@ def _bounds(domain: Domain, codes: FloatArray) -> tuple[FloatArray, FloatArray] 
     low, high = domain.limits(codes)
     if np.isinf(low[:, domain.sliding]).all() and np.isinf(high[:, domain.sliding]).all():
         return None
-    return np.minimum(low.min(axis=0), codes.min(axis=0)), np.maximum(high.max(axis=0), codes.max(axis=0))
+    lowest = np.minimum(low.min(axis=0), codes.min(axis=0))
+    highest = np.maximum(high.max(axis=0), codes.max(axis=0))
+    return lowest, highest
