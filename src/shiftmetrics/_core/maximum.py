@@ -274,7 +274,9 @@ def next_points(
     """
     x = nodes.x
     # First aim: the peak beside the best node, from which all other intervals are measured.
-    peak = None if top is None else _peak(nodes, top, float(bounds.kink[-1]), float(bounds.value[-1]) - best)
+    peak = None
+    if top is not None:
+        peak = _peak(nodes, top, float(bounds.kink[-1]), float(bounds.value[-1]) - best)
     if peak and top == 0 and peak.gain <= error:
         peak = None  # the slope at 0 is only rounding
     # Second aim: intervals whose bound exceeds what the best value is about to become.
@@ -297,8 +299,12 @@ def next_points(
             # The tail: go where its bound has its kink, or at least four times as far.
             points.append(max(float(bounds.kink[i]), 4.0 * x[i]))
         else:
-            pieces = _pieces(nodes, bounds, int(i), target, float(slack[i]), max(rates)) if settled else []
-            points.extend(pieces or _cut(x[i], x[i + 1], float(bounds.kink[i])))
+            pieces: list[float] = []
+            if settled:
+                pieces = _pieces(nodes, bounds, int(i), target, float(slack[i]), max(rates))
+            if not pieces:
+                pieces = _cut(x[i], x[i + 1], float(bounds.kink[i]))
+            points.extend(pieces)
     fresh = np.unique(np.asarray(points, dtype=np.float64))
     return fresh[np.isfinite(fresh) & ~_known(fresh, x)]
 
@@ -306,7 +312,8 @@ def next_points(
 def _known(points: FloatArray, x: FloatArray) -> BoolArray:
     """Return which points coincide with a node to rounding."""
     after = np.minimum(np.searchsorted(x, points), len(x) - 1)
-    near = np.minimum(np.abs(points - x[after]), np.abs(points - x[np.maximum(after - 1, 0)]))
+    before = np.maximum(after - 1, 0)
+    near = np.minimum(np.abs(points - x[after]), np.abs(points - x[before]))
     return np.asarray(near <= 4e-16 * points)
 
 

@@ -41,10 +41,6 @@ class Statistic:
         """Return the names of the fields, in the order in which `pack` lays them out."""
         return tuple(field.name for field in dataclasses.fields(cls))
 
-    def zeros(self) -> Self:
-        """Return the neutral element of ``+`` with the shapes of this statistic."""
-        return self.unpack(np.zeros(self.pack().size))
-
     def pack(self) -> FloatArray:
         """Lay all fields out in one float64 vector: the message a worker sends."""
         parts = [np.asarray(getattr(self, name), dtype=np.float64).ravel() for name in self.field_names()]

@@ -149,6 +149,7 @@ def compare_agreement(
     for given, argument in ((references, "reference_scores"), (labelled_scores, "labelled_scores")):
         if given is not None and set(given) != set(names):
             raise ValueError(describe(argument, f"a mapping with the names {names}", f"{list(given)}"))
+    # Rows are brought into one order once, so that everything below is paired by position.
     tables = same_rows("scores", scores, pairing)
     drawn = always_resampling(resampling)
     # Only agreement needs an interval of its own; all other criteria are resampled together.
@@ -166,6 +167,7 @@ def compare_agreement(
     )
     results = measure_each(names, measure, computing)
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
+    # Accuracy is shown beside any criterion where labels allow it.
     asked = ([] if robust else [criterion]) + ([] if labels is None else ["accuracy"])
     criteria = {name: selection_criterion(name, classes, list(pairs.values())) for name in asked}
     groups = align_rows(tables[names[0]], drawn.groups, "groups", pairing)
@@ -175,6 +177,7 @@ def compare_agreement(
         if criteria
         else {}
     )
+    # In nats models must share their classes; over its ceiling agreement of any models can be compared.
     if criterion == AGREEMENT:
         check_paired(results)
     paired = evaluated.get(criterion)

@@ -106,6 +106,7 @@ def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[
                 list(first.index), list(table.index), called_first, called, "rows", "pairing"
             )
             ordered[name] = table.iloc[order]
+    # Tables without labels are taken as they stand, and must then be of one length.
     check_sizes(argument, {name: len(table) for name, table in ordered.items()})
     return ordered
 

@@ -37,6 +37,7 @@ def measure_each(
 ) -> dict[str, Any]:
     """Measure each model, with one progress bar for all; an error names its model."""
     computing = check_computing(computing)
+    # One bar over models, in place of one for each of them.
     inner = replace(computing, progress=False)
     results = {}
     for name in progress_bar(computing.progress, thing.lower(), over=names):

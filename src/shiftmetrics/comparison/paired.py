@@ -228,7 +228,8 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     ValueError
         If they are of several measures, rows, resamples or prices, or a model has no finite value.
     """
-    _check_shared(results, _comparable)
+    # Whatever pairs them, results are of one measure, and share what that measure names.
+    _check_shared(results, lambda result: {"measure": (result.measure, ""), **result.comparable})
     listed = list(results.values())
     with_influence = all(hasattr(result, "influence") for result in listed)
     by_resampling = any(map(_is_resampled, listed)) or not with_influence
@@ -275,11 +276,6 @@ def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
             got = ", ".join(f"{value} for {name!r}" for name, (value, _) in values.items())
             remedy = next(iter(values.values()))[1]
             raise ValueError(f"results must share the {what}, got {got}. {remedy}".rstrip())
-
-
-def _comparable(result: Any) -> dict[str, tuple[Any, str]]:
-    """Return what results must share whatever pairs them, each with the remedy where they do not."""
-    return {"measure": (result.measure, ""), **result.comparable}
 
 
 def _check_influence(name: str, result: Any) -> list[str]:

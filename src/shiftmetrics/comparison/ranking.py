@@ -33,6 +33,7 @@ def rank_results(
     """Rank checked results, with more secondary metrics of each model and more settings than the results have."""
     names = model_names(results, "results")
     check_results(results)
+    # A measure says what of it is ranked, and brings resampled values or an influence.
     results = {name: result.ranked(confidence_level) for name, result in results.items()}
     results = joint_influences(results)
     warnings = check_paired(results)

@@ -16,7 +16,9 @@ class KnownScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(self, scores: FloatArray, classes: IntArray) -> None:
         order = np.argsort(classes)
-        self.scores, self.classes_ = scores[:, order], classes[order]
+        # Scorers expect the columns in the order of the sorted classes.
+        self.scores = scores[:, order]
+        self.classes_ = classes[order]
 
     def predict(self, rows: IntArray) -> Any:
         """Return the class of the largest score."""
@@ -29,4 +31,6 @@ class KnownScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, rows: IntArray) -> Any:
         """Return the scores; of two classes their difference."""
         scores = self.scores[rows]
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        if scores.shape[1] == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores

@@ -91,6 +91,7 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
     for part, columns in zip(pairs, classes.columns, strict=True):
         scores = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
         estimators.append(KnownScores(scores, columns if part.classes is None else columns[part.classes]))
+    # The "inputs" of the scorer are row numbers, by which the classifier looks its scores up.
     rows = np.arange(len(classes.weights))
 
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
@@ -117,6 +118,7 @@ def resampled_values(
     one_more = 1.0 / (min(n_effective, n_labelled) if n_labelled else n_effective)
     resampled: dict[str, list[FloatArray]] = {name: [] for name in criteria}
     for number in progress_bar(progress, "resample", over=range(resampling.n_resamples)):
+        # The same weights for all criteria: what they have in common cancels in differences.
         weights, others = weights_of_resample(resampling.rng, number, units, n_labelled)
         for name, evaluate in criteria.items():
             resampled[name].append(evaluate(weights, others))
