@@ -98,7 +98,9 @@ def to_numpy(array: Array) -> npt.NDArray[Any]:
         return array
     if hasattr(array, "detach"):  # torch, perhaps on an accelerator, perhaps a dtype NumPy lacks
         array = array.detach().cpu()
-        return np.asarray(array.float() if str(array.dtype) == "torch.bfloat16" else array)
+        if str(array.dtype) == "torch.bfloat16":
+            array = array.float()
+        return np.asarray(array)
     if array_api_compat.is_cupy_array(array):
         return np.asarray(array.get())
     try:
@@ -242,7 +244,8 @@ def log_partition(scores: Array, weights: Array, factor: float) -> tuple[Array, 
     terms = xp.exp(factor * below)
     total = terms @ weights
     value = factor * top[..., 0] + xp.log(total)
-    return value, top[..., 0] + (terms * below) @ weights / total
+    slope = top[..., 0] + (terms * below) @ weights / total
+    return value, slope
 
 
 def directions(rows: Array) -> Array:

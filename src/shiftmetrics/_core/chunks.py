@@ -251,7 +251,9 @@ class Chunks:
         numbers = np.searchsorted(self.edges, positions, side="right") - 1
         wanted = np.unique(numbers).tolist()
         places = [np.flatnonzero(numbers == number) for number in wanted]
-        rows = [positions[place] - self.edges[number] for number, place in zip(wanted, places, strict=True)]
+        rows = []
+        for number, place in zip(wanted, places, strict=True):
+            rows.append(positions[place] - self.edges[number])
         for place, chunk in zip(places, self._rows_of_chunks(wanted, rows), strict=True):
             found[place] = chunk
         return found
@@ -263,7 +265,9 @@ class Chunks:
             return
         # Workers send the rows that are asked for, not their chunks.
         take = dask().delayed(rows_of, pure=False)
-        tasks = [take(self.delayed[number], inside) for number, inside in zip(wanted, rows, strict=True)]
+        tasks = []
+        for number, inside in zip(wanted, rows, strict=True):
+            tasks.append(take(self.delayed[number], inside))
         for chunk in computed(tasks, self.argument):
             yield self._ordered(to_numpy(as_array(chunk, self.argument)))
 

@@ -169,20 +169,33 @@ def maximize_difference(
         error = rounding(nodes.x) + 4.0 * UNIT_ROUNDOFF * nodes.size
         noise = _noise(error)
         # Ties go to the ends: a rounding error above the value at 0 is no maximum.
-        top = 0 if nodes.value[0] >= nodes.value.max() - error[0] else int(np.argmax(nodes.value))
-        at_end = bool(tail.value >= nodes.value[top] - error[0] and tail.value > nodes.value[0] + error[0])
-        best = float(tail.value if at_end else nodes.value[top])
+        top = int(np.argmax(nodes.value))
+        if nodes.value[0] >= nodes.value[top] - error[0]:
+            top = 0
+        as_high = tail.value >= nodes.value[top] - error[0]
+        above_start = tail.value > nodes.value[0] + error[0]
+        at_end = bool(as_high and above_start)
+        best = float(nodes.value[top])
+        if at_end:
+            best = float(tail.value)
         wanted = np.empty(0)
         if nodes.n_evaluations < max_evaluations:
-            wanted = next_points(nodes, bounds, best, None if at_end else top, error[0], atol + noise, rates)
+            best_node = None if at_end else top
+            wanted = next_points(nodes, bounds, best, best_node, error[0], atol + noise, rates)
         if not wanted.size:
             break
+    if at_end:
+        x = math.inf
+        error_at_best = float(error[0])
+    else:
+        x = float(nodes.x[top])
+        error_at_best = float(error[top])
+    gap_with_noise = max(0.0, float((bounds.value + noise).max()) - best)
     return Maximum(
-        x=math.inf if at_end else float(nodes.x[top]),
+        x=x,
         value=best,
         gap=max(0.0, float(bounds.value.max()) - best),
-        error_bound=max(0.0, float((bounds.value + noise).max()) - best)
-        + 2.0 * float(error[0 if at_end else top]),
+        error_bound=gap_with_noise + 2.0 * error_at_best,
         points=nodes.x,
         values=nodes.value,
         bounds=bounds.value,
@@ -347,8 +360,9 @@ def _peak(nodes: Nodes, top: int, beyond: float, hope: float) -> Peak | None:
     # Close to the peak the slopes at three nodes say more: the step shrinks faster than linearly.
     if 0 < top < len(nodes.x) - 1:
         step = _secant_step(nodes.x[top - 1 : top + 2], nodes.slope[top - 1 : top + 2])
-        if left < nodes.x[top] + step < left + width and abs(nodes.x[top] + step - x) < 0.1 * width:
-            x = nodes.x[top] + step
+        stepped = nodes.x[top] + step
+        if left < stepped < left + width and abs(stepped - x) < 0.1 * width:
+            x = stepped
     step = abs(float(x - nodes.x[top]))
     if step <= 1e-8 * x:
         return None
@@ -395,6 +409,7 @@ def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, r
     # steps are the cuts.
     density = 1.0 / share
     count = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2.0 * np.diff(t))])
+    # Heuristic: a model that asks for more pieces is not trusted, and the interval is cut once instead.
     n_pieces = math.ceil(count[-1])
     if not 2 < n_pieces <= MAX_PIECES:
         return []
@@ -404,4 +419,6 @@ def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, r
 
 def _cut(left: float, right: float, kink: float) -> list[float]:
     """Cut an interval where its bound is highest, but not too close to an end."""
-    return [left + (right - left) * min(0.9, max(0.1, (kink - left) / (right - left)))]
+    width = right - left
+    share = (kink - left) / width
+    return [left + width * min(0.9, max(0.1, share))]

@@ -32,7 +32,9 @@ def pairwise_distances(rows: Array, points: Array) -> FloatArray:
     # Centred and scaled, so that no square overflows and products lose few digits.
     rows = rows - center
     points = points - center
-    unit = max(float(xp.max(xp.abs(rows))), float(xp.max(xp.abs(points))))
+    largest_row = float(xp.max(xp.abs(rows)))
+    largest_point = float(xp.max(xp.abs(points)))
+    unit = max(largest_row, largest_point)
     if unit == 0.0:
         return np.zeros((int(rows.shape[0]), int(points.shape[0])))
     rows = rows / unit
@@ -50,7 +52,8 @@ def pairwise_distances(rows: Array, points: Array) -> FloatArray:
         far = to_float64(points)
         for row in np.flatnonzero(close.any(axis=1)):
             others = np.flatnonzero(close[row])
-            squares[row, others] = ((far[others] - near[row]) ** 2).sum(axis=1)
+            differences = far[others] - near[row]
+            squares[row, others] = (differences**2).sum(axis=1)
     distances: FloatArray = np.sqrt(squares, out=squares)
     with np.errstate(over="ignore"):  # beyond the largest float, all are equally far
         distances *= unit

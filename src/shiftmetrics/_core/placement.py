@@ -37,7 +37,8 @@ def check_rows_fit(arrays: Sequence[Any], row_bytes: int, computing: Computing, 
     threads = getattr(computing.executor, "_max_workers", cpu_count())
     if _any_sequential(arrays):
         threads = 1
-    held = COPIES * sum(array.chunk_bytes for array in arrays if is_in_chunks(array)) + THREAD_BYTES
+    chunk_bytes = sum(array.chunk_bytes for array in arrays if is_in_chunks(array))
+    held = COPIES * chunk_bytes + THREAD_BYTES
     needed = threads * held + row_bytes * len(arrays[0])
     remedy = "Take fewer rows, smaller chunks or row groups, or one thread (executor)."
     what = f"{argument}, of {len(arrays[0])} rows read by {threads} threads,"
@@ -73,7 +74,8 @@ def placed(blocks: list[slice], *samples: Sequence[Any]) -> list[slice]:
         first += len(sample[0])
     on_workers = any(getattr(array, "delayed", None) is not None for array in arrays)
     run = _on_workers if on_workers else _in_threads
-    return PlacedBlocks([block for job in jobs for block in job.blocks], functools.partial(run, jobs))
+    all_blocks = [block for job in jobs for block in job.blocks]
+    return PlacedBlocks(all_blocks, functools.partial(run, jobs))
 
 
 def _any_sequential(arrays: Sequence[Any]) -> bool:

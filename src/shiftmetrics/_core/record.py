@@ -61,15 +61,20 @@ def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path:
         return encode(part, keep_array, f"{path}.{name}" if path else name)
 
     if isinstance(value, Record):
-        fields = {f.name: inner(getattr(value, f.name), f.name) for f in dataclasses.fields(value) if f.repr}
-        return {"type": type(value).__name__, **fields}
+        document: dict[str, Any] = {"type": type(value).__name__}
+        for field in dataclasses.fields(value):
+            if field.repr:
+                document[field.name] = inner(getattr(value, field.name), field.name)
+        return document
     if isinstance(value, Mapping):
         return {str(key): inner(part, str(key)) for key, part in value.items()}
     if isinstance(value, tuple | list):
         return [inner(part, str(position)) for position, part in enumerate(value)]
     if isinstance(value, np.ndarray):
         # NumPy stores objects as pickles, which nobody should have to load.
-        return inner(value.tolist(), "") if value.dtype == object else keep_array(path, value)
+        if value.dtype == object:
+            return inner(value.tolist(), "")
+        return keep_array(path, value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -146,11 +151,14 @@ def _plain(value: Any) -> Any:
 
 def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(_equal(first[key], second[key]) for key in first)
+        if first.keys() != second.keys():
+            return False
+        return all(_equal(first[key], second[key]) for key in first)
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(_equal, first, second))
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         a = np.asarray(first)
         b = np.asarray(second)
-        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
+        both_float = a.dtype.kind == "f" and b.dtype.kind == "f"
+        return bool(np.array_equal(a, b, equal_nan=both_float))
     return bool(first == second or (first != first and second != second))

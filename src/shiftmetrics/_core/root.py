@@ -191,7 +191,8 @@ class _RootSearch(Generic[S]):
                 return self.bracket(low, high)
             # The ends of the domain are outside it.
             x = min(max(x, math.nextafter(self.lower, math.inf)), math.nextafter(self.upper, 0.0), _LARGEST)
-            if x == last.x or (low is not None and x <= low.x) or self.evaluations >= self.max_iter:
+            at_the_end = x == last.x or (low is not None and x <= low.x)
+            if at_the_end or self.evaluations >= self.max_iter:
                 return self.bracket(low or last, low or last, closed=False)
             # Strides of 4, 16, 256, ... cross any number of orders of magnitude in a few steps.
             stride = min(stride * stride, 2.0**64)
