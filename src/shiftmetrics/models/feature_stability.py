@@ -19,8 +19,8 @@ from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, Fea
 from shiftmetrics.models.features import FeatureGroup, answers_of, parts_of, redrawn, subgroups_of
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
+from shiftmetrics.models.rounds import shifted_rows, solve_in_rounds
 from shiftmetrics.models.route import ROUTES, Answer, Redraws, answer, fixed_answer
-from shiftmetrics.models.stability import shifted_rows, solve_in_rounds
 from shiftmetrics.models.table import frame_of
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName

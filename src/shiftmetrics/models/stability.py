@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.chunk_readers import chunks_of_rows
-from shiftmetrics._core.options import Computing, Resampling, progress_bar
+from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
-from shiftmetrics.models.in_parts import PUSHES, RowsInParts
+from shiftmetrics.models.in_parts import RowsInParts
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
-from shiftmetrics.models.result import ModelStabilityResult, MovedRows, SearchRecord, SearchTrace
+from shiftmetrics.models.result import ModelStabilityResult, MovedRows, SearchRecord
+from shiftmetrics.models.rounds import Rounds, refuse_lost, shifted_rows, solve_in_rounds
 from shiftmetrics.models.route import ROUTES, Answer, MappedAnswer, answer, fixed_answer
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.problem import Prices, StabilityProblem
-from shiftmetrics.stability.result import CONVERGED, StabilityResult
+from shiftmetrics.stability.result import CONVERGED
 from shiftmetrics.stability.words import most_grown
 
-MOST_ROUNDS = 50  # of a search that adds points at the present dual price
-_SLACK = 1e-3
-"""How much of its risk, or cost, a shift may miss when the model predicts its rows again, in its own precision."""
 _MOST_NEIGHBOURS = 500
 """Rows of each half that are looked at for the distance between random halves."""
 
@@ -194,7 +189,7 @@ def _result_of_parts(
         share = check_weights(options["sample_weight"], "sample_weight", question.n_samples)
         if share is not None:
             lost = lost * share
-        _refuse_lost(float(solved.weights @ lost) / question.n_samples, 0.0, solved)
+        refuse_lost(float(solved.weights @ lost) / question.n_samples, 0.0, solved)
     lower = None
     if mapped.lower is not None:
         quiet = {**options, "computing": replace(search, progress=False)}
@@ -256,154 +251,3 @@ def _neighbour_distance(question: Question) -> float | None:
     if nearest.max() >= FAR:  # there are changes that no price buys
         return None
     return float(nearest.mean())
-
-
-def shifted_rows(
-    question: Question, solved: StabilityResult, found: Answer, sample_weight: Any, of: IntArray | None = None
-) -> FloatArray:
-    """Return where rows stand in a shift, second places last; the model predicts them again.
-
-    Parameters
-    ----------
-    question : Question
-        The model and its rows.
-    solved : StabilityResult
-        The shift.
-    found : Answer
-        The points among which it was found.
-    sample_weight : array_like of shape (n_samples,) or None
-        Weights of the rows.
-    of : array of shape (n_samples,), optional
-        The rows that were solved for. Default: all.
-
-    Raises
-    ------
-    ValueError
-        If the shift misses its risk or its cost where the model predicts the moved rows again.
-    """
-    assert solved.weights is not None
-    assert solved.moved_losses is not None
-    assert solved.moved_distances is not None
-    n = len(solved.weights)
-    own = np.arange(n)  # positions among the rows that were solved for
-    weights = solved.weights
-    choices = solved.choices
-    losses = solved.moved_losses
-    distances = solved.moved_distances
-    # Rows that are split between two places stand twice, each time with a part of their weight.
-    second = solved.splits
-    if second is not None:
-        own = np.concatenate([own, second.rows])
-        losses = np.concatenate([losses, second.losses])
-        distances = np.concatenate([distances, second.distances])
-        weights = np.concatenate([weights, second.weights])
-        weights[second.rows] -= second.weights
-        if choices is not None and second.choices is not None:
-            choices = np.concatenate([choices, second.choices])
-    rows = own if of is None else of[own]
-    places = question.codes[rows]
-    away = np.flatnonzero(distances > 0.0)
-    if away.size:
-        chosen = None if choices is None else choices[away]
-        places[away] = found.points(rows[away], distances[away], chosen)
-    if not (away.size and solved.status.ok and 0.0 < solved.value < math.inf):
-        return places
-    # The model predicts the moved rows again: what risk do they lose by rounding?
-    weights = weights[away] / n
-    share = check_weights(sample_weight, "sample_weight", n)
-    if share is not None:
-        weights = weights * share[own[away]]
-    origins = question.codes[rows[away]]
-    allowed = _SLACK * (solved.risk - solved.base_risk)
-    short = losses[away] - question.losses(places[away], rows[away])
-    for push in PUSHES:  # past a boundary that rounding moves
-        if weights @ short <= allowed:
-            break
-        farther = origins + (1.0 + push) * (places[away] - origins)
-        pushed = question.domain.clip(farther, origins)
-        places[away] = np.where((short > 0.0)[:, None], pushed, places[away])
-        short = losses[away] - question.losses(places[away], rows[away])
-    lost = float(weights @ short)
-    added = question.domain.distances(places[away], origins) ** 2 - distances[away] ** 2
-    extra_cost = question.theta1 * float(weights @ added)
-    _refuse_lost(lost, extra_cost, solved)
-    return places
-
-
-def _refuse_lost(lost: float, extra_cost: float, solved: StabilityResult) -> None:
-    """Refuse a shift that misses too much of its risk, or of its cost, where the model predicts its rows again."""
-    if lost > _SLACK * (solved.risk - solved.base_risk) or extra_cost > _SLACK * solved.value:
-        expected = "one that predicts rows alike, whatever others are with them"
-        missed = f"a risk lower by {lost:.3g}, or a cost higher by {extra_cost:.3g}"
-        got = f"{missed}, where shifted rows are predicted again"
-        raise ValueError(describe("model", expected, got))
-
-
-class Rounds(NamedTuple):
-    """The end of a search: the solution among all points found, these points, a certified lower bound, the rounds."""
-
-    solved: StabilityResult
-    found: Answer
-    lower_bound: float | None
-    trace: SearchTrace | None
-
-
-def solve_in_rounds(
-    question: Question, found: Answer, threshold: float, options: Mapping[str, Any]
-) -> Rounds:
-    """Solve, refine at the dual price, and solve again until nothing better is found.
-
-    Parameters
-    ----------
-    question : Question
-        The model and its rows.
-    found : Answer
-        The first answer of a route.
-    threshold : float
-        The risk threshold.
-    options : mapping
-        Arguments of `stability_criterion`.
-    """
-    computing = options["computing"]
-    quiet = {**options, "computing": replace(computing, progress=False)}
-    rounds = [stability_criterion(found.loss, threshold, **options)]
-    # known: risk and gap among the points of the next round
-    queries = [question.count.rows]
-    known = []
-    with progress_bar(computing.progress, "search", unit=" rounds") as bar:
-        while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
-            better = found.refine(rounds[-1].dual)
-            if better is None:
-                break
-            found = better
-            known.append(_risk_and_gap(found, rounds[-1], threshold, options))
-            rounds.append(stability_criterion(found.loss, threshold, **quiet))
-            queries.append(question.count.rows)
-            bar.update()
-    solved = rounds[-1]
-    lower = None if found.lower is None else stability_criterion(found.lower, threshold, **quiet).value
-    trace = None
-    if len(rounds) > 1:
-        risks, gaps = zip(*known, (solved.risk, solved.error_bound), strict=True)
-        trace = SearchTrace(
-            values=tuple(one.value for one in rounds),
-            duals=tuple(one.dual for one in rounds),
-            risks=risks,
-            gaps=gaps,
-            queries=tuple(queries),
-        )
-    return Rounds(solved, found, lower, trace)
-
-
-def _risk_and_gap(
-    found: Answer, solved: StabilityResult, threshold: float, options: Mapping[str, Any]
-) -> tuple[float, float]:
-    """Return the risk at the dual price of a solution, and what it may fall by, among the points found since."""
-    if not (0.0 < solved.dual < math.inf):
-        return solved.risk, math.inf
-    prices = Prices(options["theta1"], options["theta2"], options["divergence"])
-    problem = StabilityProblem.of(
-        found.loss, options["sample_weight"], prices, computing=options["computing"]
-    )
-    moment = problem.dual.moment(solved.dual)
-    return moment.risk, max(solved.value - (solved.dual * threshold - moment.conjugate), 0.0)
