@@ -76,8 +76,8 @@ def hard_inputs() -> None:
             [
                 kind,
                 scores.shape[1],
-                result.n_evaluations,
-                result.n_passes,
+                result.search.n_evaluations,
+                result.search.n_passes,
                 result.value,
                 result.error_bound,
                 max(grid) - result.value,
@@ -117,7 +117,8 @@ def against_adam(n: int = 10_000, k: int = 1000) -> None:
         )
     )
     print(
-        f"{result.n_evaluations} evaluations in {result.n_passes} passes, error bound {result.error_bound:.0e}"
+        f"{result.search.n_evaluations} evaluations in {result.search.n_passes} passes, "
+        f"error bound {result.error_bound:.0e}"
     )
     print(f"value less Adam's: {result.value - adam_value:.2e} nats")
     print()
@@ -201,14 +202,14 @@ def sizes() -> None:
         start = time.perf_counter()
         result = posterior_agreement(scores, reference)
         seconds = time.perf_counter() - start
-        exponentials = 2 * n * k * result.n_evaluations
+        exponentials = 2 * n * k * result.search.n_evaluations
         rows.append(
             [
                 n,
                 k,
                 seconds,
-                result.n_evaluations,
-                result.n_passes,
+                result.search.n_evaluations,
+                result.search.n_passes,
                 1e9 * seconds / exponentials,
                 result.error_bound,
             ]
@@ -277,7 +278,9 @@ def metric(n: int = 10_000, k: int = 1000, size: int = 500) -> None:
     }.items():
         start = time.process_time()
         result = call()
-        rows.append([name, time.process_time() - start, result.value, result.error_bound, result.n_passes])
+        rows.append(
+            [name, time.process_time() - start, result.value, result.error_bound, result.search.n_passes]
+        )
     print(
         table(["route", "CPU seconds", "value", "error bound", "passes"], rows, title=f"n = {n:,}, K = {k:,}")
     )

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -39,8 +40,8 @@ def test_batches_do_not_matter(seed: int, cuts: list[int]) -> None:
     whole, split = posterior_agreement(scores, reference), posterior_agreement(parts)
     assert split.value == pytest.approx(whole.value, abs=2e-6)
     assert split.status == whole.status
-    for name in ("n_samples", "disagreement", "effective_classes", "log_pa"):
-        assert getattr(split, name) == pytest.approx(getattr(whole, name), rel=1e-5)
+    for name in ("n_samples", "changes.disagreement", "effective_classes", "log_pa"):
+        assert attrgetter(name)(split) == pytest.approx(attrgetter(name)(whole), rel=1e-5)
     assert split.per_sample is None
 
 
@@ -77,15 +78,15 @@ def test_rows_that_were_kept_place_the_first_betas() -> None:
     batches = Counted([(scores[i:j], reference[i:j]) for i, j in itertools.pairwise(cuts)])
     result = posterior_agreement(batches)
     assert result.value == pytest.approx(exact.value, abs=2e-6)
-    assert result.n_passes <= exact.n_passes + 1
+    assert result.search.n_passes <= exact.search.n_passes + 1
     assert (
-        batches.readings == result.n_passes + 3
+        batches.readings == result.search.n_passes + 3
     )  # to learn the sizes, the limits, and the confident changes
     halves = [scores[:4000].astype("f4"), scores[4000:].astype("f4")]  # the samples in batches of their own
     for other in (reference, [reference[:1000], reference[1000:]]):
         split = posterior_agreement(halves, other)
         assert split.value == pytest.approx(exact.value, abs=1e-5)
-        assert split.n_passes <= exact.n_passes + 1
+        assert split.search.n_passes <= exact.search.n_passes + 1
 
 
 def test_kept_rows_are_evenly_spread_and_fit_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,11 +187,11 @@ def test_what_changes_is_bounded_where_the_agreement_is_not():
     """None of 50 changes: at most 1 - 0.05^(1/50) of others; of 12 groups of rows, each counts once."""
     scores = one_hot(50, 10)
     result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0))
-    assert result.disagreement_interval.high == pytest.approx(1.0 - 0.05 ** (1.0 / 50))
+    assert result.changes.disagreement_interval.high == pytest.approx(1.0 - 0.05 ** (1.0 / 50))
     assert "0 % to 5.82 % of the predictions change (95 %)" in result.summary()
     shifted, reference = margins((6, -1.0, 1.0), (54, 1.0, 1.0))
     groups = Resampling(confidence_level=0.9, rng=0, groups=np.arange(60) // 5)
-    found = posterior_agreement(shifted, reference, resampling=groups).disagreement_interval
+    found = posterior_agreement(shifted, reference, resampling=groups).changes.disagreement_interval
     assert (found.low, found.high) == pytest.approx(binomial_interval(0.1, 12, 0.9))
 
 
@@ -304,7 +304,9 @@ def test_coverage_where_contradictions_are_rare(k, factor, n, size):
         )
         result = posterior_agreement(*sample(np.random.default_rng(seed), n), resampling=resampling)
         hits += result.interval.low <= truth <= result.interval.high
-        changes += result.disagreement_interval.low <= 0.01 <= result.disagreement_interval.high
+        changes += (
+            result.changes.disagreement_interval.low <= 0.01 <= result.changes.disagreement_interval.high
+        )
     assert hits / trials >= 0.93
     assert changes / trials >= 0.93
 
@@ -402,5 +404,5 @@ def test_rows_that_are_not_in_memory_have_the_same_interval(groups: np.ndarray |
     ):
         assert found.interval.low == pytest.approx(exact.interval.low, rel=1e-12)
         assert found.interval.high == pytest.approx(exact.interval.high, rel=1e-12)
-        assert found.disagreement_interval.equals(exact.disagreement_interval)
+        assert found.changes.disagreement_interval.equals(exact.changes.disagreement_interval)
         np.testing.assert_allclose(found.resampled, exact.resampled, rtol=1e-12)

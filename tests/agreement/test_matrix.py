@@ -30,7 +30,7 @@ def test_the_matrix_holds_what_pairs_give() -> None:
         alone = posterior_agreement(samples[names[i]], samples[names[j]], computing=Computing(atol=1e-5))
         assert matrix.agreement[i, j] == alone.value
         assert matrix.beta[i, j] == matrix.beta[j, i] == alone.beta
-        assert matrix.disagreement[i, j] == alone.disagreement
+        assert matrix.disagreement[i, j] == alone.changes.disagreement
     assert matrix.value == pytest.approx(matrix.normalized[np.triu_indices(3, 1)].mean())
     assert matrix.means[0] == pytest.approx(matrix.normalized[0, 1:].mean())
     assert "agree most between clean and noisy" in matrix.headline()

@@ -40,7 +40,7 @@ def test_binary_channel(margin: float) -> None:
     assert result.beta * margin == pytest.approx(math.acosh(700 / 300), rel=1e-8)
     assert result.log_pa == pytest.approx(-610.864302, abs=5e-7)
     assert result.status.code == "converged"
-    assert result.disagreement == pytest.approx(0.3)
+    assert result.changes.disagreement == pytest.approx(0.3)
     assert result.equivalent_error == pytest.approx(0.3, abs=1e-9)
 
 
@@ -146,7 +146,7 @@ def test_any_common_scale(scale: float) -> None:
     assert result.status.code == "converged"
     if scale >= 1e-300:
         assert result.beta * scale == pytest.approx(expected.beta, rel=1e-7)
-    assert np.isfinite(result.curve_value).all()
+    assert np.isfinite(result.search.value).all()
 
 
 def test_a_scale_whose_beta_no_float_holds() -> None:
@@ -174,8 +174,8 @@ def test_hard_inputs_are_certified_in_few_evaluations(seed: int) -> None:
     result = posterior_agreement(scores, reference, computing=Computing(atol=1e-6))
     assert result.status.ok
     assert result.error_bound <= 1.001e-6
-    assert result.n_evaluations < 40
-    assert result.n_evaluations == len(result.curve_beta) - 1
+    assert result.search.n_evaluations < 40
+    assert result.search.n_evaluations == len(result.search.beta) - 1
     if math.isfinite(result.beta):
         assert oracles.agreement(scores, reference, result.beta) == pytest.approx(result.value, abs=1e-11)
     spread = max(np.ptp(scores, axis=1).max(), np.ptp(reference, axis=1).max())
@@ -187,7 +187,7 @@ def test_hard_inputs_are_certified_in_few_evaluations(seed: int) -> None:
 def test_the_curve_lies_below_its_bounds(seed: int) -> None:
     scores, reference = oracles.hard_pairs(seed)
     result = posterior_agreement(scores, reference)
-    beta, bound = result.curve_beta, result.curve_bound
+    beta, bound = result.search.beta, result.search.bound
     assert beta[0] == 0.0
     assert (np.diff(beta) > 0).all()
     ends = np.append(beta, 10 * beta[-1])
@@ -217,7 +217,7 @@ def test_a_tighter_tolerance_is_kept() -> None:
         posterior_agreement(scores, reference, computing=Computing(atol=atol)) for atol in (1e-3, 1e-9)
     )
     assert tight.error_bound <= 1.1e-9
-    assert loose.n_evaluations < tight.n_evaluations
+    assert loose.search.n_evaluations < tight.search.n_evaluations
     assert abs(loose.value - tight.value) <= loose.error_bound
 
 
@@ -228,7 +228,7 @@ def test_running_out_of_evaluations_is_said_with_an_honest_bound() -> None:
         result = posterior_agreement(scores, reference, computing=Computing(max_iter=limit))
         assert result.status.code == "max_iter"
         assert not result.status.ok
-        assert result.n_evaluations == limit
+        assert result.search.n_evaluations == limit
         assert result.value <= full.value + full.error_bound <= result.value + result.error_bound + 1e-6
         assert "max_iter" in result.summary()
 
@@ -239,7 +239,7 @@ def test_a_large_problem_starts_from_a_pilot() -> None:
     result = posterior_agreement(scores[order], reference[order])
     assert result.status.code == "converged"
     assert result.error_bound <= 1.001e-6
-    assert result.n_evaluations < 40
+    assert result.search.n_evaluations < 40
     assert result.value == pytest.approx(oracles.agreement(scores, reference, result.beta), abs=1e-10)
     for beta in result.beta * np.array([0.9, 0.99, 1.01, 1.1]):
         assert oracles.agreement(scores, reference, beta) < result.value
@@ -313,7 +313,7 @@ def test_weights_are_repetitions(both: np.ndarray, seed: int) -> None:
     repeated = posterior_agreement(np.repeat(scores, counts, axis=0), np.repeat(reference, counts, axis=0))
     assert abs(weighted.value - repeated.value) <= weighted.error_bound + repeated.error_bound
     assert weighted.status is repeated.status
-    assert weighted.disagreement == pytest.approx(repeated.disagreement)
+    assert weighted.changes.disagreement == pytest.approx(repeated.changes.disagreement)
     assert weighted.effective_classes == pytest.approx(repeated.effective_classes)
     used = counts > 0  # at infinite beta a row of no weight may have minus infinity
     average = np.average(weighted.per_sample[used], weights=counts[used])
@@ -358,8 +358,8 @@ def test_common_fields_and_round_trip(tmp_path: Path) -> None:
 def test_the_summary_reads() -> None:
     text = posterior_agreement(*pairs((700, 1, 1), (300, -1, 1))).summary()
     assert text.startswith("30 % of the predictions change (kappa 0.00)")
-    assert "agreement 0.08228 of at most 0.6931 nats (11.9 %)" in text
-    assert "flips 30 % of them" in text
+    assert "agreement 0.08228 of a maximum of 0.6931 nats (11.9 %)" in text
+    assert "flipping 30 % of them" in text
     assert "Higher is better" in text
     assert "infinite beta" in posterior_agreement([[0.0, 1.0]], [[0.0, 1.0]]).summary()
     assert "chance" in posterior_agreement([[0.0, 1.0]], [[1.0, 0.0]]).summary()
@@ -374,7 +374,7 @@ def test_secondary_metrics_of_a_rare_class() -> None:
     result = posterior_agreement(margins, 3.0 * margins, prior="predicted")
     assert result.value == pytest.approx(0.1985, abs=1e-4)
     assert (result.normalized, result.equivalent_error) == pytest.approx((1.0, 0.0))
-    assert (result.kappa, result.confident_changes) == (1.0, 0.0)
+    assert (result.changes.kappa, result.changes.confident) == (1.0, 0.0)
     assert result.ceiling == pytest.approx(result.value)
     np.testing.assert_allclose(result.shares, [0.95, 0.05])
     assert not has_collapsed(result.shares)
@@ -386,7 +386,7 @@ def test_kappa_is_that_of_cohen() -> None:
     reference = rng.normal([2.0, 0.0, 0.0, 0.0], size=(300, 4))
     shifted = reference + rng.normal(size=(300, 4))
     expected = cohen_kappa_score(shifted.argmax(axis=1), reference.argmax(axis=1))
-    assert posterior_agreement(shifted, reference).kappa == pytest.approx(expected)
+    assert posterior_agreement(shifted, reference).changes.kappa == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("prior", [None, "predicted"])
@@ -403,9 +403,9 @@ def test_confident_changes_are_counted_at_the_best_beta(prior: str | None) -> No
     ]
     confident = changed & (np.minimum(*top) >= 0.9)
     assert 0 < confident.sum() < changed.sum()
-    assert result.confident_changes == pytest.approx(confident.sum() / changed.sum())
+    assert result.changes.confident == pytest.approx(confident.sum() / changed.sum())
     batches = [(shifted[k::4], reference[k::4]) for k in range(4)]
-    assert posterior_agreement(batches, prior=prior).confident_changes == result.confident_changes
+    assert posterior_agreement(batches, prior=prior).changes.confident == result.changes.confident
 
 
 def test_collapse_is_told_by_the_most_frequent_class() -> None:

@@ -101,4 +101,4 @@ def test_all_scores_tied_is_no_agreement() -> None:
     assert result.value == 0.0
     assert result.beta == 0.0
     assert result.status.code == "no_agreement"
-    assert result.n_evaluations == 0
+    assert result.search.n_evaluations == 0

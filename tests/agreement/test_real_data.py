@@ -32,7 +32,7 @@ def test_agreement_falls_with_noise(data_folder: Path) -> None:
             for result in results:
                 assert result.status.ok
                 assert result.error_bound <= 1.001e-6
-                assert result.n_evaluations < 40
+                assert result.search.n_evaluations < 40
                 assert result.warnings == ()
                 assert 0.0 < result.equivalent_error < 1 - 1 / 16
 
@@ -45,7 +45,7 @@ def test_networks_on_one_sample(data_folder: Path) -> None:
         assert result.status.ok
         assert result.error_bound <= 1.001e-6
         changed = np.mean(logits[i].argmax(axis=1) != logits[j].argmax(axis=1))
-        assert result.disagreement == pytest.approx(changed, abs=1e-4)
+        assert result.changes.disagreement == pytest.approx(changed, abs=1e-4)
         for factor in (0.5, 0.9, 1.1, 2.0):
             near = oracles.agreement(logits[i], logits[j], factor * result.beta)
             assert near <= result.value + result.error_bound

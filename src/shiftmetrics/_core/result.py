@@ -153,7 +153,7 @@ class Result(Record):
 
         scalars = {
             name: part
-            for name, part in self.to_dict().items()
+            for name, part in {**self.to_dict(), **self.secondary_metrics}.items()
             if name != "interval" and (part is None or isinstance(part, bool | int | float | str))
         }
         row: dict[str, Any] = {
@@ -226,7 +226,8 @@ class Result(Record):
 def document_of(result: Result, keep_array: KeepArray, path: str = "") -> dict[str, Any]:
     """Return a result as JSON can hold it; ``keep_array(path, array)`` returns what stands for an array."""
     described = {name: getattr(result, name) for name in ("measure", "higher_is_better", "unit")}
-    return {**described, **encode(result, keep_array, path)}
+    derived = encode(result.secondary_metrics, keep_array, path)
+    return {**described, **derived, **encode(result, keep_array, path)}
 
 
 def beside(arrays: dict[str, npt.NDArray[Any]]) -> KeepArray:

@@ -19,7 +19,13 @@ from shiftmetrics._core.blocks import map_reduce
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.agreement.result import BOUNDARY, NO_AGREEMENT, PosteriorAgreementResult
+from shiftmetrics.agreement.result import (
+    BOUNDARY,
+    NO_AGREEMENT,
+    BetaSearch,
+    PosteriorAgreementResult,
+    PredictionChanges,
+)
 from shiftmetrics.agreement.scores import FEW_CLASSES, ScorePairs
 from shiftmetrics.agreement.solver import value_fields
 from shiftmetrics.agreement.statistic import PredictionSums, limits_of
@@ -137,12 +143,8 @@ def grid_result(
         error_bound=error + rounding,
         status=status,
         beta=beta,
-        disagreement=statistic.disagreeing / weight,
-        kappa=statistic.kappa,
-        curve_beta=betas,
-        curve_value=value,
-        n_evaluations=len(betas),
-        n_passes=1,
+        changes=PredictionChanges(disagreement=statistic.disagreeing / weight, kappa=statistic.kappa),
+        search=BetaSearch(beta=betas, value=value, n_evaluations=len(betas), n_passes=1),
         settings=settings_of(
             kind=kind,
             prior="uniform" if uniform else "given",

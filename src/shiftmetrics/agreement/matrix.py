@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from shiftmetrics.agreement.scores import named_prior
 
 ENTRIES = {
     "agreement": "value",
-    **{name: name for name in ("normalized", "equivalent_error", "beta", "disagreement")},
+    **{name: name for name in ("normalized", "equivalent_error", "beta")},
+    "disagreement": "changes.disagreement",
 }
 """Tables of the result, and the figure of each pair that stands in them."""
 
@@ -156,7 +158,7 @@ def agreement_matrix(
     for i, j in progress_bar(computing.progress, "pairs", over=places):
         beta = math.inf if i == j else None  # a row with itself only gains from more confidence
         result = posterior_agreement(samples[i], samples[j], beta=beta, computing=computing, **options)
-        table[:, i, j] = table[:, j, i] = [getattr(result, name) for name in ENTRIES.values()]
+        table[:, i, j] = table[:, j, i] = [figure(result) for figure in map(attrgetter, ENTRIES.values())]
         if i != j:
             results.append(result)
     first = results[0]

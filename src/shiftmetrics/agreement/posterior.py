@@ -21,7 +21,7 @@ from shiftmetrics.agreement.predictions import label_columns
 from shiftmetrics.agreement.result import PosteriorAgreementResult
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
-from shiftmetrics.agreement.solver import changed_fields, is_constant, pilot_betas, solve_beta
+from shiftmetrics.agreement.solver import changes_of, is_constant, pilot_betas, solve_beta
 from shiftmetrics.agreement.statistic import confident_changes, evaluator, row_agreement, survey
 
 ROW_BYTES = 8
@@ -257,7 +257,6 @@ def _solved(
         computing=computing,
         guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
     )
-    fields |= changed_fields(limits, lambda: confident_changes(pairs, best.x, executor=executor))
     if not pairs.elsewhere:
         fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
     if limits.n_identical == limits.n_rows and not is_constant(limits):
@@ -266,6 +265,7 @@ def _solved(
             "without saying anything about a shift. Check that the shifted sample was given."
         )
         fields["warnings"] = (identical, *fields["warnings"])
+    changed_interval = None
     if resampling is not None:
         fields["interval"], fields["resampled"] = sample_agreement(
             pairs,
@@ -275,17 +275,25 @@ def _solved(
             predicted=predicted,
             executor=executor,
         )
-        # As if each pair, or group of pairs, were one draw.
-        units, share = ResamplingUnits.of(resampling.groups, pairs.n_samples), fields["disagreement"]
-        weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
-        n_effective = float(weights.sum() ** 2 / (weights @ weights))
-        ends = binomial_interval(
-            share, n_effective, resampling.confidence_level, one_sided=share in (0.0, 1.0)
-        )
-        fields["disagreement_interval"] = Interval(
-            low=ends[0], high=ends[1], confidence_level=resampling.confidence_level, method="Clopper-Pearson"
-        )
+        changed_interval = _changes_interval(pairs, limits.disagreeing / limits.weight, resampling)
+    fields["changes"] = changes_of(
+        limits, lambda: confident_changes(pairs, best.x, executor=executor), changed_interval
+    )
     return fields
+
+
+def _changes_interval(pairs: ScorePairs, disagreement: float, resampling: Resampling) -> Interval:
+    """Return the exact binomial interval of the fraction of predictions that change."""
+    units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
+    weights = units.sums(np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights)
+    # Each pair, or group of pairs, counts as one trial; weights reduce their number to (sum w)^2 / sum w^2.
+    n_effective = float(weights.sum() ** 2 / (weights @ weights))
+    low, high = binomial_interval(
+        disagreement, n_effective, resampling.confidence_level, one_sided=disagreement in (0.0, 1.0)
+    )
+    return Interval(
+        low=low, high=high, confidence_level=resampling.confidence_level, method="Clopper-Pearson"
+    )
 
 
 def _of_pairing(

@@ -10,6 +10,7 @@ from typing import Any
 
 from shiftmetrics._core.arrays import FloatArray, entropy
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
 from shiftmetrics.agreement.contributions import AgreementContributions
@@ -40,6 +41,52 @@ CONTRADICTION = Status(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class PredictionChanges(Record):
+    """The predictions that change from one sample to the other.
+
+    Attributes
+    ----------
+    disagreement : float
+        Fraction of pairs (by weight) that have no predicted class in common: the predictions that change.
+    disagreement_interval : Interval or None
+        What other samples of this size would give of it (Clopper and Pearson), with ``resampling``. It is short where
+        that of the agreement cannot be: in 50 pairs of which none changes.
+    kappa : float
+        Cohen's kappa of the predictions before and after: 1 where none changes, 0 as for independent predictions.
+    confident : float or None
+        Fraction of the changed predictions that are confident before and after: the posterior of the predicted class
+        at the beta of the result is at least 0.9 in both samples. None where pairs passed by only once.
+    """
+
+    disagreement: float
+    disagreement_interval: Interval | None = None
+    kappa: float
+    confident: float | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BetaSearch(Record):
+    """The search for the inverse temperature, and its certificate.
+
+    Attributes
+    ----------
+    beta, value : ndarray of shape (n_points,)
+        The betas evaluated, and the agreement there.
+    bound : ndarray of shape (n_points,) or None
+        Upper bound of the agreement from each beta to the next (the last: to infinity): the certificate. None where
+        there is none.
+    n_evaluations, n_passes : int
+        Betas evaluated on all pairs, and passes over the pairs that they took.
+    """
+
+    beta: FloatArray
+    value: FloatArray
+    bound: FloatArray | None = None
+    n_evaluations: int
+    n_passes: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PosteriorAgreementResult(Drawn, Result):
     """Posterior agreement with its certificate.
 
@@ -53,40 +100,19 @@ class PosteriorAgreementResult(Drawn, Result):
         How the search for beta ended.
     beta : float
         Inverse temperature where the agreement is largest, or the one given; infinity when it is a limit.
-    log_pa : float
-        The same on the scale of the papers: ``n_samples * (value - log K)``.
-    normalized : float
-        ``value / ceiling``: 1 where no prediction changes, 0 for a constant model under the predicted prior.
-    equivalent_error : float
-        Share of the predictions that a channel of this agreement flips: see `equivalent_error`. Lower is better.
-    disagreement : float
-        Share of pairs (by weight) that have no predicted class in common: the predictions that change.
-    disagreement_interval : Interval or None
-        What other samples of this size would give of it (Clopper and Pearson), with ``resampling``. It is short where
-        that of the agreement cannot be: in 50 pairs of which none changes.
-    kappa : float
-        Cohen's kappa of the predictions before and after: 1 where none changes, 0 as if they were drawn anew.
-    confident_changes : float or None
-        Share of the changed predictions that are confident before and after: the posterior of the predicted class at
-        ``beta`` is at least 0.9 in both samples. None where pairs passed by only once.
+    changes : PredictionChanges
+        Which predictions change: fraction, kappa, and how confident they were.
     shares : ndarray of shape (n_classes,)
         How often each class is predicted, on average over both samples.
-    n_classes : int
-        Number of classes K.
     prior : ndarray of shape (n_classes,)
         The class prior used.
+    search : BetaSearch
+        The betas evaluated, and the certificate.
     per_sample : ndarray of shape (n_samples,) or None
         Contribution of each pair in nats; their weighted mean is ``value``. None where pairs are not kept in memory.
     resampled : ndarray of shape (n_resamples,) or None
-        The value in each bootstrap draw, with ``resampling``; draws of models on the same pairs with one seed are
-        paired.
-    curve_beta, curve_value : ndarray of shape (n_points,)
-        The betas evaluated, and the agreement there.
-    curve_bound : ndarray of shape (n_points,) or None
-        Upper bound of the agreement from each beta to the next (the last: to infinity): the certificate. None where
-        there is none.
-    n_evaluations, n_passes : int
-        Betas evaluated on all pairs, and passes over the pairs that they took.
+        The value in each bootstrap resample, with ``resampling``; resamples of models on the same pairs with one
+        seed are paired.
     pairing : Pairing or None
         How unpaired samples were paired.
     contributions : AgreementContributions or None
@@ -99,23 +125,12 @@ class PosteriorAgreementResult(Drawn, Result):
     unit = "nats"
 
     beta: float
-    log_pa: float
-    normalized: float
-    equivalent_error: float
-    disagreement: float
-    disagreement_interval: Interval | None = None
-    kappa: float
-    confident_changes: float | None = None
+    changes: PredictionChanges
     shares: FloatArray
-    n_classes: int
     prior: FloatArray
+    search: BetaSearch
     per_sample: FloatArray | None = None
     resampled: FloatArray | None = None
-    curve_beta: FloatArray
-    curve_value: FloatArray
-    curve_bound: FloatArray | None = None
-    n_evaluations: int
-    n_passes: int
     pairing: Pairing | None = None
     contributions: AgreementContributions | None = None
 
@@ -129,8 +144,8 @@ class PosteriorAgreementResult(Drawn, Result):
     def secondary_metrics(self) -> dict[str, Any]:
         """Return figures that a comparison shows beside the agreement."""
         return {
-            "disagreement": self.disagreement,
-            "kappa": self.kappa,
+            "disagreement": self.changes.disagreement,
+            "kappa": self.changes.kappa,
             "normalized": self.normalized,
             "ceiling": self.ceiling,
             "equivalent_error": self.equivalent_error,
@@ -138,8 +153,28 @@ class PosteriorAgreementResult(Drawn, Result):
         }
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.prior)
+
+    @property
+    def log_pa(self) -> float:
+        """The same on the scale of the papers: ``n_samples * (value - log K)``."""
+        return self.n_samples * (self.value - math.log(self.n_classes))
+
+    @property
+    def normalized(self) -> float:
+        """``value / ceiling``: 1 where no prediction changes, 0 for a constant model under the predicted prior."""
+        return self._channel.normalized(self.value)
+
+    @property
+    def equivalent_error(self) -> float:
+        """Fraction of the predictions that a channel of this agreement flips at random. Lower is better."""
+        return self._channel.error(self.value)
+
+    @property
     def ceiling(self) -> float:
-        """The most that predictions of these shares can agree: ``sum_k shares_k log(1 / prior_k)``, in nats."""
+        """The most that predictions of these fractions can agree: ``sum_k shares_k log(1 / prior_k)``, in nats."""
         return self._channel.ceiling
 
     @property
@@ -160,8 +195,10 @@ class PosteriorAgreementResult(Drawn, Result):
     @property
     def equivalent_error_bound(self) -> float:
         """Numerical error of ``equivalent_error``."""
-        low, high = (self._channel.error(self.value + sign * self.error_bound) for sign in (1, -1))
-        return max(self.equivalent_error - low, high - self.equivalent_error)
+        error = self.equivalent_error
+        low = self._channel.error(self.value + self.error_bound)
+        high = self._channel.error(self.value - self.error_bound)
+        return max(error - low, high - error)
 
     @property
     def equivalent_error_interval(self) -> Interval | None:
@@ -181,20 +218,23 @@ class PosteriorAgreementResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the predictions that change, and the agreement over its ceiling."""
-        agreement = f"agreement {format_number(self.value)} of at most {format_number(self.ceiling)} nats"
-        if self.disagreement == 0.0:
+        agreement = (
+            f"agreement {format_number(self.value)} of a maximum of {format_number(self.ceiling)} nats"
+        )
+        if self.changes.disagreement == 0.0:
             changes = f"None of the {self.n_samples} predictions changes"
         else:
-            changes = f"{_percent(self.disagreement)} of the predictions change (kappa {self.kappa:.2f})"
-            if self.confident_changes is not None and 0.0 < self.beta < math.inf:
-                changes += f"; {_percent(self.confident_changes)} of them confidently"
+            changes = f"{_percent(self.changes.disagreement)} of the predictions change"
+            changes += f" (kappa {self.changes.kappa:.2f})"
+            if self.changes.confident is not None and 0.0 < self.beta < math.inf:
+                changes += f"; {_percent(self.changes.confident)} of them confidently"
         if str(self.status) in ("evaluated", "contradiction"):
             return f"{changes}; {agreement} at beta = {format_number(self.beta)}, where 0 is chance."
         if self.value <= 0.0:
             return f"{changes}; agreement is no better than chance."
         text = f"{changes}; {agreement} ({_percent(self.normalized)})"
         if self.value < self.ceiling - self.error_bound:
-            text += f", that of a channel that flips {_percent(self.equivalent_error)} of them"
+            text += f", like flipping {_percent(self.equivalent_error)} of them at random"
         return f"{text}."
 
     def notes(self) -> list[str]:
@@ -207,13 +247,13 @@ class PosteriorAgreementResult(Drawn, Result):
         ]
         if str(self.status) in ("boundary", "no_agreement"):
             sentences.append(self.status.text)
-        if self.disagreement_interval is not None:
-            ends = self.disagreement_interval
+        if self.changes.disagreement_interval is not None:
+            ends = self.changes.disagreement_interval
             sentences.append(
                 f"In other samples like this {_percent(ends.low)} to {_percent(ends.high)} of the predictions change "
                 f"({100 * ends.confidence_level:g} %)."
             )
-        if self.interval is not None and self.disagreement == 0.0:
+        if self.interval is not None and self.changes.disagreement == 0.0:
             sentences.append(
                 "No change was seen, and so not what one would cost: the interval of the agreement allows for those "
                 "that are not seen in so few pairs, at 20 times the margin of the others."

@@ -12,7 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray
 from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
 from shiftmetrics._core.options import Computing
-from shiftmetrics._core.result import Status
+from shiftmetrics._core.result import Interval, Status
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.result import (
@@ -22,6 +22,8 @@ from shiftmetrics.agreement.result import (
     EVALUATED,
     MAX_ITER,
     NO_AGREEMENT,
+    BetaSearch,
+    PredictionChanges,
 )
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import (
@@ -129,17 +131,18 @@ def solve_beta(
         "error_bound": best.error_bound,
         "status": status_of(best),
         "beta": float(given_units(np.asarray(best.x), scale)),
-        "disagreement": limits.disagreeing / limits.weight,
-        "kappa": limits.kappa,
-        "curve_beta": given_units(best.points, scale),
-        "curve_value": best.values,
-        "curve_bound": best.bounds,
-        "n_evaluations": best.n_evaluations,
-        "n_passes": best.n_passes,
+        "search": BetaSearch(
+            beta=given_units(best.points, scale),
+            value=best.values,
+            # A given beta has no certificate over the others.
+            bound=best.bounds if beta is None else None,
+            n_evaluations=best.n_evaluations,
+            n_passes=best.n_passes,
+        ),
     }
-    if beta is not None:  # no certificate over other betas
-        status = EVALUATED if math.isfinite(best.value) else CONTRADICTION
-        fields |= {"beta": beta, "status": status, "curve_bound": None}
+    if beta is not None:
+        fields["beta"] = beta
+        fields["status"] = EVALUATED if math.isfinite(best.value) else CONTRADICTION
     fields["warnings"] = ()
     if is_constant(limits):
         remedy = (
@@ -153,16 +156,10 @@ def solve_beta(
 
 
 def value_fields(value: float, n_samples: int, prior: FloatArray, shares: FloatArray) -> dict[str, Any]:
-    """Return the value on all its scales, whatever the rounding not above its ceiling."""
-    channel, n_classes = channel_of(prior, shares), len(prior)
-    value = min(value, channel.ceiling)
+    """Return the value, whatever the rounding not above its ceiling, and what gives it other scales."""
     return {
-        "value": value,
-        "log_pa": n_samples * (value - math.log(n_classes)),
-        "normalized": channel.normalized(value),
-        "equivalent_error": channel.error(value),
+        "value": min(value, channel_of(prior, shares).ceiling),
         "n_samples": n_samples,
-        "n_classes": n_classes,
         "prior": prior,
         "shares": shares,
     }
@@ -188,10 +185,21 @@ def is_constant(limits: AgreementLimits) -> bool:
     return bool(limits.shares.max() > 1.0 - 1e-9)
 
 
-def changed_fields(limits: AgreementLimits, confident: Callable[[], ConfidentChanges]) -> dict[str, Any]:
-    """Return what is said of the changed predictions; those that are confident take a pass, if there are any."""
-    share = confident().weight / limits.disagreeing if limits.disagreeing > 0.0 else 0.0
-    return {"confident_changes": min(1.0, share)}
+def changes_of(
+    limits: AgreementLimits,
+    confident: Callable[[], ConfidentChanges],
+    interval: Interval | None = None,
+) -> PredictionChanges:
+    """Return what is known of the changed predictions; those that are confident take a pass, if there are any."""
+    fraction = 0.0
+    if limits.disagreeing > 0.0:
+        fraction = confident().weight / limits.disagreeing
+    return PredictionChanges(
+        disagreement=limits.disagreeing / limits.weight,
+        disagreement_interval=interval,
+        kappa=limits.kappa,
+        confident=min(1.0, fraction),
+    )
 
 
 def search_beta(

@@ -216,8 +216,14 @@ def compare_agreement(
 
 def _secondary_metrics(model: int, result: Any, accuracy: PairedValues | None) -> dict[str, float]:
     """Return what the table shows of a model beside the criterion."""
-    shown = {"unchanged": 1.0 - result.disagreement, "agreement": result.value}
-    shown |= {what: getattr(result, what) for what in ("kappa", "ceiling", "normalized", "equivalent_error")}
+    shown = {
+        "unchanged": 1.0 - result.changes.disagreement,
+        "agreement": result.value,
+        "kappa": result.changes.kappa,
+        "ceiling": result.ceiling,
+        "normalized": result.normalized,
+        "equivalent_error": result.equivalent_error,
+    }
     if accuracy is not None:
         interval = accuracy.intervals[model]
         shown["accuracy"] = float(accuracy.values[model])

@@ -75,11 +75,11 @@ def draw_pairs(result: Any, ax: Any = None) -> Any:
 def draw_beta(result: Any, ax: Any = None) -> Any:
     """Draw the agreement against the inverse temperature, with the bound that certifies its maximum."""
     ax = new_axes(ax)
-    beta = np.asarray(result.curve_beta)
-    value = np.asarray(result.curve_value)
+    beta = np.asarray(result.search.beta)
+    value = np.asarray(result.search.value)
     bound = np.full(len(beta), np.nan)
-    if result.curve_bound is not None:
-        bound = np.asarray(result.curve_bound)
+    if result.search.bound is not None:
+        bound = np.asarray(result.search.bound)
     # a logarithmic axis has no place for 0 and infinity
     shown = np.isfinite(beta) & (beta > 0) & np.isfinite(value)
     beta = beta[shown]

@@ -77,9 +77,9 @@ def agreement_facts(result: Any) -> list[Fact]:
     channel = "flipping this fraction of predictions at random agrees as much"
     classes = f"of {result.n_classes}"
     said = [
-        ("changed predictions", share(result.disagreement), "no predicted class in common"),
-        ("kappa", Number(f"{result.kappa:.2f}"), "1 is no change, 0 predictions at random"),
-        ("confident changes", share(result.confident_changes), "of those; both posteriors are 0.9 or more"),
+        ("changed predictions", share(result.changes.disagreement), "no predicted class in common"),
+        ("kappa", Number(f"{result.changes.kappa:.2f}"), "1 is no change, 0 predictions at random"),
+        ("confident changes", share(result.changes.confident), "of those; both posteriors are 0.9 or more"),
         ("of the maximum", share(result.normalized), "agreement over its ceiling"),
         ("equivalent error", share(result.equivalent_error), channel),
         ("inverse temperature", number(result.beta), "beta, where the two sides agree best"),
@@ -97,9 +97,9 @@ def fill_agreement(entry: Entry) -> None:
     entry.meter = share, "agreement, of its maximum"
     entry.compared = {
         "Sample": entry.name,
-        "Changed": percent(result.disagreement),
-        "Kappa": Number(f"{result.kappa:.2f}"),
-        "Confidently": percent(result.confident_changes),
+        "Changed": percent(result.changes.disagreement),
+        "Kappa": Number(f"{result.changes.kappa:.2f}"),
+        "Confidently": percent(result.changes.confident),
         "Agreement (nats)": number(result.value, str(result.interval or "").partition(" (")[0]),
         "Of the maximum": percent(result.normalized),
         "Equivalent error": percent(result.equivalent_error),
