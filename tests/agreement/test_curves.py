@@ -56,18 +56,18 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
                 sample = mixed(shifted, reference, SIZES, ratio)
                 alone = posterior_agreement(sample, reference, prior=prior, computing=Computing(atol=1e-8))
                 at = (m, p, j)
-                assert curves.agreement[at] == pytest.approx(alone.value, abs=2e-8)
+                assert curves.agreement.value[at] == pytest.approx(alone.value, abs=2e-8)
                 assert curves.equivalent_error[at] == pytest.approx(alone.equivalent_error, abs=1e-6)
                 if alone.status.code == "converged":
-                    assert curves.beta[at] == pytest.approx(alone.beta, rel=1e-3)
+                    assert curves.search.beta[at] == pytest.approx(alone.beta, rel=1e-3)
                 else:
-                    assert curves.beta[at] == alone.beta
+                    assert curves.search.beta[at] == alone.beta
                 rates = prediction_rates(sample, reference, LABELS).overall
                 for name in ("afr_p", "afr_t"):
                     rate = getattr(rates, name)
-                    assert getattr(curves, name)[at] == pytest.approx(rate.value)
-                    assert getattr(curves, f"{name}_low")[at] == pytest.approx(rate.interval.low)
-                    assert getattr(curves, f"{name}_high")[at] == pytest.approx(rate.interval.high)
+                    assert getattr(curves, name).value[at] == pytest.approx(rate.value)
+                    assert getattr(curves, name).low[at] == pytest.approx(rate.interval.low)
+                    assert getattr(curves, name).high[at] == pytest.approx(rate.interval.high)
     assert curves.status.code == "solved"
     assert curves.value == curves.normalized.min()
 
@@ -75,7 +75,7 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
 def test_rows_are_shifted_as_by_mixing_by_norm() -> None:
     curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.3], perturbation_sizes=SIZES)
     pair = mix(SHIFTED[1.5], REFERENCE, ratio=0.3, by=SIZES)
-    assert curves.agreement[0, 0, 0] == pytest.approx(
+    assert curves.agreement.value[0, 0, 0] == pytest.approx(
         posterior_agreement(pair.sample, REFERENCE).value, abs=2e-5
     )
 
@@ -95,10 +95,10 @@ def test_ties_are_seeded_and_ratios_are_nested() -> None:
         )
         for seed in (1, 1, 2)
     ]
-    np.testing.assert_array_equal(curves[0].afr_p, curves[1].afr_p)
-    assert not np.array_equal(curves[0].afr_p, curves[2].afr_p)
-    assert (np.diff(curves[0].afr_p.ravel()) <= 0).all()
-    assert curves[0].afr_p[0, 0, -1] == 0.9
+    np.testing.assert_array_equal(curves[0].afr_p.value, curves[1].afr_p.value)
+    assert not np.array_equal(curves[0].afr_p.value, curves[2].afr_p.value)
+    assert (np.diff(curves[0].afr_p.value.ravel()) <= 0).all()
+    assert curves[0].afr_p.value[0, 0, -1] == 0.9
 
 
 def test_failed_attacks_come_last() -> None:
@@ -107,7 +107,7 @@ def test_failed_attacks_come_last() -> None:
     curves = agreement_curves(
         scores, np.ones(100), ratios=[0.6, 1.0], perturbation_sizes=sizes, resampling=Resampling(rng=0)
     )
-    assert curves.afr_p.ravel().tolist() == [0.4, 0.4]
+    assert curves.afr_p.value.ravel().tolist() == [0.4, 0.4]
 
 
 def test_sizes_by_power_and_by_model() -> None:
@@ -121,7 +121,7 @@ def test_sizes_by_power_and_by_model() -> None:
         {"a": {0.5: SIZES, 1.5: SIZES}, "b": SIZES},
     ):
         same = agreement_curves(scores, reference, perturbation_sizes=sizes, **options)
-        np.testing.assert_array_equal(same.agreement, one.agreement)
+        np.testing.assert_array_equal(same.agreement.value, one.agreement.value)
     with pytest.raises(
         ValueError, match=r"perturbation_sizes must be given for model 'a' and power 1.5, got 0.5"
     ):
@@ -130,10 +130,10 @@ def test_sizes_by_power_and_by_model() -> None:
 
 def test_without_shift_all_agree_and_nothing_is_uncertain() -> None:
     curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.0], resampling=Resampling(rng=0))
-    assert curves.agreement[0, 0, 0] == pytest.approx(math.log(4))
-    assert curves.agreement_low[0, 0, 0] == curves.agreement_high[0, 0, 0] == curves.agreement[0, 0, 0]
-    assert curves.beta[0, 0, 0] == np.inf
-    assert curves.n_evaluations == 0
+    assert curves.agreement.value[0, 0, 0] == pytest.approx(math.log(4))
+    assert curves.agreement.low[0, 0, 0] == curves.agreement.high[0, 0, 0] == curves.agreement.value[0, 0, 0]
+    assert curves.search.beta[0, 0, 0] == np.inf
+    assert curves.search.n_evaluations == 0
 
 
 def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
@@ -142,13 +142,13 @@ def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
         SHIFTED[1.5], REFERENCE, resampling=Resampling(confidence_level=0.95, rng=0)
     ).interval
     width = boot.high - boot.low
-    assert curves.agreement_low[0, 0, 0] == pytest.approx(boot.low, abs=0.2 * width)
-    assert curves.agreement_high[0, 0, 0] == pytest.approx(boot.high, abs=0.2 * width)
+    assert curves.agreement.low[0, 0, 0] == pytest.approx(boot.low, abs=0.2 * width)
+    assert curves.agreement.high[0, 0, 0] == pytest.approx(boot.high, abs=0.2 * width)
     none = agreement_curves(
         np.repeat([-1.0, 1.0], [60, 40]), np.ones(100), ratios=[1.0], resampling=Resampling(rng=0)
     )
-    assert none.agreement.item() == none.agreement_low.item() == 0.0
-    assert none.agreement_high.item() < 0.02
+    assert none.agreement.value.item() == none.agreement.low.item() == 0.0
+    assert none.agreement.high.item() < 0.02
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_coverage_of_the_intervals() -> None:
         curves = agreement_curves(
             scores, np.ones(200), ratios=[1.0], resampling=Resampling(confidence_level=0.9, rng=0)
         )
-        covered += curves.agreement_low.item() <= truth <= curves.agreement_high.item()
+        covered += curves.agreement.low.item() <= truth <= curves.agreement.high.item()
     assert 174 <= covered <= 194
 
 
@@ -170,12 +170,12 @@ def test_the_predicted_prior_is_one_for_a_model() -> None:
     constant = np.zeros((100, 3))
     constant[:, 1] = 1.0
     curves = agreement_curves(2 * constant, constant, ratios=[0.5, 1.0], prior="predicted")
-    assert curves.agreement.ravel().tolist() == [0.0, 0.0]
+    assert curves.agreement.value.ravel().tolist() == [0.0, 0.0]
     curves = agreement_curves(SHIFTED, REFERENCE, ratios=[1.0], prior="predicted")
     shares = [posterior_agreement(s, REFERENCE, prior="predicted").prior for s in SHIFTED.values()]
     for p, shifted in enumerate(SHIFTED.values()):
         alone = posterior_agreement(shifted, REFERENCE, prior=np.mean(shares, axis=0))
-        assert curves.agreement[0, p, 0] == pytest.approx(alone.value, abs=2e-5)
+        assert curves.agreement.value[0, p, 0] == pytest.approx(alone.value, abs=2e-5)
 
 
 def test_kinds_of_input_agree() -> None:
@@ -189,13 +189,13 @@ def test_kinds_of_input_agree() -> None:
         ({p: s.tolist() for p, s in SHIFTED.items()}, REFERENCE.tolist()),
     ):
         found = agreement_curves(scores, reference, ratios=[0.4, 1.0], resampling=Resampling(rng=3))
-        np.testing.assert_allclose(found.agreement, expected.agreement, atol=1e-9)
+        np.testing.assert_allclose(found.agreement.value, expected.agreement.value, atol=1e-9)
     probabilities = {p: np.exp(s) / np.exp(s).sum(1, keepdims=True) for p, s in SHIFTED.items()}
     reference = np.exp(REFERENCE) / np.exp(REFERENCE).sum(1, keepdims=True)
     found = agreement_curves(
         probabilities, reference, ratios=[0.4, 1.0], kind="probabilities", resampling=Resampling(rng=3)
     )
-    np.testing.assert_allclose(found.agreement, expected.agreement, atol=3e-5)
+    np.testing.assert_allclose(found.agreement.value, expected.agreement.value, atol=3e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e3, 1e200])
@@ -204,16 +204,16 @@ def test_scale_changes_beta_alone(scale: float) -> None:
     found = agreement_curves(
         scale * SHIFTED[0.5], scale * REFERENCE, ratios=[0.5, 1.0], resampling=Resampling(rng=0)
     )
-    np.testing.assert_allclose(found.agreement, expected.agreement, atol=2e-5)
-    np.testing.assert_allclose(found.beta * scale, expected.beta, rtol=0.05)
+    np.testing.assert_allclose(found.agreement.value, expected.agreement.value, atol=2e-5)
+    np.testing.assert_allclose(found.search.beta * scale, expected.search.beta, rtol=0.05)
 
 
 def test_table_json_and_sentence() -> None:
     curves = agreement_curves(SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, resampling=Resampling(rng=0))
     frame = curves.to_frame()
     assert len(frame) == 8
-    assert frame["agreement"].tolist() == curves.agreement.ravel().tolist()
-    assert frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t[0, 1, 1]
+    assert frame["agreement"].tolist() == curves.agreement.value.ravel().tolist()
+    assert frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t.value[0, 1, 1]
     assert AgreementCurvesResult.from_json(curves.to_json()).equals(curves)
     assert "of the agreement that is possible" in curves.headline()
     assert agreement_curves(SHIFTED, REFERENCE, ratios=[1.0]).afr_t is None
@@ -225,7 +225,7 @@ def test_a_missed_tolerance_is_said() -> None:
     )
     assert curves.status.code == "max_iter"
     assert not curves.status.ok
-    assert curves.errors.item() > 1e-12
+    assert curves.search.errors.item() > 1e-12
 
 
 @pytest.mark.parametrize(

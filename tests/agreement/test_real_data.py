@@ -66,14 +66,14 @@ def test_curves_of_networks_and_people(data_folder: Path) -> None:
         resampling=Resampling(rng=0),
     )
     assert curves.status.ok
-    assert (np.diff(curves.agreement, axis=1)[:, :, 1:] < 0).all()
-    assert (np.diff(curves.agreement, axis=2) < 0).all()
-    assert curves.errors.max() <= 1.01e-5
-    last = curves.agreement[:, -1, -1]
+    assert (np.diff(curves.agreement.value, axis=1)[:, :, 1:] < 0).all()
+    assert (np.diff(curves.agreement.value, axis=2) < 0).all()
+    assert curves.search.errors.max() <= 1.01e-5
+    last = curves.agreement.value[:, -1, -1]
     for m, scores in enumerate(outputs.values()):
         assert last[m] == pytest.approx(posterior_agreement(scores[3], scores[0]).value, abs=2e-5)
     # The networks' published accuracies, and people who answer better than all but one network at the end.
-    assert curves.afr_t[:5, -1, -1] == pytest.approx([0.606, 0.740, 0.622, 0.616, 0.781], abs=1e-3)
+    assert curves.afr_t.value[:5, -1, -1] == pytest.approx([0.606, 0.740, 0.622, 0.616, 0.781], abs=1e-3)
     assert last.argmin() == 5
 
 

@@ -13,6 +13,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, as_like, 
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import Computing, Resampling, always_resampling, computing_of, progress_bar
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, format_number, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, check_vector, describe
@@ -39,6 +40,34 @@ SOME_UNSOLVED = Status(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class CurveEstimates(Record):
+    """A quantity at each point of the curves, between the ends of its sampling interval."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CurveSearches(Record):
+    """The searches for beta.
+
+    Attributes
+    ----------
+    beta : ndarray
+        Inverse temperatures; infinity where every pair shares a predicted class.
+    errors : ndarray
+        Numerical errors of the agreement.
+    n_evaluations : int
+        Betas evaluated, each on all samples of one model and power.
+    """
+
+    beta: FloatArray
+    errors: FloatArray
+    n_evaluations: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class AgreementCurvesResult(Drawn, Result):
     """Agreement and prediction rates of several models over shift power and ratio.
 
@@ -57,24 +86,20 @@ class AgreementCurvesResult(Drawn, Result):
     powers : tuple of float or str
         Powers of the shift, as given.
     ratios : ndarray of shape (n_ratios,)
-        Shares of shifted rows, ascending.
-    agreement, agreement_low, agreement_high : ndarray
+        Fractions of shifted samples, ascending.
+    agreement : CurveEstimates
         Posterior agreement in nats per sample, and its sampling interval: normal around the solution, through the
         identity with a symmetric channel where no pair disagrees or no beta agrees.
-    errors : ndarray
-        Numerical errors of the agreement.
     ceiling : ndarray
-        The most that predictions of the same shares can agree, in nats: log K where the prior is uniform.
+        The most that predictions of the same class fractions can agree, in nats: log K where the prior is uniform.
     equivalent_error : ndarray
-        Share of the predictions that a channel of this agreement flips. Lower is better.
-    beta : ndarray
-        Inverse temperatures; infinity where every pair shares a predicted class.
-    afr_p, afr_p_low, afr_p_high : ndarray
-        Share of unchanged predictions, with exact binomial intervals.
-    afr_t, afr_t_low, afr_t_high : ndarray or None
-        Share of right predictions, the same; None without labels.
-    n_evaluations : int
-        Betas evaluated, each on all rows of one model and power.
+        Fraction of the predictions that a channel of this agreement flips at random. Lower is better.
+    afr_p : CurveEstimates
+        Fraction of unchanged predictions, with exact binomial intervals.
+    afr_t : CurveEstimates or None
+        Fraction of right predictions, the same; None without labels.
+    search : CurveSearches
+        Beta and numerical error at each point.
     """
 
     measure = "agreement_curves"
@@ -84,25 +109,17 @@ class AgreementCurvesResult(Drawn, Result):
     models: tuple[str, ...]
     powers: tuple[float | str, ...]
     ratios: FloatArray
-    agreement: FloatArray
-    agreement_low: FloatArray
-    agreement_high: FloatArray
-    errors: FloatArray
+    agreement: CurveEstimates
     ceiling: FloatArray
     equivalent_error: FloatArray
-    beta: FloatArray
-    afr_p: FloatArray
-    afr_p_low: FloatArray
-    afr_p_high: FloatArray
-    afr_t: FloatArray | None = None
-    afr_t_low: FloatArray | None = None
-    afr_t_high: FloatArray | None = None
-    n_evaluations: int
+    afr_p: CurveEstimates
+    afr_t: CurveEstimates | None = None
+    search: CurveSearches
 
     @property
     def normalized(self) -> FloatArray:
         """Agreement over its ceiling, in [0, 1]."""
-        return self.over_ceiling(self.agreement)
+        return self.over_ceiling(self.agreement.value)
 
     def over_ceiling(self, agreement: FloatArray) -> FloatArray:
         """Return an array of agreements over the ceiling at each point; 0 where that is 0."""
@@ -110,8 +127,10 @@ class AgreementCurvesResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the best and the worst model at the end of the curves."""
-        last, kept = 100.0 * self.normalized[:, -1, -1], 100.0 * self.afr_p[:, -1, -1]
-        best, worst = int(last.argmax()), int(last.argmin())
+        last = 100.0 * self.normalized[:, -1, -1]
+        kept = 100.0 * self.afr_p.value[:, -1, -1]
+        best = int(last.argmax())
+        worst = int(last.argmin())
         at = f"ratio {format_number(float(self.ratios[-1]))}"
         if len(self.powers) > 1:
             at += f" and power {self.powers[-1]}"
@@ -125,16 +144,23 @@ class AgreementCurvesResult(Drawn, Result):
         """Return a tidy pandas DataFrame: one row for each model, power and ratio."""
         import pandas as pd
 
-        shape = self.agreement.shape
-        places = [part.ravel() for part in np.indices(shape)]
+        places = [part.ravel() for part in np.indices(self.ceiling.shape)]
         columns: dict[str, Any] = {
             "model": [self.models[k] for k in places[0]],
             "power": [self.powers[k] for k in places[1]],
             "ratio": self.ratios[places[2]],
             "normalized": self.normalized.ravel(),
+            "ceiling": self.ceiling.ravel(),
+            "equivalent_error": self.equivalent_error.ravel(),
+            "beta": self.search.beta.ravel(),
+            "errors": self.search.errors.ravel(),
         }
-        fields = {name: part for name, part in vars(self).items() if np.shape(part) == shape}
-        columns |= {name: part.ravel() for name, part in fields.items()}
+        for name in ("agreement", "afr_p", "afr_t"):
+            estimates = getattr(self, name)
+            if estimates is not None:
+                columns[name] = estimates.value.ravel()
+                columns[f"{name}_low"] = estimates.low.ravel()
+                columns[f"{name}_high"] = estimates.high.ravel()
         return pd.DataFrame(columns)
 
 
@@ -238,20 +264,33 @@ def agreement_curves(
                 points += _solve_ratios(pairs, segment, len(shares), truth, drawn, computing)
                 bar.update()
     shape = (len(grid.models), len(grid.powers), len(shares))
-    found: dict[str, Any] = {
-        name: np.array([point[name] for point in points]).reshape(shape) for name in points[0]
-    }
-    where = found["ceiling"] > 0.0
-    over = {name: found[name][where] / found["ceiling"][where] for name in ("agreement", "errors")}
+    found: dict[str, FloatArray] = {}
+    for name in points[0]:
+        found[name] = np.array([point[name] for point in points]).reshape(shape)
+    ceiling = found["ceiling"]
+    # A ceiling of 0 is that of a constant model under its own prior: nothing can agree.
+    where = ceiling > 0.0
+    value = 0.0
+    if where.all():
+        value = float((found["agreement"] / ceiling).min())
     return AgreementCurvesResult(
-        value=float(over["agreement"].min()) if where.all() else 0.0,
-        error_bound=float(over["errors"].max(initial=0.0)),
-        status=SOLVED if found.pop("converged").all() else SOME_UNSOLVED,
+        value=value,
+        error_bound=float((found["errors"][where] / ceiling[where]).max(initial=0.0)),
+        status=SOLVED if found["converged"].all() else SOME_UNSOLVED,
         n_samples=n_samples,
         models=grid.models,
         powers=grid.powers,
         ratios=shares,
-        n_evaluations=int(found.pop("n_evaluations").sum()),
+        agreement=_estimates(found, "agreement"),
+        ceiling=ceiling,
+        equivalent_error=found["equivalent_error"],
+        afr_p=_estimates(found, "afr_p"),
+        afr_t=None if labels is None else _estimates(found, "afr_t"),
+        search=CurveSearches(
+            beta=found["beta"],
+            errors=found["errors"],
+            n_evaluations=int(found["n_evaluations"].sum()),
+        ),
         settings=settings_of(
             kind=kind,
             prior=prior_setting(prior),
@@ -262,8 +301,11 @@ def agreement_curves(
             resampling=drawn.settings(),
             computing=computing.settings(),
         ),
-        **found,
     )
+
+
+def _estimates(found: dict[str, FloatArray], name: str) -> CurveEstimates:
+    return CurveEstimates(value=found[name], low=found[f"{name}_low"], high=found[f"{name}_high"])
 
 
 def _row_counts(ratios: FloatArray, n_samples: int) -> IntArray:

@@ -51,7 +51,7 @@ def test_curves_are_the_numbers():
         np.testing.assert_array_equal(line.get_ydata(), CURVES.normalized[m, :, -1])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
     axes = plot(CURVES, x="ratio", y="afr_t")
-    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES.afr_t[0, -1])
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES.afr_t.value[0, -1])
     assert "power 1" in axes.get_title(loc="left")
     axes = plot(agreement_curves(SHIFTED, CLEAN, ratios=[0.0]), y="beta")
     assert np.isnan(axes.get_lines()[0].get_ydata()).all(), "an infinite beta has no place on the axis"

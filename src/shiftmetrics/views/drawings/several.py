@@ -49,7 +49,7 @@ def draw_curves(result: Any, ax: Any = None, *, x: str = "auto", y: str = "norma
     ``y`` one of `QUANTITIES`.
     """
     check_choice(y, "y", tuple(QUANTITIES))
-    if getattr(result, y) is None:
+    if y == "afr_t" and result.afr_t is None:
         raise ValueError(describe("y", "a quantity of the result", f"{y!r}, which needs labels"))
     check_choice(x, "x", ("auto", "ratio", "power"))
     over_powers = x == "power" or (x == "auto" and len(result.powers) > 1)
@@ -128,8 +128,14 @@ def draw_ranking(result: Any, ax: Any = None) -> Any:
 
 def _quantity(result: Any, name: str) -> FloatArray:
     """Return an array of the result, or the ends of its interval; those of the normalized agreement are scaled."""
+    if name == "beta":
+        return np.asarray(result.search.beta)
+    if name.startswith(("agreement", "afr_p", "afr_t")):
+        quantity = name.removesuffix("_low").removesuffix("_high")
+        end = name.removeprefix(quantity).removeprefix("_")
+        return np.asarray(getattr(getattr(result, quantity), end or "value"))
     if name in ("normalized_low", "normalized_high"):
-        return np.asarray(result.over_ceiling(getattr(result, name.replace("normalized", "agreement"))))
+        return np.asarray(result.over_ceiling(_quantity(result, name.replace("normalized", "agreement"))))
     return np.asarray(getattr(result, name), dtype=np.float64)
 
 

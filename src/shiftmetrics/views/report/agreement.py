@@ -165,12 +165,12 @@ def _class_name(rows: Rows, k: int) -> str:
 
 def curve_facts(result: Any) -> list[Fact]:
     """Return, for each model, its agreement under the strongest shift."""
-    low = result.over_ceiling(result.agreement_low)
-    high = result.over_ceiling(result.agreement_high)
+    low = result.over_ceiling(result.agreement.low)
+    high = result.over_ceiling(result.agreement.high)
     facts = []
     for place, model in enumerate(result.models):
         ends = f"{percent(low[place, -1, -1])} to {percent(high[place, -1, -1])}"
-        kept = f"{percent(result.afr_p[place, -1, -1])} of predictions unchanged"
+        kept = f"{percent(result.afr_p.value[place, -1, -1])} of predictions unchanged"
         facts.append(
             Fact(model, percent(result.normalized[place, -1, -1]), f"of the ceiling ({ends}); {kept}")
         )
@@ -194,9 +194,9 @@ def fill_curves(entry: Entry) -> None:
                 {
                     "Model": model,
                     "Power" if over_powers else "Ratio": cell_of(level),
-                    "Agreement (nats)": number(result.agreement[at]),
+                    "Agreement (nats)": number(result.agreement.value[at]),
                     "Of its ceiling": percent(result.normalized[at]),
-                    "Unchanged": percent(result.afr_p[at]),
+                    "Unchanged": percent(result.afr_p.value[at]),
                     "Equivalent error": percent(result.equivalent_error[at]),
                 }
             )
