@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics._core.maximum import Maximum, Nodes, Samples, Tail, maximize_difference, upper_bounds
+from shiftmetrics._core.convex_difference import Nodes, Samples, Tail, upper_bounds
+from shiftmetrics._core.maximum import Maximum, maximize_difference
 
 
 def softplus(z: np.ndarray) -> np.ndarray:

@@ -17,7 +17,8 @@ import math
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.maximum import Samples, Tail, maximize_difference
+from shiftmetrics._core.convex_difference import Samples, Tail
+from shiftmetrics._core.maximum import maximize_difference
 
 ATOL = 1e-9
 """Certified gap of the agreement of a channel, in nats."""

@@ -125,8 +125,11 @@ def grid_result(
     beta, best, error = maximum_between(betas, value, slope, curvature)
     status = INSIDE
     rounding = 64.0 * UNIT_ROUNDOFF * max(1.0, abs(best))
-    if slope[-1] > 0.0 and value[-1] >= best:
-        beta, best, status = float(betas[-1]), float(value[-1]), ABOVE
+    # Interpolation may exceed the last point by rounding where the maximum is that point.
+    if slope[-1] > 0.0 and value[-1] >= best - rounding:
+        beta = float(betas[-1])
+        best = float(value[-1])
+        status = ABOVE
     if best <= rounding:
         beta, best, error, status = 0.0, 0.0, 0.0, NO_AGREEMENT
     # It rises from 0 and falls at the first point: how high it comes between them, only its curvature tells.

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray
-from shiftmetrics._core.maximum import Maximum, Samples, Tail, maximize_difference
+from shiftmetrics._core.convex_difference import Samples, Tail
+from shiftmetrics._core.maximum import Maximum, maximize_difference
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Interval, Status
 from shiftmetrics._core.validation import describe

@@ -33,6 +33,7 @@ class RankedShare(Result):
 
     measure = "novelty.share"
     title = "Share that is new"
+    higher_is_better = True
     ranked_as = ("samples", "most novel", "more novel")
 
     influence: FloatArray
